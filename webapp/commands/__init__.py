@@ -1,0 +1,1 @@
+"""The commands of the `fencepost` program, one file each, imported only when called."""

@@ -1,0 +1,1 @@
+"""Dump formats, one file each."""

@@ -1,0 +1,86 @@
+"""What a dump format yields, in order: sessions, their turns, and problems with their places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+Kind = Literal["prompt", "response", "tool_call", "tool_result", "error", "event"]
+
+
+class UnknownFormat(ValueError):
+    """No format recognises the dump; the message says what was looked for."""
+
+
+class BadDump(ValueError):
+    """The dump as a whole cannot be read. `at` names the place ("byte 17", "line 3", "entries[5]")."""
+
+    def __init__(self, reason: str, at: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One entry, or part of one, that could not be read; everything else of the dump is kept."""
+
+    at: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStart:
+    """A session begins: every `Turn` up to the next `SessionStart` belongs to it; an id comes once a dump.
+
+    `home` is the profile that the session's own program used, where the format or the dump says so.
+    """
+
+    external_id: str
+    source_format: str
+    home: str | None = None
+    title: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn as a format understood it.
+
+    `entry` counts the session's entries from 0; one entry may give several turns (text, then tool calls), of
+    which the first carries `source`. `source` is the entry as it came, with None in place of `raw` where
+    `raw_at` (keys and indexes) says that `raw` stands in it word for word; so the entry can be made whole again.
+    `duplicate_of` and `answers` are `entry` numbers of this session: the entry that says the same thing (its
+    logger wrote it twice), and the response that this error answers. Times are UTC, costs US dollars.
+    """
+
+    entry: int
+    kind: Kind
+    raw: str | None = None
+    role: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    phase: str | None = None
+    sounding: int | None = None
+    round: int | None = None
+    attempt: int | None = None
+    parent: str | None = None
+    failure: str | None = None
+    tool_calls: list[Any] | None = None
+    duplicate_of: int | None = None
+    answers: int | None = None
+    sent_at: datetime | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+    source: Any = None
+    raw_at: tuple[str | int, ...] | None = None
+
+    @property
+    def written_by_model(self) -> bool:
+        """Whether this is a response, whose text is parsed: a model's text, or a tool call's arguments."""
+        return self.raw is not None and self.kind in ("response", "tool_call")
+
+
+Record = SessionStart | Turn | Problem

@@ -1,0 +1,1 @@
+"""Exports: stored sessions and labels become bytes; pure."""

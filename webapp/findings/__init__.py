@@ -1,0 +1,1 @@
+"""Findings: rules over a whole session's turns, one file a rule; pure."""

@@ -1,0 +1,22 @@
+"""JSON text in and out, exactly: NaN, integers of any size and lone surrogates survive a round trip.
+
+The standard library and not orjson, which writes NaN as null and reads long integers as floats without a
+word: a debugger may not change what it shows.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+_encoder = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False)
+
+
+def dumps(value: Any) -> str:
+    """Compact ASCII JSON; NaN and Infinity as Python writes them."""
+    return _encoder.encode(value)
+
+
+def loads(text: str | bytes) -> Any:
+    """What `dumps` wrote. Raises `json.JSONDecodeError` as `json.loads` does."""
+    return json.loads(text)

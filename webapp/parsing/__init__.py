@@ -1,0 +1,6 @@
+"""Parsing with a trace: pure Python, standard library only. `from webapp.parsing import parse`."""
+
+from webapp.parsing.engine import Profile, Tracer, UnknownProfile, parse, profile, profiles
+from webapp.parsing.trace import Attempt, Fault, Trace
+
+__all__ = ["Attempt", "Fault", "Profile", "Trace", "Tracer", "UnknownProfile", "parse", "profile", "profiles"]

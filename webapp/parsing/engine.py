@@ -1,0 +1,149 @@
+"""The engine: runs a profile over a raw text, applies its edits, decodes, and writes the trace down."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from webapp import plugins
+from webapp.parsing.decode import Failure, decode
+from webapp.parsing.edit import Edit, apply, to_raw
+from webapp.parsing.span import Span, place, stripped
+from webapp.parsing.trace import Attempt, Fault, Trace, Verdict
+
+
+class UnknownProfile(LookupError):
+    """No profile has that name; the message lists those that exist."""
+
+
+class Profile(Protocol):
+    """A named, versioned parser. `run` proposes attempts to the tracer, in the order its parser tries them."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    def run(self, tracer: Tracer) -> None: ...
+
+
+@dataclass(slots=True)
+class Tracer:
+    """What a profile talks to: it proposes spans and edits, the tracer decodes them and keeps every one.
+
+    Set `truncated`, `ambiguous` or `exhausted` where that is so; `policy` names the policies that decided.
+    """
+
+    raw: str
+    attempts: list[Attempt] = field(default_factory=list)
+    chosen: list[int] = field(default_factory=list)
+    offered: bool = False
+    truncated: bool = False
+    ambiguous: bool = False
+    exhausted: bool = False
+    policy: Mapping[str, str] = field(default_factory=dict)
+
+    def attempt(
+        self,
+        strategy: str,
+        span: Span,
+        edits: Sequence[Edit] = (),
+        *,
+        note: str | None = None,
+        score: float | None = None,
+        strict: bool = True,
+        offers: bool = True,
+    ) -> Attempt:
+        """Apply `edits` to `span`, decode, record and return the attempt: accepted with its value, or failed.
+
+        A failure with `offers=False` does not make the verdict *failed*: nothing there claimed to be JSON.
+        """
+        edits = tuple(edits)
+        decoded = decode(apply(self.raw, span, edits), strict=strict)
+        fault = self._fault(decoded.failure, span, edits) if decoded.failure else None
+        outcome = "failed" if fault else "accepted"
+        self.offered = self.offered or (offers and fault is not None)
+        return self._keep(Attempt(strategy, span, outcome, None, edits, score, fault, note, decoded.value))  # type: ignore[arg-type]
+
+    def reject(
+        self, strategy: str, span: Span, reason: str, *, note: str | None = None, score: float | None = None
+    ) -> Attempt:
+        """Record a candidate that was looked at and not decoded, and why."""
+        return self._keep(Attempt(strategy, span, "rejected", reason, (), score, None, note))
+
+    def fail(self, strategy: str, span: Span, reason: str, *, note: str | None = None) -> Attempt:
+        """Record a step at which the parser itself gave up (an exception of its own), and why."""
+        self.offered = True
+        return self._keep(Attempt(strategy, span, "failed", reason, (), None, None, note))
+
+    def amend(self, attempt: Attempt, **changes: Any) -> Attempt:
+        """Replace a recorded attempt, for example to reject what decoded but was not wanted."""
+        index = self.index(attempt)
+        self.attempts[index] = replace(attempt, **changes)
+        return self.attempts[index]
+
+    def choose(self, attempt: Attempt) -> None:
+        """Make an accepted attempt part of the result."""
+        self.chosen.append(self.index(attempt))
+
+    def index(self, attempt: Attempt) -> int:
+        """Where `attempt` (this very object) stands among the attempts; the newest are looked at first."""
+        for index in range(len(self.attempts) - 1, -1, -1):
+            if self.attempts[index] is attempt:
+                return index
+        raise ValueError("no such attempt in this trace")
+
+    def verdict(self) -> Verdict:
+        chosen = [self.attempts[index] for index in self.chosen]
+        if not chosen:
+            return "failed" if self.offered else "none"
+        if any(attempt.edits for attempt in chosen):
+            return "repaired"
+        whole = stripped(self.raw)
+        one = len(chosen) == 1 and chosen[0].span.start <= whole.start and chosen[0].span.end >= whole.end
+        return "clean" if one else "extracted"
+
+    def _keep(self, attempt: Attempt) -> Attempt:
+        self.attempts.append(attempt)
+        return attempt
+
+    def _fault(self, failure: Failure, span: Span, edits: tuple[Edit, ...]) -> Fault:
+        at = to_raw(span, edits, failure.at)
+        line, column = place(self.raw, at)
+        return Fault(failure.type, failure.message, at, line, column, failure.said)
+
+
+def profiles() -> dict[str, Profile]:
+    """Every profile by name."""
+    return plugins.collect("webapp.parsing.profiles")
+
+
+def profile(name: str) -> Profile:
+    """The profile called `name`; raises `UnknownProfile`."""
+    try:
+        return profiles()[name]
+    except KeyError:
+        raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(profiles())}") from None
+
+
+def parse(raw: str, using: str | Profile = "fencepost") -> Trace:
+    """Run a profile over `raw` and return its trace. Never raises on any `str`; `UnknownProfile` for a bad name."""
+    chosen_profile = profile(using) if isinstance(using, str) else using
+    tracer = Tracer(raw)
+    started = time.perf_counter_ns()
+    chosen_profile.run(tracer)
+    elapsed = (time.perf_counter_ns() - started) // 1000
+    return Trace(
+        chosen_profile.name,
+        chosen_profile.version,
+        tracer.verdict(),
+        tuple(tracer.attempts),
+        tuple(tracer.chosen),
+        tuple(tracer.attempts[index].value for index in tracer.chosen),
+        tracer.truncated,
+        tracer.ambiguous,
+        tracer.exhausted,
+        tracer.policy,
+        elapsed,
+    )

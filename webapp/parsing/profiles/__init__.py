@@ -1,0 +1,1 @@
+"""Profiles: named, versioned parsers, one file each."""

@@ -1,0 +1,1 @@
+"""Strategies: ways to find candidates, one file each."""

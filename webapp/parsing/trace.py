@@ -1,0 +1,130 @@
+"""The trace: every attempt of one parse, in order, and which of them were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from webapp.parsing.edit import Edit
+from webapp.parsing.span import Span
+
+Outcome = Literal["accepted", "rejected", "failed"]
+Verdict = Literal["clean", "extracted", "repaired", "failed", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Where and why an attempt failed.
+
+    `message` and `said` are the decoder's words (`said` with its own line and column, which count in the
+    decoded text); `at`, `line` and `column` are the place in the *raw* text, so that a page can point at it.
+    """
+
+    type: str
+    message: str
+    at: int
+    line: int
+    column: int
+    said: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("type", "message", "at", "line", "column", "said")}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Fault:
+        return cls(**{name: data[name] for name in ("type", "message", "at", "line", "column", "said")})
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """Decoding one candidate, with the edits tried. `value` is what was decoded, where it was accepted."""
+
+    strategy: str
+    span: Span
+    outcome: Outcome
+    reason: str | None = None
+    edits: tuple[Edit, ...] = ()
+    score: float | None = None
+    error: Fault | None = None
+    note: str | None = None
+    value: Any = field(default=None, compare=False)
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome == "accepted"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "strategy": self.strategy,
+            "span": list(self.span),
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "edits": [edit.as_dict() for edit in self.edits],
+            "score": self.score,
+            "error": self.error.as_dict() if self.error else None,
+            "note": self.note,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Attempt:
+        return cls(
+            data["strategy"],
+            Span(*data["span"]),
+            data["outcome"],
+            data["reason"],
+            tuple(Edit.from_dict(edit) for edit in data["edits"]),
+            data["score"],
+            Fault.from_dict(data["error"]) if data["error"] else None,
+            data["note"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """All attempts of one parse. `chosen` indexes `attempts`; `values` are theirs, in the same order."""
+
+    profile: str
+    version: str
+    verdict: Verdict
+    attempts: tuple[Attempt, ...]
+    chosen: tuple[int, ...]
+    values: tuple[Any, ...]
+    truncated: bool = False
+    ambiguous: bool = False
+    exhausted: bool = False
+    policy: Mapping[str, str] = field(default_factory=dict)
+    microseconds: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The shape that `fencepost parse --json` prints, the API returns and the database stores."""
+        return {
+            "profile": self.profile,
+            "version": self.version,
+            "verdict": self.verdict,
+            "truncated": self.truncated,
+            "ambiguous": self.ambiguous,
+            "exhausted": self.exhausted,
+            "policy": dict(self.policy),
+            "chosen": list(self.chosen),
+            "values": list(self.values),
+            "attempts": [attempt.as_dict() for attempt in self.attempts],
+            "microseconds": self.microseconds,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Trace:
+        """The trace that `as_dict` wrote; attempts get their values back where they were chosen."""
+        return cls(
+            data["profile"],
+            data["version"],
+            data["verdict"],
+            tuple(Attempt.from_dict(attempt) for attempt in data["attempts"]),
+            tuple(data["chosen"]),
+            tuple(data["values"]),
+            data["truncated"],
+            data["ambiguous"],
+            data["exhausted"],
+            data.get("policy", {}),
+            data["microseconds"],
+        )

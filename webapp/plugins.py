@@ -1,0 +1,49 @@
+"""Finds the plugins of a folder: every module in it that holds `plugin = …`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import Any, Protocol
+
+
+class Named(Protocol):
+    """What every plugin has: the plain string that databases, URLs and commands know it by."""
+
+    @property
+    def name(self) -> str: ...
+
+
+@cache
+def collect(package: str) -> dict[str, Any]:
+    """Import every module of `package` and return its plugins by name, in the order of their files.
+
+    A module's first docstring line is its plugin's help (see `help_of`). Two plugins of one name are
+    an error in the code, so they raise `ValueError`.
+    """
+    found: dict[str, Any] = {}
+    for module in _modules(package):
+        plugin: Named | None = getattr(module, "plugin", None)
+        if plugin is None:
+            continue
+        if plugin.name in found:
+            raise ValueError(f"two plugins of {package} are called {plugin.name!r}")
+        found[plugin.name] = plugin
+    return found
+
+
+@cache
+def help_of(package: str) -> dict[str, str]:
+    """The first docstring line of each plugin's module, by the plugin's name."""
+    return {
+        module.plugin.name: (module.__doc__ or "").strip().partition("\n")[0]
+        for module in _modules(package)
+        if hasattr(module, "plugin")
+    }
+
+
+def _modules(package: str) -> list[Any]:
+    folder = importlib.import_module(package)
+    names = sorted(info.name for info in pkgutil.iter_modules(folder.__path__))
+    return [importlib.import_module(f"{package}.{name}") for name in names if not name.startswith("_")]

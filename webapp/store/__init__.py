@@ -1,0 +1,1 @@
+"""The store: SQLAlchemy models and every query; knows nothing of Flask."""

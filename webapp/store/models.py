@@ -1,0 +1,191 @@
+"""The tables, as typed models."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.types import BigId, ExactJson, ExactText, UtcDateTime
+
+TURNS_A_SESSION = 2**24
+"""Turn ids are `session.id * TURNS_A_SESSION + ordinal`: known before the insert, and a session's turns lie together."""
+
+
+class Base(orm.DeclarativeBase):
+    metadata = sa.MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+
+
+class Dump(Base):
+    """One ingested file or request body; the file itself is kept, compressed, beside the database."""
+
+    __tablename__ = "dump"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    sha256: orm.Mapped[str] = orm.mapped_column(sa.String(64), unique=True)
+    filename: orm.Mapped[str] = orm.mapped_column(ExactText)
+    format: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    """reading, done or failed"""
+    error: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    """code, message, at: where the whole dump could not be read"""
+    problems: orm.Mapped[list[dict[str, str]]] = orm.mapped_column(ExactJson)
+    problem_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    session_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    turn_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    received_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
+class Session(Base):
+    """One conversation of an agent; `(external_id, revision)` names it, `key` is the short form of that in URLs."""
+
+    __tablename__ = "session"
+    __table_args__ = (
+        sa.UniqueConstraint("external_id", "revision"),
+        sa.Index("ix_session_failed_started", "failed_count", "started_at"),
+    )
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    dump_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("dump.id"), index=True)
+    external_id: orm.Mapped[str] = orm.mapped_column(ExactText)
+    revision: orm.Mapped[int] = orm.mapped_column(default=1)
+    key: orm.Mapped[str] = orm.mapped_column(sa.String(16), unique=True)
+    title: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    source_format: orm.Mapped[str] = orm.mapped_column(sa.String(64))
+    home_profile: orm.Mapped[str] = orm.mapped_column(sa.String(64))
+    models: orm.Mapped[list[str]] = orm.mapped_column(ExactJson)
+    started_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    ended_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    ingested_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+    entry_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    turn_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    response_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    failed_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    rescued_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    strip: orm.Mapped[str] = orm.mapped_column(sa.Text, default="")
+    """one letter a response, in order: c e r f n for the home verdict, F failed and s rescued in production"""
+    extra: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+
+
+class Turn(Base):
+    """One turn; an entry that its logger wrote twice is a row of its own at the same position, with `duplicate_of`."""
+
+    __tablename__ = "turn"
+    __table_args__ = (
+        sa.Index("ix_turn_session_position", "session_id", "position"),
+        sa.Index("ix_turn_session_ordinal", "session_id", "ordinal", unique=True),
+    )
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True, autoincrement=False)
+    session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"))
+    ordinal: orm.Mapped[int]
+    """from 0, in the order that the dump gave, duplicates included"""
+    position: orm.Mapped[int]
+    entry: orm.Mapped[int]
+    duplicate_of: orm.Mapped[int | None] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"))
+    kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    role: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
+    agent: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
+    model: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
+    phase: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
+    sounding: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    round: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    attempt: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    parent: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    recorded_failure: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    """what the dump itself says went wrong with this response"""
+    raw: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    raw_sha256: orm.Mapped[bytes | None] = orm.mapped_column(sa.LargeBinary(32))
+    tool_calls: orm.Mapped[list[Any] | None] = orm.mapped_column(ExactJson)
+    sent_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    tokens_in: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    tokens_out: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    cost: orm.Mapped[float | None]
+    source: orm.Mapped[Any | None] = orm.mapped_column(ExactJson)
+    raw_at: orm.Mapped[list[Any] | None] = orm.mapped_column(ExactJson)
+    entry_sha256: orm.Mapped[bytes | None] = orm.mapped_column(sa.LargeBinary(32))
+    """of the entry as it came, on an entry's first turn: how growth is told from another past"""
+
+
+class Parse(Base):
+    """The stored trace of one response under one profile version."""
+
+    __tablename__ = "parse"
+    __table_args__ = (sa.UniqueConstraint("turn_id", "profile"),)
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"))
+    profile: orm.Mapped[str] = orm.mapped_column(sa.String(64))
+    version: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    verdict: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    strategy: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    truncated: orm.Mapped[bool] = orm.mapped_column(default=False)
+    ambiguous: orm.Mapped[bool] = orm.mapped_column(default=False)
+    exhausted: orm.Mapped[bool] = orm.mapped_column(default=False)
+    microseconds: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    trace: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
+
+
+class ParseRepair(Base):
+    """How often a parse needed a repair; a row only where it did."""
+
+    __tablename__ = "parse_repair"
+
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
+    profile: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
+    repair: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
+    count: orm.Mapped[int]
+
+
+class Finding(Base):
+    """Something a rule noticed about a whole session, with the turns that show it."""
+
+    __tablename__ = "finding"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"), index=True)
+    rule: orm.Mapped[str] = orm.mapped_column(sa.String(64))
+    severity: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    turns: orm.Mapped[list[int]] = orm.mapped_column(ExactJson)
+    detail: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
+
+
+class Label(Base):
+    """What one person said of one response."""
+
+    __tablename__ = "label"
+    __table_args__ = (sa.UniqueConstraint("turn_id", "author"),)
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="RESTRICT"))
+    author: orm.Mapped[str] = orm.mapped_column(ExactText)
+    judgement: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    cause: orm.Mapped[str | None] = orm.mapped_column(sa.String(128), index=True)
+    expected: orm.Mapped[Any | None] = orm.mapped_column(ExactJson)
+    has_expected: orm.Mapped[bool] = orm.mapped_column(default=False)
+    note: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
+class Run(Base):
+    """A profile run over many stored responses."""
+
+    __tablename__ = "run"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    profile: orm.Mapped[str] = orm.mapped_column(sa.String(64))
+    scope: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
+    state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    progress: orm.Mapped[float] = orm.mapped_column(default=0.0)
+    counts: orm.Mapped[dict[str, int] | None] = orm.mapped_column(ExactJson)

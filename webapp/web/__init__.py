@@ -1,0 +1,1 @@
+"""The web: one blueprint a noun, no SQL."""
