@@ -8,10 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.types import BigId, ExactJson, ExactText, UtcDateTime
+from webapp.store.types import BigId, ExactJson, ExactText, ShortText, UtcDateTime
 
 TURNS_A_SESSION = 2**24
-"""Turn ids are `session.id * TURNS_A_SESSION + ordinal`: known before the insert, and a session's turns lie together."""
+"""Turn ids are `session.id * TURNS_A_SESSION + ordinal`: known before the insert; a session's turns lie together."""
 
 
 class Base(orm.DeclarativeBase):
@@ -53,7 +53,7 @@ class Session(Base):
     __tablename__ = "session"
     __table_args__ = (
         sa.UniqueConstraint("external_id", "revision"),
-        sa.Index("ix_session_failed_started", "failed_count", "started_at"),
+        sa.Index("ix_session_failed_happened", "failed", "happened_at", "id"),
     )
 
     id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
@@ -73,9 +73,43 @@ class Session(Base):
     response_count: orm.Mapped[int] = orm.mapped_column(default=0)
     failed_count: orm.Mapped[int] = orm.mapped_column(default=0)
     rescued_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    clean_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    extracted_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    repaired_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    unparsed_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    """responses whose home verdict is failed; `failed_count` counts recorded failures too"""
+    none_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    label_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    failed: orm.Mapped[bool] = orm.mapped_column(default=False)
+    """failed_count > 0: with `happened_at` the order of the list"""
+    happened_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+    """started_at, or ingested_at where no turn has a time"""
     strip: orm.Mapped[str] = orm.mapped_column(sa.Text, default="")
-    """one letter a response, in order: c e r f n for the home verdict, F failed and s rescued in production"""
+    """one letter a response, in order: c e r n for the home verdict, f failed and s rescued in production"""
     extra: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+
+
+class SessionModel(Base):
+    """Which models wrote in a session: what the list filters by and counts."""
+
+    __tablename__ = "session_model"
+
+    model: orm.Mapped[str] = orm.mapped_column(ShortText(255), primary_key=True)
+    session_id: orm.Mapped[int] = orm.mapped_column(
+        sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+
+
+class DumpSession(Base):
+    """Which sessions a dump holds, whether it brought them, made them grow or only repeated them."""
+
+    __tablename__ = "dump_session"
+
+    dump_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="CASCADE"), primary_key=True)
+    session_id: orm.Mapped[int] = orm.mapped_column(
+        sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    new_turns: orm.Mapped[int] = orm.mapped_column(default=0)
 
 
 class Turn(Base):
@@ -85,6 +119,12 @@ class Turn(Base):
     __table_args__ = (
         sa.Index("ix_turn_session_position", "session_id", "position"),
         sa.Index("ix_turn_session_ordinal", "session_id", "ordinal", unique=True),
+        sa.Index(
+            "ix_turn_duplicate_of",
+            "duplicate_of",
+            sqlite_where=sa.text("duplicate_of IS NOT NULL"),
+            postgresql_where=sa.text("duplicate_of IS NOT NULL"),
+        ),
     )
 
     id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True, autoincrement=False)
@@ -95,10 +135,10 @@ class Turn(Base):
     entry: orm.Mapped[int]
     duplicate_of: orm.Mapped[int | None] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"))
     kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    role: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
-    agent: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
-    model: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
-    phase: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
+    role: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
+    agent: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
+    model: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
+    phase: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
     sounding: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
     round: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
     attempt: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
@@ -189,3 +229,5 @@ class Run(Base):
     state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     progress: orm.Mapped[float] = orm.mapped_column(default=0.0)
     counts: orm.Mapped[dict[str, int] | None] = orm.mapped_column(ExactJson)
+    started_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    finished_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)

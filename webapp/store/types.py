@@ -38,6 +38,32 @@ class ExactJson(sa.TypeDecorator[Any]):
         return None if value is None else jsontext.loads(bytes(value))
 
 
+class ShortText(sa.TypeDecorator[str]):
+    """A name to group and filter by: cut to `length` code points, NUL and lone surrogates become U+FFFD.
+
+    What it said word for word stays in the turn's `source`.
+    """
+
+    impl = sa.String
+    cache_ok = True
+
+    def __init__(self, length: int) -> None:
+        super().__init__(length)
+        self.length = length
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        return None if value is None else short(value, self.length)
+
+
+def short(value: str, length: int) -> str:
+    """`value` as `ShortText(length)` keeps it."""
+    if len(value) > length:
+        value = value[: length - 1] + "…"
+    if value.isascii() and "\0" not in value:
+        return value
+    return "".join("\ufffd" if letter == "\0" or "\ud800" <= letter <= "\udfff" else letter for letter in value)
+
+
 class UtcDateTime(sa.TypeDecorator[datetime]):
     """An aware time, stored as UTC and given back aware (SQLite itself forgets the zone)."""
 

@@ -1,0 +1,115 @@
+"""Opens the database and brings its schema to the revision that this code knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from webapp import paths
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+HEAD = "0001"
+"""The newest revision under migrations/, so that a start at head need not load Alembic (a test keeps it true)."""
+
+_LOCK = 0x46454E43  # an arbitrary number of our own for PostgreSQL's advisory lock
+_PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "cache_size=-16000", "temp_store=MEMORY")
+_version = sa.table("alembic_version", sa.column("version_num", sa.String))
+
+
+class NewerDatabase(RuntimeError):
+    """The database was written by a newer Fencepost, or by something else; the message says what to do."""
+
+
+def connect(url: str) -> sa.Engine:
+    """An engine for `url`; a SQLite file's folder is made. Raises SQLAlchemy's `ArgumentError` for no URL at all.
+
+    On SQLite every write transaction takes the write lock at its start and waits up to 30 s for it, so that
+    no transaction that began with reading fails when it comes to write; readers never wait (WAL).
+    """
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return sa.create_engine(parsed, pool_pre_ping=True)
+    if parsed.database and parsed.database != ":memory:":
+        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = sa.create_engine(parsed, connect_args={"isolation_level": "IMMEDIATE", "timeout": 30.0})
+    sa.event.listen(engine, "connect", _set_pragmas)
+    return engine
+
+
+@contextmanager
+def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A transaction that holds SQLite's write lock from its start, so that what it reads cannot change under it."""
+    with engine.begin() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        yield connection
+
+
+def revision(engine: sa.Engine) -> str | None:
+    """The revision that the database is at; None where it is empty."""
+    with engine.connect() as connection:
+        return _revision(connection)
+
+
+def migrate(engine: sa.Engine) -> None:
+    """Bring the database to `HEAD`; raises `NewerDatabase`. Two processes may do this at once."""
+    if revision(engine) == HEAD:
+        return
+    with writing(engine) as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        _upgrade(connection)
+
+
+def alembic_config() -> Config:
+    """Alembic's settings: every revision lies flat in `migrations`, and there is no env.py."""
+    from alembic.config import Config  # here, since a start at head does not need Alembic
+
+    folder = str(paths.resource("migrations")).replace("%", "%%")
+    config = Config()
+    config.set_main_option("path_separator", "newline")
+    config.set_main_option("script_location", folder)
+    config.set_main_option("version_locations", folder)
+    return config
+
+
+def _upgrade(connection: sa.Connection) -> None:
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.script import ScriptDirectory
+
+    config = alembic_config()
+    script = ScriptDirectory.from_config(config)
+    found = _revision(connection)
+    _refuse_unknown(script, found)
+    with EnvironmentContext(config, script, fn=lambda at, _context: script._upgrade_revs("head", at)) as context:
+        context.configure(connection=connection, transactional_ddl=True)
+        context.run_migrations()
+
+
+def _refuse_unknown(script: ScriptDirectory, found: str | None) -> None:
+    if found is None or found in {known.revision for known in script.walk_revisions()}:
+        return
+    raise NewerDatabase(
+        f"The database is at revision {found!r}, which this Fencepost does not know: a newer one wrote it. "
+        "Install that version, or point FENCEPOST_DATABASE at another database; nothing was changed."
+    )
+
+
+def _revision(connection: sa.Connection) -> str | None:
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.scalar(sa.select(_version.c.version_num))
+
+
+def _set_pragmas(connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    for pragma in _PRAGMAS:
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
