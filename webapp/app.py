@@ -1,0 +1,63 @@
+"""The app factory: settings, extensions, blueprints, guards."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from flask import Flask
+
+from webapp import paths
+from webapp.config import Settings
+from webapp.extensions import db, htmx
+from webapp.store import database
+from webapp.web import dumps, errors, filters, guards, labels, login, profiles, sessions, turns
+from webapp.web.ids import SessionIdConverter, SessionIds
+
+BLUEPRINTS = (sessions, turns, dumps, labels, profiles, login)
+
+
+def create_app(settings: Settings | None = None) -> Flask:
+    """The app over a migrated database. Raises `BadSetting`, and `NewerDatabase` for one that newer code made."""
+    settings = settings or Settings.from_environment()
+    app = Flask("webapp", template_folder=paths.resource("templates"), static_folder=paths.resource("static"))
+    configure(app, settings)
+    db.init_app(app)
+    htmx.init_app(app)
+    with app.app_context():
+        database.prepare(db.engine)
+        database.migrate(db.engine)
+    app.url_map.converters["session_id"] = SessionIdConverter
+    for module in BLUEPRINTS:
+        app.register_blueprint(module.blueprint)
+    for part in (guards, errors, filters):
+        part.init_app(app)
+    app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
+    return app
+
+
+def configure(app: Flask, settings: Settings) -> None:
+    settings.data.mkdir(parents=True, exist_ok=True)
+    app.config.update(
+        SETTINGS=settings,
+        SECRET_KEY=secret_key(settings.data / "secret_key"),
+        SQLALCHEMY_ENGINES={"default": settings.database},
+        TRUSTED_HOSTS=list(settings.trusted_hosts),
+        MAX_CONTENT_LENGTH=settings.max_upload,
+        MAX_FORM_MEMORY_SIZE=2 * 1024 * 1024,
+        SESSION_COOKIE_SAMESITE="Lax",
+        SEND_FILE_MAX_AGE_DEFAULT=31536000,
+    )
+    app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
+
+
+def secret_key(path: Path) -> bytes:
+    """The key kept in `path`, made at random on the first run and readable by its owner alone."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return path.read_bytes()
+    with os.fdopen(handle, "wb") as file:
+        file.write(secrets.token_bytes(32))
+    return path.read_bytes()

@@ -1,0 +1,48 @@
+"""Errors: one page and one JSON shape for everything that is refused or not found."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, jsonify, render_template, request
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.parsing import UnknownProfile
+from webapp.store.sessions import NoSuchSession
+from webapp.store.turns import NoSuchTurn
+
+Answer = tuple[str | Response, int]
+
+
+def init_app(app: Flask) -> None:
+    app.register_error_handler(HTTPException, on_http)
+    app.register_error_handler(NoSuchSession, on_missing)
+    app.register_error_handler(NoSuchTurn, on_missing)
+    app.register_error_handler(UnknownProfile, on_missing)
+    app.register_error_handler(Exception, on_bug)
+
+
+def answer(status: int, code: str, message: str, at: str | None = None) -> Answer:
+    """The JSON error under `/api/`, the error page elsewhere."""
+    if request.path.startswith("/api/"):
+        return jsonify(error={"code": code, "message": message, "at": at}), status
+    return render_template("error.html", status=status, message=message), status
+
+
+def on_http(error: HTTPException) -> Answer | AnyResponse:
+    status = error.code or 500
+    if error.response is not None or status < 400:
+        return error.get_response()
+    name = error.name.lower().replace(" ", "_")
+    return answer(status, name, error.description or error.name)
+
+
+def on_missing(error: LookupError) -> Answer:
+    return answer(404, "not_found", str(error.args[0] if error.args else error))
+
+
+def on_bug(error: Exception) -> Answer:
+    """A bug of ours: the log gets the traceback, the reader gets words."""
+    from flask import current_app
+
+    current_app.logger.exception("unhandled: %s %s", request.method, request.path, exc_info=error)
+    return answer(500, "internal_error", "Something broke on our side. The server's log says what.")

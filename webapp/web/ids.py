@@ -1,0 +1,71 @@
+"""Session ids in URLs: any string at all stands in one path segment, percent-encoded, and never means a path."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Any
+from urllib.parse import quote, unquote_to_bytes
+
+from werkzeug.routing import BaseConverter
+
+PREFIXES = ("/sessions/", "/api/session/")
+_TAIL = r"(?P<tail>(?:/turns/\d+(?:/(?:label|raw))?|/dump|/turns)?/?)"
+_ONE_SEGMENT = re.compile(rf"(?P<id>[^/]*?){_TAIL}\Z")
+_SLASHES = re.compile(rf"(?P<id>.*){_TAIL}\Z", re.DOTALL)
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@=+~-]{0,126}[A-Za-z0-9]|[A-Za-z0-9]")
+
+
+class SessionIds:
+    """WSGI middleware that hides a session id from path parsing.
+
+    WSGI servers decode `%2F` before routing, so `a%2Fb` and `a/b` would be the same path. This reads the id
+    from the request line as it was sent and hands the router a token of it (see `SessionIdConverter`).
+    """
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        sent = environ.get("REQUEST_URI") or environ.get("RAW_URI")
+        if sent:
+            path = re.sub(r"\A[a-z]+://[^/]*", "", sent.partition("?")[0])
+            environ["PATH_INFO"] = hide_id(path) or environ["PATH_INFO"]
+        return self.app(environ, start_response)
+
+
+def hide_id(path: str) -> str | None:
+    """The path with its session id as a token, or None where it holds no session id."""
+    for prefix in PREFIXES:
+        if path.startswith(prefix):
+            rest = path.removeprefix(prefix)
+            match = _ONE_SEGMENT.match(rest) or _SLASHES.match(rest)
+            if match:
+                return f"{prefix}{_token(match['id'])}{match['tail'].removesuffix('/')}"
+    return None
+
+
+def _token(encoded: str) -> str:
+    return "~" + base64.urlsafe_b64encode(unquote_to_bytes(encoded)).decode("ascii").rstrip("=")
+
+
+class SessionIdConverter(BaseConverter):
+    """Takes the middleware's token in, and gives the percent-encoded id out."""
+
+    regex = "~[A-Za-z0-9_-]*"
+
+    def to_python(self, value: str) -> str:
+        token = value[1:]
+        raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        try:
+            return raw.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return raw.decode("utf-8", "surrogateescape")
+
+    def to_url(self, value: str) -> str:
+        return quote(value.encode("utf-8", "surrogatepass"), safe="")
+
+
+def is_plain(external_id: str) -> bool:
+    """Whether an id can stand in a link as it is; every other session is linked by its key."""
+    return _PLAIN.fullmatch(external_id) is not None and ".." not in external_id
