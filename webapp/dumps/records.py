@@ -22,6 +22,10 @@ class BadDump(ValueError):
         self.at = at
 
 
+class TooLarge(BadDump):
+    """The dump is larger than is taken, or a decompression bomb; nothing of it is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One entry, or part of one, that could not be read; everything else of the dump is kept."""

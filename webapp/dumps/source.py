@@ -1,0 +1,153 @@
+"""A dump on disk as UTF-8 text, whatever its encoding: nothing is lost and nothing is held whole."""
+
+from __future__ import annotations
+
+import codecs
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from webapp.dumps.records import Problem
+
+CHUNK = 1024 * 1024
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(slots=True)
+class Source:
+    """An open dump: `file` is seekable UTF-8 that begins at `start`; `filename` is what the sender called it.
+
+    `problem` is set by reading: the first byte that is no UTF-8. Such bytes become lone surrogates
+    (`surrogateescape`), so that they can be told and written back.
+    """
+
+    file: BinaryIO
+    filename: str
+    start: int = 0
+    problem: Problem | None = None
+    _seen: bool = field(default=False, repr=False)
+
+    @property
+    def stem(self) -> str:
+        """The file's name without folders and endings: what a session is called that has no id of its own."""
+        name = self.filename.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        for ending in (".gz", ".zst", ".jsonl", ".ndjson", ".json", ".txt", ".log", ".md"):
+            name = name[: -len(ending)] if name.lower().endswith(ending) and len(name) > len(ending) else name
+        return name or "dump"
+
+    def text(self, limit: int | None = None) -> Iterator[str]:
+        """The text from its beginning in pieces of about a megabyte (fewer bytes than `limit` in all)."""
+        decoder = codecs.getincrementaldecoder("utf-8")("strict")
+        self.file.seek(self.start)
+        at, left = self.start, limit
+        while data := self.file.read(CHUNK if left is None else min(CHUNK, left)):
+            yield self._decode(decoder, data, at)
+            at += len(data)
+            left = None if left is None else left - len(data)
+            self.file.seek(at)
+        if limit is None and (rest := self._decode(decoder, b"", at, final=True)):
+            yield rest
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Every line with the byte at which it begins, line ends included."""
+        at = self.start
+        while True:
+            self.file.seek(at)
+            for line in self.file:
+                yield at, line
+                at += len(line)
+                if self.file.tell() != at:
+                    break
+            else:
+                return
+
+    def line(self, at: int) -> bytes:
+        """The line that begins at byte `at`."""
+        self.file.seek(at)
+        return self.file.readline()
+
+    def tail(self, count: int) -> str:
+        """The last `count` bytes as text; a character cut at its beginning becomes a lone surrogate."""
+        size = self.file.seek(0, 2)
+        self.file.seek(max(self.start, size - count))
+        return self.file.read(count).decode("utf-8", "surrogateescape")
+
+    def decode(self, data: bytes, at: int) -> str:
+        """Bytes that begin at byte `at`, as text; what is no UTF-8 is kept and becomes the source's `problem`."""
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            self._note(at + error.start)
+            return data.decode("utf-8", "surrogateescape")
+
+    def _decode(self, decoder: codecs.IncrementalDecoder, data: bytes, at: int, final: bool = False) -> str:
+        pending, _ = state = decoder.getstate()
+        try:
+            return decoder.decode(data, final)
+        except UnicodeDecodeError as error:
+            self._note(at - len(pending) + error.start)
+        lenient = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        lenient.setstate(state)
+        text = lenient.decode(data, final)
+        decoder.setstate(lenient.getstate())
+        return text
+
+    def _note(self, at: int) -> None:
+        reason = "not valid UTF-8 from here on: such bytes are kept, and shown as replacement characters"
+        self.problem = self.problem or Problem(f"byte {at}", reason)
+
+    def take_problem(self) -> Iterator[Problem]:
+        """The problem, once."""
+        if self.problem is not None and not self._seen:
+            self._seen = True
+            yield self.problem
+
+
+@contextmanager
+def opened(path: Path, filename: str) -> Iterator[Source]:
+    """Open `path` for reading; UTF-16 and UTF-32 (by mark, or by the zeros of a JSON text) are recoded aside."""
+    with path.open("rb") as file:
+        mark, encoding = _encoding(file.read(4))
+        file.seek(mark)
+        if encoding == "utf-8":
+            yield Source(file, filename, start=mark)
+            return
+        with tempfile.TemporaryFile() as recoded:
+            problem = _recode(file, recoded, encoding)
+            yield Source(recoded, filename, problem=problem)
+
+
+def _encoding(head: bytes) -> tuple[int, str]:
+    """The length of the byte order mark and the encoding; without a mark as RFC 4627, 3 tells them apart."""
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            return len(mark), encoding
+    if len(head) == 4 and head[0] and head[1] == 0:
+        return 0, "utf-16-le" if head[2] else "utf-32-le"
+    if len(head) == 4 and head[0] == 0 and head[3]:
+        return 0, "utf-16-be" if head[1] else "utf-32-be"
+    return 0, "utf-8"
+
+
+def _recode(file: BinaryIO, out: BinaryIO, encoding: str) -> Problem | None:
+    """Write `file` to `out` as UTF-8; a lone surrogate becomes its JSON escape, which means the same."""
+    decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+    at = file.tell()
+    try:
+        while data := file.read(CHUNK):
+            out.write(decoder.decode(data).encode("utf-8", "backslashreplace"))
+            at += len(data)
+        decoder.decode(b"", True)
+    except UnicodeDecodeError as error:
+        return Problem(f"byte {at}", f"not valid {encoding.upper()} ({error.reason}); the rest was not read")
+    return None
