@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -10,8 +12,10 @@ from typing import Any, Protocol
 from webapp import plugins
 from webapp.parsing.decode import Failure, decode
 from webapp.parsing.edit import Edit, apply, to_raw
-from webapp.parsing.span import Span, place, stripped
+from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt, Fault, Trace, Verdict
+
+_NEWLINE = re.compile("\n")
 
 
 class UnknownProfile(LookupError):
@@ -43,6 +47,7 @@ class Tracer:
     ambiguous: bool = False
     exhausted: bool = False
     policy: Mapping[str, str] = field(default_factory=dict)
+    _newlines: list[int] | None = field(default=None, repr=False)
 
     def attempt(
         self,
@@ -110,8 +115,15 @@ class Tracer:
 
     def _fault(self, failure: Failure, span: Span, edits: tuple[Edit, ...]) -> Fault:
         at = to_raw(span, edits, failure.at)
-        line, column = place(self.raw, at)
+        line, column = self._place(at)
         return Fault(failure.type, failure.message, at, line, column, failure.said)
+
+    def _place(self, at: int) -> tuple[int, int]:
+        """As `span.place`; the newlines are counted once, since many failures would make that quadratic."""
+        if self._newlines is None:
+            self._newlines = [match.start() for match in _NEWLINE.finditer(self.raw)]
+        before = bisect_left(self._newlines, at)
+        return before + 1, at - (self._newlines[before - 1] if before else -1)
 
 
 def profiles() -> dict[str, Profile]:

@@ -5,16 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._windlass import blocks, call_tools
+from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._windlass import call_tools, fenced
 
 
 @dataclass(frozen=True)
-class WindlassStrict:
+class WindlassStrict(Described):
     name: str = "windlass-strict"
-    version: str = "1"
+    report: str | None = "001"
+    about: str = (
+        "1. Takes every ```json fence (any case of the word) whose content starts with { and ends with } and holds no "
+        'backtick. 2. Decodes each as written. 3. An object with a "tool" is a tool call; JSON without one is ignored '
+        "silently; what does not decode, or has arguments that are no object, is one validation error for the agent. "
+        "4. If one block is a call, the errors of all others are dropped.\n"
+        "No such fence means that no tool was called, and no error. Where it departs from its report: a backtick "
+        "anywhere inside the JSON hides the whole block without a word, and arrays never match."
+    )
 
     def run(self, tracer: Tracer) -> None:
-        call_tools(tracer, blocks(tracer.raw))
+        call_tools(tracer, fenced(tracer.raw))
 
 
 plugin = WindlassStrict()

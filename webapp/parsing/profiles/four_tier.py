@@ -1,0 +1,111 @@
+"""Four strategies in a row, with control characters escaped: a hosted model's evaluations (report 003)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from webapp.parsing.edit import Edit
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._javascript import WHITE, json_parse
+from webapp.parsing.span import Span
+
+ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_TOKEN = re.compile(r'\\.?|["\n\r\t\x08\f]', re.DOTALL)
+
+_FIRST = "Failed to parse JSON directly for {operation}, trying fallback strategies..."
+_DONE = "✓ Successfully parsed {operation} using Strategy "
+_OVER = "All JSON parsing strategies failed for {operation}"
+_NEVER = f"{_OVER}: one try stands round all of it, so that no later strategy is reached"
+
+
+def fix_json(raw: str, span: Span) -> list[Edit]:
+    """The edits of the report's `fixJSON`: line feed, return, tab, backspace and form feed in strings are escaped.
+
+    Kept from it: a backslash hides what follows it, outside of strings too, where a hidden quote then turns the
+    rest inside out; a control character behind a backslash stays as it is; all other ones stay too.
+    """
+    edits, inside = [], False
+    for match in _TOKEN.finditer(raw, *span):
+        found = match.group()
+        if found == '"':
+            inside = not inside
+        elif inside and found in ESCAPES:
+            edits.append(Edit("control_character", Span(*match.span()), found, ESCAPES[found]))
+    return edits
+
+
+def first_fence(raw: str) -> Span | None:
+    """What /```json\\s*([\\s\\S]*?)\\s*```/ captures first, in linear time; JavaScript's idea of white space."""
+    opening = raw.find("```json")
+    if opening < 0:
+        return None
+    start, closing = opening + len("```json"), raw.find("```", opening + len("```json"))
+    if closing < 0:
+        return None
+    body = raw[start:closing]
+    left = len(body) - len(body.lstrip(WHITE))
+    return Span(start + left, start + max(left, len(body.rstrip(WHITE))))
+
+
+def outermost(raw: str) -> Span | None:
+    """What the greedy /\\{[\\s\\S]*\\}/ matches: from the first `{` to the last `}`."""
+    start, end = raw.find("{"), raw.rfind("}")
+    return Span(start, end + 1) if 0 <= start < end else None
+
+
+@dataclass(frozen=True)
+class FourTier(Described):
+    name: str = "four-tier"
+    report: str | None = "003"
+    about: str = (
+        "1. Decodes the whole response. 2a. Decodes the content of the first ```json fence, 2b. the same after "
+        "fixJSON, which escapes line feeds, returns, tabs, backspaces and form feeds inside strings. 3a. Decodes from "
+        "the first { to the last }, 3b. the same after fixJSON. 4. Decodes everything after fixJSON.\n"
+        "Where it departs from its report: one try stands round steps 2 to 4. Where a fence is there and 2b fails, it "
+        "throws, and 3 and 4 are never reached; likewise after 3b; 4 runs only where the response holds no {…} at all. "
+        "An empty fence is passed over. The fence ends at the first ```, inside a string too. fixJSON escapes no other "
+        "control character, and a backslash outside a string makes it take strings for the text between them.\n"
+        "The original is TypeScript. Here Python's decoder words the errors; as JSON.parse does, it refuses NaN and "
+        "Infinity. Unlike JSON.parse it keeps large integers exact, and gives up on very long ones "
+        "and very deep nesting."
+    )
+
+    def run(self, tracer: Tracer) -> None:
+        raw = tracer.raw
+        everything = Span(0, len(raw))
+        first = json_parse(tracer, "whole", everything, note="Strategy 1: Direct parse")
+        if first.ok:
+            tracer.choose(first)
+            return
+        tracer.amend(first, note=f"Strategy 1: Direct parse. {_FIRST}")
+        fence, braces = first_fence(raw), outermost(raw)
+        if fence and fence.start == fence.end:
+            tracer.reject("fenced", fence, "an empty fence is passed over", note="Strategy 2")
+        if fence and fence.start < fence.end:
+            _twice(tracer, "fenced", fence, "2", "Extract from markdown code block", "Extract from markdown")
+        elif braces:
+            _twice(tracer, "outermost", braces, "3", "Extract JSON object", "Extract JSON object")
+        else:
+            _fixed(tracer, "whole", everything, "4: Fix control chars in entire content", _OVER)
+
+
+def _twice(tracer: Tracer, strategy: str, span: Span, number: str, plain: str, fixed: str) -> None:
+    """Strategies 2 and 3: as written (a), and after fixJSON (b)."""
+    attempt = json_parse(tracer, strategy, span, note=f"Strategy {number}a: {plain}")
+    if attempt.ok:
+        tracer.choose(tracer.amend(attempt, note=f"{_DONE}{number}: {plain}"))
+    else:
+        _fixed(tracer, strategy, span, f"{number}b: {fixed} + fix control chars", _NEVER)
+
+
+def _fixed(tracer: Tracer, strategy: str, span: Span, label: str, failed: str) -> None:
+    attempt = json_parse(tracer, strategy, span, fix_json(tracer.raw, span))
+    note = f"{_DONE}{label}" if attempt.ok else f"Strategy {label}. {failed}"
+    attempt = tracer.amend(attempt, note=note)
+    if attempt.ok:
+        tracer.choose(attempt)
+
+
+plugin = FourTier()
