@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import socket
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,3 +23,19 @@ def shared() -> Path:
             pytest.fail("../shared is missing under CI")
         pytest.skip("needs ../shared (reports, cases, corpus) beside the checkout")
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def loopback_only() -> Iterator[None]:
+    """Sockets are closed, except to this machine: a test that asks the network fails by name."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        host = address[0] if isinstance(address, tuple) else "localhost"
+        if host != "localhost" and not ipaddress.ip_address(host.partition("%")[0]).is_loopback:
+            raise AssertionError(f"a test tried to reach {host}")
+        connect(self, address)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded)
+        yield

@@ -12,7 +12,7 @@ from webapp import paths
 from webapp.config import Settings
 from webapp.extensions import db, htmx
 from webapp.store import database
-from webapp.web import dumps, errors, filters, guards, labels, login, profiles, sessions, turns
+from webapp.web import dumps, errors, filters, guards, helpers, labels, login, profiles, sessions, turns
 from webapp.web.ids import SessionIdConverter, SessionIds
 
 BLUEPRINTS = (sessions, turns, dumps, labels, profiles, login)
@@ -31,7 +31,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.url_map.converters["session_id"] = SessionIdConverter
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
-    for part in (guards, errors, filters):
+    for part in (guards, errors, filters, helpers):
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
     return app

@@ -20,3 +20,15 @@ def dumps(value: Any) -> str:
 def loads(text: str | bytes) -> Any:
     """What `dumps` wrote. Raises `json.JSONDecodeError` as `json.loads` does."""
     return json.loads(text)
+
+
+def pretty(value: Any) -> str:
+    """Indented JSON for people; escapes only what could not be shown. Very deep values come out compact."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=True, indent=2)
+    except RecursionError:
+        return "⟨nested too deeply to show⟩"
+    return text

@@ -5,14 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from flask import Flask
+from markupsafe import Markup, escape
 
 from webapp.web.glyphs import visible
-from webapp.web.links import dump_url, session_url, turn_url
 
 
 def init_app(app: Flask) -> None:
-    app.jinja_env.filters.update(grouped=grouped, ago=ago, exact=exact, visible=visible, filesize=filesize)
-    app.jinja_env.globals.update(session_url=session_url, turn_url=turn_url, dump_url=dump_url, plural=plural)
+    app.jinja_env.filters.update(grouped=grouped, ago=ago, exact=exact, visible=visible, filesize=filesize, ticks=ticks)
+    app.jinja_env.globals.update(plural=plural)
 
 
 def grouped(number: int) -> str:
@@ -46,3 +46,11 @@ def filesize(number: int) -> str:
             return f"{size:,.0f} {unit}" if unit == "bytes" or size >= 100 else f"{size:.1f} {unit}"
         size /= 1000
     return f"{size:,.1f} GB"
+
+
+def ticks(text: str) -> Markup:
+    """Escaped text in which what stands between backticks is code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts)
+    )

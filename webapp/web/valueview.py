@@ -88,5 +88,7 @@ def scalar(item: Any) -> str:
 def _quoted(text: str) -> str:
     cut = text[:MAX_STRING]
     tail = f"⟨{len(text) - MAX_STRING:,} more⟩" if len(text) > MAX_STRING else ""
-    escaped = cut.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    escaped = (
+        cut.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    )
     return f'"{visible(escaped)}{tail}"'

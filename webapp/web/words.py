@@ -38,9 +38,7 @@ class EditLine:
 
 def edit_lines(raw: str, attempt: Attempt, limit: int = 50) -> list[EditLine]:
     """The first `limit` edits with line and column of their start."""
-    return [
-        EditLine(edit.repair, *place(raw, edit.span.start), edit.old, edit.new) for edit in attempt.edits[:limit]
-    ]
+    return [EditLine(edit.repair, *place(raw, edit.span.start), edit.old, edit.new) for edit in attempt.edits[:limit]]
 
 
 def repairs(attempt: Attempt) -> str:

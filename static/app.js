@@ -1,0 +1,130 @@
+// Keys, the list of keys, drag and drop with progress, and keeping the marked span in view. Everything else is HTML.
+"use strict";
+
+const root = document.documentElement;
+root.classList.add("js");
+
+const typing = (target) => target.closest("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
+const visible = (element) => element.getClientRects().length > 0;
+
+// --- keys: an element says with data-key which key presses it, and with data-help what that does
+function press(element) {
+  if (element.matches("input[type=radio]")) { element.checked = true; element.focus(); return; }
+  if (element.matches("input, textarea")) { element.focus(); element.select?.(); return; }
+  element.click();
+}
+
+function step(by, selector) {
+  const rows = [...document.querySelectorAll(selector)].filter(visible);
+  if (!rows.length) return;
+  const at = rows.findIndex((row) => row === document.activeElement);
+  const row = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by))];
+  row.focus();
+  row.scrollIntoView({ block: "nearest" });
+}
+
+const moves = { j: [1, "[data-row]"], k: [-1, "[data-row]"], n: [1, "[data-row][data-failed]"], p: [-1, "[data-row][data-failed]"] };
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (document.querySelector("dialog[open]")) return;
+  if (typing(event.target)) { if (event.key === "Escape") event.target.blur(); return; }
+  const keyed = [...document.querySelectorAll("[data-key]")].find((element) => element.dataset.key === event.key);
+  if (keyed) { event.preventDefault(); press(keyed); return; }
+  const move = moves[event.key];
+  if (move && document.querySelector(move[1])) { event.preventDefault(); step(...move); }
+});
+
+// --- what data-open and data-toggle buttons do
+document.addEventListener("click", (event) => {
+  const opener = event.target.closest("[data-open]");
+  if (opener) showKeys(document.getElementById(opener.dataset.open));
+  const toggle = event.target.closest("[data-toggle]");
+  if (toggle) {
+    const on = document.getElementById(toggle.dataset.on).classList.toggle(toggle.dataset.toggle);
+    try { localStorage.setItem(toggle.dataset.toggle, on ? "1" : ""); } catch { /* private windows keep nothing */ }
+  }
+});
+
+function showKeys(dialog) {
+  const list = dialog.querySelector("dl");
+  list.replaceChildren();
+  const entries = [...document.querySelectorAll("[data-key]")].map((element) => [element.dataset.key, element.dataset.help]);
+  if (document.querySelector("[data-row]")) entries.push(["j k", "next and previous row"], ["Enter", "open it"]);
+  if (document.querySelector("[data-row][data-failed]")) entries.push(["n p", "next and previous failure"]);
+  for (const [key, help] of entries) {
+    const term = document.createElement("dt");
+    for (const name of key.split(" ")) { const k = document.createElement("kbd"); k.textContent = name; term.append(k, " "); }
+    const words = document.createElement("dd");
+    words.textContent = help;
+    list.append(term, words);
+  }
+  dialog.showModal();
+}
+
+// --- the raw pane: wrap as last time, and the marked span in view
+function settle() {
+  const raw = document.getElementById("raw");
+  if (!raw) return;
+  try { raw.classList.toggle("nowrap", localStorage.getItem("nowrap") === "1"); } catch { /* as above */ }
+  const telling = raw.querySelector(".at, del, ins") || raw.querySelector(".hit");
+  telling?.closest("li").scrollIntoView({ block: "nearest" });
+  document.querySelector(".attempt.open")?.scrollIntoView({ block: "nearest" });
+}
+document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "center" });
+settle();
+document.addEventListener("htmx:after:swap", settle);
+
+// --- dumps: drop files anywhere on the form, see how much of them was sent
+const drop = document.querySelector("form.drop");
+if (drop) {
+  const input = drop.querySelector("input[type=file]");
+  const says = drop.querySelector(".progress");
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    document.addEventListener(name, (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      drop.classList.toggle("over", name === "dragover");
+      if (name === "drop") { input.files = event.dataTransfer.files; send(input.files); }
+    });
+  }
+  drop.addEventListener("submit", (event) => {
+    if (!input.files.length) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    send(input.files);
+  }, true);
+
+  async function send(files) {
+    const results = [];
+    for (const [index, file] of [...files].entries()) {
+      results.push(await sendOne(file, files.length > 1 ? `${index + 1} of ${files.length}: ` : ""));
+    }
+    says.textContent = results.every(Boolean) ? "" : "Some files did not arrive: the server could not be reached or refused them.";
+    input.value = "";
+  }
+
+  function sendOne(file, which) {
+    const bar = document.createElement("progress");
+    bar.max = file.size || 1;
+    bar.value = 0;
+    const body = new FormData();
+    body.append("file", file, file.webkitRelativePath || file.name);
+    const request = new XMLHttpRequest();
+    request.open("POST", drop.action);
+    request.setRequestHeader("HX-Request-Type", "partial");
+    const tell = (words) => says.replaceChildren(`${which}${file.name}, ${words}`, bar);
+    tell("sending");
+    request.upload.onprogress = (event) => { bar.value = event.loaded; };
+    request.upload.onload = () => { bar.removeAttribute("value"); tell("reading"); };
+    return new Promise((done) => {
+      request.onerror = () => done(false);
+      request.onload = () => {
+        const list = document.getElementById("dumps");
+        if (request.responseText) { list.innerHTML = new DOMParser().parseFromString(request.responseText, "text/html").body.innerHTML; }
+        done(request.status < 500);
+      };
+      request.send(body);
+    });
+  }
+}

@@ -1,0 +1,68 @@
+"""A real server, run as a user would run it, and a real Chromium."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def chromium() -> str | None:
+    """The Chromium on PATH, or None where Playwright's own download is to be used."""
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+    arguments += ["--disable-component-update", "--disable-sync"]
+    found = chromium()
+    return browser_type_launch_args | {"args": arguments} | ({"executable_path": found} if found else {})
+
+
+def serve(data: Path, *arguments: str, **environ: str) -> tuple[subprocess.Popen[str], str]:
+    """Start `fencepost serve` on a free port; returns the process and the URL that it printed."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "webapp", "serve", "--port", "0", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "FENCEPOST_DATA": str(data), "PYTHONPATH": str(ROOT), **environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout
+    said = []
+    for line in process.stdout:
+        said.append(line)
+        if match := re.search(r"http://\S+", line):
+            return process, match.group()
+    raise AssertionError("the server did not start:\n" + "".join(said))
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    process.wait(10)
+    if process.stdout:
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server over a fresh data folder with the examples in it."""
+    process, url = serve(tmp_path_factory.mktemp("data"))
+    yield url
+    stop(process)
+
+
+@pytest.fixture(scope="module")
+def base_url(server: str) -> str:
+    return server

@@ -1,0 +1,88 @@
+"""What templates call: names, groups and sentences of turns and sessions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import groupby
+from typing import Any
+
+from flask import Flask, url_for
+
+from webapp import jsontext, paths
+from webapp.web import words
+from webapp.web.glyphs import visible
+from webapp.web.links import dump_url, ident, session_url, turn_url
+
+SOURCE_LIMIT = 20_000
+
+
+def init_app(app: Flask) -> None:
+    helpers = (asset, ident, session_url, turn_url, dump_url, turn_name, grouped_turns, query_of, source_text)
+    app.jinja_env.globals.update({helper.__name__: helper for helper in helpers})
+    app.jinja_env.globals.update(session_words=session_words, failure_words=failure_words)
+
+
+def asset(name: str) -> str:
+    """The URL of a static file, with its content's hash so that a browser may keep it for ever."""
+    return url_for("static", filename=name, v=_digest(name))
+
+
+@cache
+def _digest(name: str) -> str:
+    return hashlib.sha256((paths.resource("static") / name).read_bytes()).hexdigest()[:10]
+
+
+def turn_name(turn: Any) -> str:
+    """`agent`, `tool result`, `validation error` …: who speaks, else what kind of turn it is."""
+    kind = words.KINDS.get(turn.kind, turn.kind)
+    if turn.kind == "response":
+        return visible(turn.agent or turn.role or "agent")
+    if turn.agent and turn.kind in ("tool_call", "tool_result"):
+        return f"{kind} · {visible(turn.agent)}"
+    role = (turn.role or "").replace("_", " ")
+    return f"{kind} · {visible(role)}" if role and role not in kind and kind not in role else kind
+
+
+def grouped_turns(lines: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Turns in order, grouped by phase and sounding, or by round where there is neither."""
+    for key, turns in groupby(lines, key=_group):
+        yield key, list(turns)
+
+
+def _group(turn: Any) -> str:
+    phase = [turn.phase] if turn.phase else []
+    sounding = [f"sounding {turn.sounding}"] if turn.sounding is not None else []
+    if not phase and not sounding and turn.round is not None:
+        return f"round {turn.round}"
+    return " · ".join(phase + sounding)
+
+
+def session_words(session: Any) -> str:
+    return words.session_sentence(
+        session.response_count, session.failed_count, session.rescued_count, session.home_profile
+    )
+
+
+def failure_words(turn: Any, session: Any) -> str:
+    """Why a turn counts as failed, in production's own words where the dump has them."""
+    rescued = "; `fencepost` reads it" if turn.rescued else ""
+    if turn.recorded_failure:
+        return f"{visible(turn.recorded_failure[:200])}{rescued}".replace("``", "")
+    return f"`{session.home_profile}` could not read it{rescued}"
+
+
+def query_of(active: dict[str, Any]) -> dict[str, Any]:
+    """Active filters as a query string's values."""
+    return {name: 1 if value is True else value for name, value in active.items()}
+
+
+def source_text(turn: Any) -> str:
+    """The entry as it came, indented; the raw text's own place says so instead of repeating it."""
+    source = turn.source
+    if turn.raw_at and isinstance(source, dict):
+        source = {key: "… the raw text" if [key] == list(turn.raw_at) else value for key, value in source.items()}
+    text = jsontext.pretty(source)
+    more = len(text) - SOURCE_LIMIT
+    return text if more <= 0 else f"{text[:SOURCE_LIMIT]}\n… {more:,} characters more"

@@ -1,0 +1,40 @@
+"""Profiles: the parsers that can be run over a response, and what each of them does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import Blueprint, render_template
+
+from webapp import plugins
+from webapp.parsing import profile, profiles
+
+blueprint = Blueprint("profiles", __name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileLine:
+    """A profile as its page shows it."""
+
+    name: str
+    version: str
+    help: str
+    about: str
+    report: str | None
+
+
+def line(name: str) -> ProfileLine:
+    """Raises `UnknownProfile`."""
+    found = profile(name)
+    help_text = plugins.help_of("webapp.parsing.profiles").get(name, "")
+    return ProfileLine(name, found.version, help_text, getattr(found, "about", ""), getattr(found, "report", None))
+
+
+@blueprint.get("/profiles")
+def index() -> str:
+    return render_template("profiles/index.html", profiles=[line(name) for name in profiles()])
+
+
+@blueprint.get("/profiles/<name>")
+def show(name: str) -> str:
+    return render_template("profiles/show.html", profile=line(name))

@@ -1,0 +1,122 @@
+"""Sessions: the list, one session's timeline, and its dump."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from flask import Blueprint, Response, current_app, flash, jsonify, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.store import dump as dump_store
+from webapp.store import sessions as store
+from webapp.store import turns as turn_store
+from webapp.store.filenames import safe_name
+from webapp.web import links, words
+from webapp.web.render import page, wants_partial
+
+blueprint = Blueprint("sessions", __name__)
+
+TURNS_A_PAGE = 500
+
+
+def filters_of_request() -> store.Filters:
+    args = request.args
+    return store.Filters(
+        failed=args.get("failed") == "1",
+        rescued=args.get("rescued") == "1",
+        verdict=args.get("verdict") or None,
+        model=args.get("model") or None,
+        label=args.get("label") or None,
+        format=args.get("format") or None,
+        q=args.get("q") or None,
+    )
+
+
+def limit_of_request(default: int = 50) -> int:
+    return max(1, min(500, request.args.get("limit", default, type=int)))
+
+
+@blueprint.get("/")
+def index() -> Response:
+    filters = filters_of_request()
+    found = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
+    active = {name: value for name, value in asdict(filters).items() if value}
+    return page("sessions/index.html", "sessions/_list.html", page=found, filters=filters, active=active)
+
+
+@blueprint.get("/sessions/<session_id:ident>")
+def show(ident: str) -> str:
+    session = store.find(db.session, ident)
+    first = max(0, request.args.get("from", 0, type=int))
+    lines = turn_store.timeline(db.session, session, first=first, limit=TURNS_A_PAGE)
+    says = words.session_sentence(
+        session.response_count, session.failed_count, session.rescued_count, session.home_profile
+    )
+    return render_template(
+        "sessions/show.html", session=session, lines=lines, says=says, first=first, step=TURNS_A_PAGE
+    )
+
+
+@blueprint.post("/sessions/<session_id:ident>/dump")
+def write_dump(ident: str) -> str | AnyResponse:
+    session = store.find(db.session, ident)
+    written = dump_store.write(db.session, current_app.config["SETTINGS"], session)
+    if wants_partial():
+        return render_template("sessions/_dumped.html", session=session, written=written)
+    flash(f"Wrote {written.entry_count} entries to {written.relative}.", links.dump_url(session))
+    return redirect(links.session_url(session))
+
+
+@blueprint.get("/api/sessions")
+def list_api() -> Response:
+    found = store.page(db.session, filters_of_request(), after=request.args.get("after"), limit=limit_of_request())
+    lines = [session_dict(line) for line in found.sessions]
+    return jsonify(sessions=lines, next=found.next, total=found.total, hidden=found.hidden)
+
+
+@blueprint.get("/api/session/<session_id:ident>")
+def show_api(ident: str) -> Response:
+    session = store.find(db.session, ident)
+    first = max(0, request.args.get("from", 0, type=int))
+    lines = turn_store.timeline(db.session, session, first=first, limit=limit_of_request(TURNS_A_PAGE))
+    turns = [asdict(line) for line in lines]
+    for turn in turns:
+        turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()
+    return jsonify(session=session_dict(session), turns=turns)
+
+
+@blueprint.post("/api/session/<session_id:ident>/dump")
+def write_dump_api(ident: str) -> Response:
+    session = store.find(db.session, ident)
+    written = dump_store.write(db.session, current_app.config["SETTINGS"], session)
+    return jsonify(success=True, dump_path=str(written.path), entry_count=written.entry_count)
+
+
+@blueprint.get("/api/session/<session_id:ident>/dump")
+def download_dump(ident: str) -> Response:
+    session = store.find(db.session, ident)
+    response = Response(dump_store.stream(db.session, session), mimetype="application/json")
+    response.headers.set("Content-Disposition", "attachment", filename=f"{safe_name(session.external_id)}.json")
+    return response
+
+
+def session_dict(session: Any) -> dict[str, Any]:
+    """A session as the API shows it; times are ISO 8601 in UTC."""
+    return {
+        "id": session.external_id,
+        "key": session.key,
+        "revision": session.revision,
+        "title": session.title,
+        "format": session.source_format,
+        "home_profile": session.home_profile,
+        "models": session.models,
+        "started_at": session.started_at and session.started_at.isoformat(),
+        "turns": session.turn_count,
+        "responses": session.response_count,
+        "failed": session.failed_count,
+        "rescued": session.rescued_count,
+        "strip": session.strip,
+        "url": url_for("sessions.show", ident=links.ident(session)),
+    }
