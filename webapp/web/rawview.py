@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from webapp.parsing import Attempt
 from webapp.parsing.edit import Edit
@@ -201,6 +201,6 @@ def _depths(spans: Sequence[Span]) -> tuple[list[int], list[int]]:
 
 
 def _pairs(cuts: list[int]) -> Iterator[tuple[int, int]]:
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         if start < end:
             yield start, end
