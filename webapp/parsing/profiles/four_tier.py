@@ -1,4 +1,4 @@
-"""Four strategies in a row, with control characters escaped: a hosted model's evaluations (report 003)."""
+"""Four strategies in a row, with control characters escaped: a hosted model's evaluations."""
 
 from __future__ import annotations
 

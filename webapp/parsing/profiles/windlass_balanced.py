@@ -1,4 +1,4 @@
-"""Windlass after its second fix: as strict, and closing braces too many are taken off the end (report 004)."""
+"""Windlass after its second fix: as strict, and closing braces too many are taken off the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windlass after its first fix: tool calls only in ```json fences, decoded as written (report 001)."""
+"""Windlass after its first fix: tool calls only in ```json fences, decoded as written."""
 
 from __future__ import annotations
 

@@ -1,0 +1,52 @@
+"""The `fencepost` program: a group that imports a command's module only when that command is called."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from webapp import __version__
+
+COMMANDS = {
+    "serve": "Serve the web pages and the API.",
+    "ingest": "Read dumps into the database.",
+    "parse": "Parse one response, or many, and show the trace.",
+    "dump": "Write a session as one JSON document.",
+    "label": "List labels, or judge a response.",
+    "replay": "Run a profile over stored responses.",
+    "profiles": "List the profiles: ours, the reports', a library's.",
+    "db": "Create, migrate and check the database.",
+}
+
+
+class Lazy(click.Group):
+    """Commands live in `webapp/commands/<name>.py` as `command`; names and help stand here, so that --help is fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"webapp.commands.{name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from webapp.config import describe
+
+        with formatter.section("Settings, from the environment"):
+            formatter.write_dl(describe())
+        formatter.write_paragraph()
+        formatter.write_text("Every command exits with 0 when done, 1 when the answer is no, 2 when used wrongly.")
+
+
+@click.command(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="fencepost")
+def main() -> None:
+    """Fencepost shows the moment an LLM's answer should have become JSON and did not."""
