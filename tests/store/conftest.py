@@ -1,0 +1,115 @@
+"""Databases for the store's tests: SQLite in a file, and a PostgreSQL database of the test's own."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import Bring, BringRecords
+from webapp import jsontext
+from webapp.config import Settings
+from webapp.dumps.records import Record
+from webapp.store import database
+from webapp.store.ingest import Ingested, ingest
+
+SERVER = "postgresql+psycopg://root@127.0.0.1:5432"
+_numbers = itertools.count()
+
+
+def _administer(*statements: str) -> None:
+    engine = sa.create_engine(f"{SERVER}/postgres", isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 3})
+    try:
+        with engine.connect() as connection:
+            for statement in statements:
+                connection.exec_driver_sql(statement)
+    finally:
+        engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The name of a migrated database to copy; skipped where no server answers, failing then under CI."""
+    name = f"fencepost_test_{os.getpid()}"
+    try:
+        _administer(f"CREATE DATABASE {name}")
+    except sa.exc.OperationalError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"no PostgreSQL on 127.0.0.1 under CI: {error}")
+        pytest.skip("needs a PostgreSQL server on 127.0.0.1:5432 (user root, trusted)")
+    engine = database.connect(f"{SERVER}/{name}")
+    try:
+        database.migrate(engine)
+        engine.dispose()
+        yield name
+    finally:
+        engine.dispose()
+        _administer(f"DROP DATABASE {name}")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of an empty, migrated database: each test runs on both."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'store.sqlite3'}"
+        return
+    template = request.getfixturevalue("postgres")
+    name = f"{template}_{next(_numbers)}"
+    _administer(f"CREATE DATABASE {name} TEMPLATE {template}")
+    yield f"{SERVER}/{name}"
+    _administer(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def engine(url: str) -> Iterator[sa.Engine]:
+    engine = database.connect(url)
+    database.migrate(engine)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def settings(url: str, tmp_path: Path) -> Settings:
+    return Settings(data=tmp_path / "data", database=url, home="direct")
+
+
+@pytest.fixture
+def db(engine: sa.Engine) -> Iterator[orm.Session]:
+    with orm.Session(engine) as session:
+        yield session
+
+
+@pytest.fixture
+def bring(engine: sa.Engine, settings: Settings) -> Bring:
+    """Ingest a document (written as JSON), bytes, or a text."""
+
+    def bring(document: Any, filename: str = "dump.json", **options: Any) -> Ingested:
+        data = document if isinstance(document, bytes) else jsontext.dumps(document).encode()
+        return ingest(engine, settings, io.BytesIO(data), filename=filename, **options)
+
+    return bring
+
+
+@pytest.fixture
+def bring_records(bring: Bring, monkeypatch: pytest.MonkeyPatch) -> BringRecords:
+    """Ingest records as if a format had read them; `end` is raised behind them."""
+
+    def bring_records(*records: Record, end: Exception | None = None, name: str = "", **options: Any) -> Ingested:
+        def read(*_: object, **__: object) -> Iterator[Record]:
+            yield from records
+            if end is not None:
+                raise end
+
+        with monkeypatch.context() as patch:
+            patch.setattr("webapp.dumps.read", read)
+            patch.setattr("webapp.dumps.sniff", lambda *_: "made-up")
+            return bring((name + repr((records, end))).encode("utf-8", "surrogatepass"), **options)
+
+    return bring_records

@@ -1,0 +1,25 @@
+"""Dumps made for the store's tests, and the types of its fixtures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from webapp.store.ingest import Ingested
+
+Bring = Callable[..., Ingested]
+BringRecords = Callable[..., Ingested]
+
+CALL = '```json\n{"tool": "run_code", "arguments": {"code": "1"}}\n```'
+BROKEN = '```json\n{"tool": "run_code", "arguments": {"code": "1"}}}}\n```'
+
+
+def entry(content: Any, node_type: str = "agent", role: str | None = None, **fields: Any) -> dict[str, Any]:
+    """A Windlass entry."""
+    roles = {"agent": "agent", "turn_output": "assistant", "validation_error": "user", "turn_input": "user"}
+    return {"node_type": node_type, "role": role or roles.get(node_type), "content": content, **fields}
+
+
+def windlass(session_id: str, entries: Sequence[Any], **fields: Any) -> dict[str, Any]:
+    """A Windlass session dump."""
+    return {"session_id": session_id, "entry_count": len(entries), "entries": list(entries), **fields}

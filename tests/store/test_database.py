@@ -1,0 +1,85 @@
+"""Opening and migrating: to head, once, by two at a time, and never a newer database."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from webapp.store import database
+from webapp.store.models import Base
+
+
+def test_metadata_and_migrations_agree(engine: sa.Engine) -> None:
+    with engine.connect() as connection:
+        options = {"compare_type": True, "compare_server_default": True}
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_head_is_the_newest_revision() -> None:
+    assert ScriptDirectory.from_config(database.alembic_config()).get_heads() == [database.HEAD]
+
+
+def test_a_fresh_database_is_brought_to_head(tmp_path: Path) -> None:
+    engine = database.connect(f"sqlite:///{tmp_path / 'new' / 'folder' / 'store.sqlite3'}")
+    assert database.revision(engine) is None
+    database.migrate(engine)
+    assert database.revision(engine) == database.HEAD
+    database.migrate(engine)
+    engine.dispose()
+
+
+def test_a_newer_database_is_refused_in_words(engine: sa.Engine) -> None:
+    with engine.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(database.NewerDatabase, match="'9999', which this Fencepost does not know"):
+        database.migrate(engine)
+    assert database.revision(engine) == "9999"
+
+
+def test_two_may_migrate_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.sqlite3'}"
+    failures: list[BaseException] = []
+
+    def start() -> None:
+        engine = database.connect(url)
+        try:
+            database.migrate(engine)
+        except sa.exc.SQLAlchemyError as error:
+            failures.append(error)
+        finally:
+            engine.dispose()
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_the_migration_can_be_taken_back(engine: sa.Engine) -> None:
+    from alembic.runtime.environment import EnvironmentContext
+
+    config = database.alembic_config()
+    script = ScriptDirectory.from_config(config)
+    with database.writing(engine) as connection:
+        step = EnvironmentContext(config, script, fn=lambda at, _: script._downgrade_revs("base", at))
+        with step as context:
+            context.configure(connection=connection)
+            context.run_migrations()
+    assert set(sa.inspect(engine).get_table_names()) == {"alembic_version"}
+
+
+def test_sqlite_runs_in_wal_mode_with_foreign_keys(tmp_path: Path) -> None:
+    engine = database.connect(f"sqlite:///{tmp_path / 'store.sqlite3'}")
+    with engine.connect() as connection:
+        found = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "foreign_keys")]
+    engine.dispose()
+    assert found == ["wal", 1]

@@ -1,0 +1,42 @@
+"""What SQLite and PostgreSQL write differently, apart from full-text search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.compiler import compiles
+
+
+class Contains(sa.sql.functions.GenericFunction[bool]):
+    """`Contains(column, text)`: whether bytes that hold UTF-8 contain `text`; ASCII letters match in both cases."""
+
+    inherit_cache = True
+    type = sa.Boolean()
+    name = "fencepost_contains"
+
+
+def contains(column: Any, text: str) -> sa.ColumnElement[bool]:
+    """See `Contains`; the column is an `ExactText`."""
+    escaped = "".join(_escaped(byte) for byte in text.encode("utf-8", "surrogatepass")).lower()
+    plain = text.encode("utf-8", "replace").decode().lower()
+    return Contains(column, sa.literal(plain, sa.String()), sa.literal(escaped, sa.String()))
+
+
+def _escaped(byte: int) -> str:
+    """A byte as PostgreSQL's encode(…, 'escape') writes it."""
+    if byte == 0 or byte > 127:
+        return f"\\{byte:03o}"
+    return "\\\\" if byte == 0x5C else chr(byte)
+
+
+@compiles(Contains, "sqlite")
+def _sqlite(element: Contains, compiler: Any, **options: Any) -> str:
+    column, plain, _ = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"instr(lower(CAST({column} AS TEXT)), {plain}) > 0"
+
+
+@compiles(Contains, "postgresql")
+def _postgresql(element: Contains, compiler: Any, **options: Any) -> str:
+    column, _, escaped = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"position({escaped} in lower(encode({column}, 'escape'))) > 0"

@@ -1,0 +1,81 @@
+"""Dumps that came in, as the dumps page and the API list them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.models import Dump, DumpSession, Session
+
+MOST_PROBLEMS = 50
+MOST_SESSIONS = 20
+
+
+class NoSuchDump(LookupError):
+    """No dump has that hash or number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A session, as much of it as a link needs."""
+
+    key: str
+    external_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DumpLine:
+    """One dump. `bytes` counts its content decompressed; `problems` are the first 50, `sessions` the first 20.
+
+    `state` is reading, done or failed; `error` has code, message and at where it failed. `turn_count` counts the
+    turns found in it, duplicates included.
+    """
+
+    id: int
+    sha256: str
+    filename: str
+    format: str | None
+    bytes: int
+    state: str
+    error: dict[str, Any] | None
+    problems: list[dict[str, str]]
+    problem_count: int
+    session_count: int
+    turn_count: int
+    received_at: datetime
+    sessions: list[Link]
+
+
+def page(db: orm.Session, *, limit: int = 100) -> list[DumpLine]:
+    """The newest dumps first."""
+    dumps = db.scalars(sa.select(Dump).order_by(Dump.id.desc()).limit(limit)).all()
+    return [line(db.connection(), dump.id) for dump in dumps]
+
+
+def find(db: orm.Session, ident: str | int) -> DumpLine:
+    """The dump with that sha256 or number; raises `NoSuchDump`."""
+    text = str(ident)
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
+    found = db.scalar(sa.select(Dump.id).where(sa.or_(Dump.sha256 == text, Dump.id == number)))
+    if found is None:
+        raise NoSuchDump(f"no dump has the number or hash {text!r}")
+    return line(db.connection(), found)
+
+
+def line(connection: sa.Connection, dump_id: int) -> DumpLine:
+    """One dump's line, by its number."""
+    row = connection.execute(sa.select(Dump.__table__).where(Dump.id == dump_id)).one()
+    links = (
+        sa.select(Session.key, Session.external_id)
+        .join(DumpSession, DumpSession.session_id == Session.id)
+        .where(DumpSession.dump_id == dump_id)
+        .order_by(Session.id)
+        .limit(MOST_SESSIONS)
+    )
+    values = dict(row._mapping)
+    values["problems"] = values["problems"][:MOST_PROBLEMS]
+    return DumpLine(**values, sessions=[Link(*link) for link in connection.execute(links)])

@@ -1,0 +1,122 @@
+"""Tells a session that grew from one with another past, by the hashes of its entries in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.dumps.records import Turn
+from webapp.store import rows
+from webapp.store.models import Parse, Session
+from webapp.store.models import Turn as StoredTurn
+from webapp.store.parsed import OURS
+from webapp.store.tally import Tally
+
+_DIGEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A revision that is in the database; `entries` are its entries' hashes, one after the other."""
+
+    id: int
+    key: str
+    revision: int
+    home: str
+    entries: bytes
+
+    @property
+    def count(self) -> int:
+        return len(self.entries) // _DIGEST
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do with a session that came in.
+
+    `stored` is the revision that it continues or repeats, None where it is new; `skip` is how many of its
+    entries are there; `grows` says whether it brings more.
+    """
+
+    stored: Stored | None
+    skip: int
+    grows: bool
+    next_revision: int
+
+
+def plan(connection: sa.Connection, external_id: str, turns: Iterable[Turn]) -> Plan:
+    """Compare what came with every revision of `external_id`, the newest first."""
+    revisions = list(_revisions(connection, external_id))
+    newest = max((stored.revision for stored in revisions), default=0)
+    if not revisions:
+        return Plan(None, 0, False, newest + 1)
+    came = b"".join(entry_digests(turns))
+    for stored in revisions:
+        if stored.entries.startswith(came):
+            return Plan(stored, len(came) // _DIGEST, False, newest + 1)
+    for stored in revisions:
+        if came.startswith(stored.entries):
+            return Plan(stored, stored.count, True, newest + 1)
+    return Plan(None, 0, False, newest + 1)
+
+
+def entry_digests(turns: Iterable[Turn]) -> Iterator[bytes]:
+    """The hash of each entry, taken from its first turn."""
+    last = None
+    for turn in turns:
+        if turn.entry != last:
+            last = turn.entry
+            yield rows.entry_digest(turn)
+
+
+def restored(connection: sa.Connection, stored: Stored) -> Tally:
+    """The tally as it stood after the stored turns."""
+    tally = Tally()
+    for row in connection.execution_options(yield_per=1000).execute(_turns(stored)):
+        original = None if row.duplicate_of is None else row.duplicate_of - row.first
+        place = tally.put(row.entry, row.kind, row.has_text, original)
+        if row.home is not None:
+            tally.verdicts(place.position, row.home, row.ours or "none")
+        if row.failed:
+            tally.fail(place.ordinal)
+        tally.saw(row.model if row.kind in ("response", "tool_call") else None, row.sent_at)
+    return tally
+
+
+def _revisions(connection: sa.Connection, external_id: str) -> Iterator[Stored]:
+    query = (
+        sa.select(Session.id, Session.key, Session.revision, Session.home_profile)
+        .where(Session.external_id == external_id)
+        .order_by(Session.revision.desc())
+    )
+    for row in connection.execute(query).all():
+        digests = (
+            sa.select(StoredTurn.entry_sha256)
+            .where(StoredTurn.session_id == row.id, StoredTurn.entry_sha256.is_not(None))
+            .order_by(StoredTurn.ordinal)
+        )
+        entries = b"".join(bytes(digest) for (digest,) in connection.execute(digests) if digest)
+        yield Stored(row.id, row.key, row.revision, row.home_profile, entries)
+
+
+def _turns(stored: Stored) -> sa.Select[*tuple[Any, ...]]:
+    home, ours = orm.aliased(Parse), orm.aliased(Parse)
+    query = sa.select(
+        StoredTurn.entry,
+        StoredTurn.kind,
+        StoredTurn.duplicate_of,
+        (StoredTurn.id - StoredTurn.ordinal).label("first"),
+        StoredTurn.raw.is_not(None).label("has_text"),
+        StoredTurn.recorded_failure.is_not(None).label("failed"),
+        StoredTurn.model,
+        StoredTurn.sent_at,
+        home.verdict.label("home"),
+        ours.verdict.label("ours"),
+    )
+    query = query.outerjoin(home, sa.and_(home.turn_id == StoredTurn.id, home.profile == stored.home))
+    query = query.outerjoin(ours, sa.and_(ours.turn_id == StoredTurn.id, ours.profile == OURS))
+    return query.where(StoredTurn.session_id == stored.id).order_by(StoredTurn.ordinal)

@@ -1,0 +1,34 @@
+"""Names of sessions: the short key that URLs use, and external ids of any length cut to what an index holds."""
+
+from __future__ import annotations
+
+import hashlib
+
+LONGEST_ID = 1024
+"""bytes of UTF-8; PostgreSQL's B-tree takes entries up to 2,704 bytes"""
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def shortened(external_id: str) -> str:
+    """`external_id`, or where it is longer than `LONGEST_ID` bytes its beginning and a hash of all of it."""
+    data = external_id.encode("utf-8", "surrogatepass")
+    if len(data) <= LONGEST_ID:
+        return external_id
+    return f"{external_id[:200]}…{hashlib.sha256(data).hexdigest()}"
+
+
+def key(external_id: str, revision: int, attempt: int = 0) -> str:
+    """Ten lower-case letters and digits that stand for the session; `attempt` gives another where one is taken."""
+    text = f"{external_id}\0{revision}\0{attempt}".encode("utf-8", "surrogatepass")
+    number = int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
+    digits = []
+    for _ in range(10):
+        number, rest = divmod(number, 36)
+        digits.append(_DIGITS[rest])
+    return "".join(digits)
+
+
+def lock_number(external_id: str) -> int:
+    """A signed 64-bit number for PostgreSQL's advisory locks."""
+    data = external_id.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(data).digest()[:8], "big", signed=True)

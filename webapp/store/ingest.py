@@ -1,0 +1,276 @@
+"""Takes a dump in: its bytes are kept, its sessions stored one transaction each, its problems listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, BinaryIO
+
+import sqlalchemy as sa
+
+from webapp import dumps as readers
+from webapp.config import Settings
+from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
+from webapp.dumps.spool import Spooled, spool
+from webapp.parsing.engine import profiles
+from webapp.store import database, kept, writing
+from webapp.store.dumps import DumpLine, line
+from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.parsed import OURS
+from webapp.store.spill import Spill
+
+MOST_PROBLEMS = 200
+"""How many problems are kept word for word; all are counted."""
+OWN_FORMAT = "fencepost"
+_PROGRESS_EVERY = 200
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What became of a dump: `sessions` and `keys` name all its sessions, the new, the grown and the found.
+
+    `created` is False where the same bytes, or everything in them, were there before.
+    """
+
+    dump: DumpLine
+    sessions: list[str]
+    keys: list[str]
+    problems: list[Problem]
+    created: bool
+
+
+def ingest(
+    engine: sa.Engine,
+    settings: Settings,
+    stream: BinaryIO,
+    *,
+    filename: str,
+    format: str | None = None,  # noqa: A002
+    home: str | None = None,
+    progress: Progress | None = None,
+) -> Ingested:
+    """Store the sessions of `stream`; `progress` is called with the number of turns read so far.
+
+    `home` is the profile that the sessions' own program used, over what the dump says. Raises `BadDump` and
+    `UnknownFormat` after all that could be read is stored and the dump is noted as failed; the same bytes are
+    tried again then, and where the process died over them. Whoever brings bytes that are being read waits.
+    """
+    spooled = spool(stream, kept.incoming(settings.data), max_bytes=settings.max_dump)
+    try:
+        with kept.reading(settings.data, spooled.sha256):
+            if (there := _already(engine, spooled.sha256)) is not None:
+                return there
+            return _Reading(engine, settings, spooled, filename, format, home, progress).run()
+    finally:
+        spooled.path.unlink(missing_ok=True)
+
+
+def _already(engine: sa.Engine, sha256: str) -> Ingested | None:
+    with engine.connect() as connection:
+        found = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == sha256, Dump.state == "done"))
+        if found is None:
+            return None
+        query = (
+            sa.select(Session.external_id, Session.key)
+            .join(DumpSession, DumpSession.session_id == Session.id)
+            .where(DumpSession.dump_id == found)
+            .order_by(Session.id)
+        )
+        sessions = connection.execute(query).all()
+        dump = line(connection, found)
+    problems = [Problem(**problem) for problem in dump.problems]
+    return Ingested(dump, [row.external_id for row in sessions], [row.key for row in sessions], problems, False)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One dump being read."""
+
+    engine: sa.Engine
+    settings: Settings
+    spooled: Spooled
+    filename: str
+    format: str | None
+    home: str | None
+    progress: Progress | None
+    dump_id: int | None = None
+    found: dict[int, tuple[str, str]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    problem_count: int = 0
+    turn_count: int = 0
+    changed: bool = False
+
+    def run(self) -> Ingested:
+        """Raises `BadDump` and `UnknownFormat` once what could be read is stored."""
+        kept_file = kept.keep(self.settings.data, self.spooled.path, self.spooled.sha256)
+        if self.spooled.problem is not None:
+            self._note(self.spooled.problem)
+        try:
+            self._read()
+        except (BadDump, UnknownFormat) as error:
+            self._finish(error)
+            raise
+        if self._only_repeats():
+            kept_file.unlink()
+            return self._answer(self._first_dump())
+        return self._answer(self._finish(None))
+
+    def _read(self) -> None:
+        path = self.spooled.path
+        self.format = self.format or readers.sniff(path, self.filename)
+        if self.format != OWN_FORMAT:
+            with database.writing(self.engine) as connection:
+                self._dump(connection)
+        records = readers.read(path, self.filename, format=self.format)
+        for start, turns in _sessions(records, self._note, self._count):
+            self._store(start, turns)
+
+    def _only_repeats(self) -> bool:
+        """Whether this is a dump that Fencepost wrote, and everything in it is still here."""
+        if self.format != OWN_FORMAT or self.dump_id is not None or not self.found:
+            return False
+        with self.engine.connect() as connection:
+            return connection.scalar(sa.select(Dump.id).where(Dump.sha256 == self.spooled.sha256)) is None
+
+    def _store(self, start: SessionStart, turns: Spill) -> None:
+        home = self._home(start)
+        with database.writing(self.engine) as connection:
+            outcome = writing.write(connection, start, turns, home=home, dump_id=self._dump, problem=self._note)
+            self.found[outcome.id] = (start.external_id, outcome.key)
+            self.changed = self.changed or outcome.what != "found"
+            if self.dump_id is not None:
+                self._link(connection, outcome)
+
+    def _home(self, start: SessionStart) -> str:
+        """The argument, else what the dump says, else the setting; a name that no profile has is a problem."""
+        known = profiles()
+        for name in (self.home, start.home):
+            if name is None:
+                continue
+            if name in known:
+                return name
+            reason = f"no profile is called {name!r}; {self.settings.home!r} was taken as the home profile"
+            self._note(Problem(f"session {start.external_id[:200]}", reason))
+            break
+        return self.settings.home if self.settings.home in known else OURS
+
+    def _dump(self, connection: sa.Connection) -> int:
+        """The dump's row, made (or taken up again after a failure) when the first thing is written."""
+        if self.dump_id is not None:
+            return self.dump_id
+        values: dict[str, Any] = {
+            "filename": self.filename,
+            "format": self.format and self.format[:64],
+            "bytes": self.spooled.bytes,
+            "state": "reading",
+            "error": None,
+            "problems": [],
+            "received_at": datetime.now(UTC),
+        }
+        found = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == self.spooled.sha256))
+        if found is None:
+            insert = sa.insert(Dump).values(sha256=self.spooled.sha256, **values)
+            found = connection.scalars(insert.returning(Dump.id)).one()
+        else:
+            connection.execute(sa.update(Dump).where(Dump.id == found).values(values))
+        self.dump_id = found
+        return found
+
+    def _link(self, connection: sa.Connection, outcome: writing.Outcome) -> None:
+        there = sa.select(DumpSession.session_id).where(
+            DumpSession.dump_id == self.dump_id, DumpSession.session_id == outcome.id
+        )
+        if connection.scalar(there) is None:
+            values = {"dump_id": self.dump_id, "session_id": outcome.id, "new_turns": outcome.new_turns}
+            connection.execute(sa.insert(DumpSession).values(values))
+        connection.execute(sa.update(Dump).where(Dump.id == self.dump_id).values(self._counts()))
+
+    def _finish(self, error: BadDump | UnknownFormat | None) -> DumpLine:
+        with database.writing(self.engine) as connection:
+            dump_id = self._dump(connection)
+            values = {
+                **self._counts(),
+                "state": "failed" if error else "done",
+                "error": describe(error) if error else None,
+                "problems": [{"at": problem.at, "reason": problem.reason} for problem in self.problems],
+            }
+            connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
+            self._link_found(connection)
+            return line(connection, dump_id)
+
+    def _link_found(self, connection: sa.Connection) -> None:
+        """Link sessions that were there before anything was written."""
+        there = set(connection.scalars(sa.select(DumpSession.session_id).where(DumpSession.dump_id == self.dump_id)))
+        missing = [{"dump_id": self.dump_id, "session_id": found} for found in self.found if found not in there]
+        if missing:
+            connection.execute(sa.insert(DumpSession), missing)
+
+    def _first_dump(self) -> DumpLine:
+        with self.engine.connect() as connection:
+            first = next(iter(self.found))
+            return line(connection, connection.scalars(sa.select(Session.dump_id).where(Session.id == first)).one())
+
+    def _answer(self, dump: DumpLine) -> Ingested:
+        ids = [external_id for external_id, _ in self.found.values()]
+        return Ingested(dump, ids, [key for _, key in self.found.values()], self.problems, self.changed)
+
+    def _counts(self) -> dict[str, int]:
+        return {
+            "session_count": len(self.found),
+            "turn_count": self.turn_count,
+            "problem_count": self.problem_count,
+        }
+
+    def _note(self, problem: Problem) -> None:
+        self.problem_count += 1
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
+
+    def _count(self) -> None:
+        self.turn_count += 1
+        if self.progress is not None and self.turn_count % _PROGRESS_EVERY == 0:
+            self.progress(self.turn_count)
+
+
+def describe(error: BadDump | UnknownFormat) -> dict[str, str | None]:
+    """An error as a dump keeps it and the API answers it: code, message, at."""
+    if isinstance(error, BadDump):
+        return {"code": "bad_dump", "message": error.reason, "at": error.at}
+    return {"code": "unknown_format", "message": str(error), "at": None}
+
+
+def _sessions(
+    records: Iterator[Record], note: Callable[[Problem], None], count: Callable[[], None]
+) -> Iterator[tuple[SessionStart, Spill]]:
+    """Each session with all its turns. Where the dump breaks off, what came of the last one, then the error."""
+    start: SessionStart | None = None
+    failure: BadDump | None = None
+    with Spill() as turns:
+        while (record := _next(records)) is not None:
+            if isinstance(record, BadDump):
+                failure = record
+                break
+            if isinstance(record, Turn):
+                turns.append(record)
+                count()
+            elif isinstance(record, Problem):
+                note(record)
+            else:
+                if start is not None:
+                    yield start, turns
+                start = record
+                turns.clear()
+        if start is not None:
+            yield start, turns
+    if failure is not None:
+        raise failure
+
+
+def _next(records: Iterator[Record]) -> Record | BadDump | None:
+    try:
+        return next(records, None)
+    except BadDump as error:
+        return error

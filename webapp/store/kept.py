@@ -1,0 +1,101 @@
+"""Keeps each dump's file, compressed, beside the database, and lets one process at a time read a dump."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdFile
+else:
+    from backports.zstd import ZstdFile
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_PIECE = 1024 * 1024
+_STALE = 24 * 3600.0
+"""seconds after which a file in `incoming` is what a killed process left behind"""
+
+
+def folder(data: Path) -> Path:
+    """`dumps` under the data folder, made where it is missing."""
+    path = data / "dumps"
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def incoming(data: Path) -> Path:
+    """Where dumps are spooled while they come in; what killed processes left there long ago is removed."""
+    path = folder(data) / "incoming"
+    path.mkdir(exist_ok=True)
+    for left in path.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _STALE:
+                left.unlink()
+    return path
+
+
+def path_of(data: Path, sha256: str) -> Path:
+    """Where the dump with that hash is kept."""
+    return folder(data) / f"{sha256}.zst"
+
+
+def keep(data: Path, spooled: Path, sha256: str) -> Path:
+    """Compress a spooled dump into its place, whole or not at all."""
+    target = path_of(data, sha256)
+    if target.exists():
+        return target
+    handle, name = tempfile.mkstemp(prefix="keep-", dir=incoming(data))
+    try:
+        with os.fdopen(handle, "wb") as out:
+            with spooled.open("rb") as source, ZstdFile(out, "wb", level=3) as packed:
+                shutil.copyfileobj(source, packed, _PIECE)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return target
+
+
+@contextmanager
+def reading(data: Path, sha256: str) -> Iterator[None]:
+    """Hold the lock on one dump; who comes second waits. A killed process lets go of it by itself."""
+    path = folder(data) / f"{sha256}.lock"
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        _lock(handle)
+        if _is_current(handle, path):
+            break
+        os.close(handle)
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _is_current(handle: int, path: Path) -> bool:
+    """Whether the locked file is still the one at `path`: who held it before removes it."""
+    try:
+        return os.fstat(handle).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _lock(handle: int) -> None:
+    if sys.platform == "win32":
+        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+    else:
+        fcntl.flock(handle, fcntl.LOCK_EX)

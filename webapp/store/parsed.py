@@ -1,0 +1,37 @@
+"""Parses responses for the store, under the home profile and `fencepost`, once for each distinct text in a while."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from webapp.parsing import engine
+from webapp.parsing import Trace
+
+OURS = "fencepost"
+_MOST_KEPT = 256
+_LONGEST_KEPT = 16 * 1024
+
+
+class Parser:
+    """Runs the profiles of one session; texts that come again soon are not parsed again."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+        known = engine.profiles()
+        self._profiles = [known[name] for name in dict.fromkeys((home, OURS)) if name in known]
+        self._kept: OrderedDict[str, tuple[Trace, ...]] = OrderedDict()
+
+    def traces(self, raw: str) -> tuple[Trace, ...]:
+        """The home profile's trace, then `fencepost`'s where that is another."""
+        found = self._kept.get(raw)
+        if found is None:
+            found = tuple(engine.parse(raw, profile) for profile in self._profiles)
+            self._keep(raw, found)
+        return found
+
+    def _keep(self, raw: str, traces: tuple[Trace, ...]) -> None:
+        if len(raw) > _LONGEST_KEPT:
+            return
+        self._kept[raw] = traces
+        if len(self._kept) > _MOST_KEPT:
+            self._kept.popitem(last=False)

@@ -1,0 +1,141 @@
+"""Turns and traces as rows for batched inserts: values already in the bytes that the columns keep."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from webapp import jsontext
+from webapp.dumps.records import Turn
+from webapp.parsing import Trace
+from webapp.store import models
+from webapp.store.types import ExactJson, ExactText, ShortText, UtcDateTime, short
+
+Row = dict[str, Any]
+
+_PLAIN: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
+    ExactText: sa.LargeBinary(),
+    ExactJson: sa.LargeBinary(),
+    ShortText: sa.String(),
+    UtcDateTime: sa.DateTime(timezone=True),
+}
+_LARGEST = 2**63
+
+
+def plain(model: type[models.Base]) -> sa.TableClause:
+    """`model`'s table with bare column types: rows for it are encoded here, once, and not again by the types."""
+    columns = [(column.name, _PLAIN.get(type(column.type), column.type)) for column in model.__table__.columns]
+    return sa.table(model.__tablename__, *(sa.column(name, type_) for name, type_ in columns))
+
+
+turns = plain(models.Turn)
+parses = plain(models.Parse)
+repairs = plain(models.ParseRepair)
+
+
+def encoded(text: str | None) -> bytes | None:
+    """What `ExactText` keeps."""
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def encoded_json(value: Any) -> bytes | None:
+    """What `ExactJson` keeps; raises RecursionError where `value` is nested too deeply."""
+    return None if value is None else jsontext.dumps(value).encode("ascii")
+
+
+def turn_row(turn: Turn, raw: bytes | None) -> Row:
+    """The columns of `turn` that need nothing of its session; `raw` is `encoded(turn.raw)`."""
+    return {
+        "entry": turn.entry,
+        "kind": turn.kind,
+        "role": _name(turn.role),
+        "agent": _name(turn.agent),
+        "model": _name(turn.model),
+        "phase": _name(turn.phase),
+        "sounding": _whole(turn.sounding),
+        "round": _whole(turn.round),
+        "attempt": _whole(turn.attempt),
+        "parent": encoded(turn.parent),
+        "recorded_failure": encoded(turn.failure),
+        "raw": raw,
+        "raw_sha256": None if raw is None else hashlib.sha256(raw).digest(),
+        "tool_calls": encoded_json(turn.tool_calls),
+        "sent_at": utc(turn.sent_at),
+        "tokens_in": _whole(turn.tokens_in),
+        "tokens_out": _whole(turn.tokens_out),
+        "cost": turn.cost,
+        "source": encoded_json(turn.source),
+        "raw_at": encoded_json(list(turn.raw_at)) if turn.raw_at is not None else None,
+    }
+
+
+def entry_digest(turn: Turn) -> bytes:
+    """The hash of an entry as it came, from its first turn: the same whichever format read it."""
+    if turn.source is None:
+        return hashlib.sha256(jsontext.dumps([turn.kind, turn.role, turn.raw]).encode("ascii")).digest()
+    whole = whole_entry(turn.source, turn.raw, turn.raw_at)
+    return hashlib.sha256(jsontext.dumps(whole).encode("ascii")).digest()
+
+
+def parse_row(turn_id: int, trace: Trace) -> Row:
+    """A trace as a row of `parse`."""
+    chosen = trace.attempts[trace.chosen[0]] if trace.chosen else None
+    return {
+        "turn_id": turn_id,
+        "profile": trace.profile,
+        "version": trace.version,
+        "verdict": trace.verdict,
+        "strategy": short(chosen.strategy, 64) if chosen else None,
+        "truncated": trace.truncated,
+        "ambiguous": trace.ambiguous,
+        "exhausted": trace.exhausted,
+        "microseconds": trace.microseconds,
+        "trace": _trace(trace),
+    }
+
+
+def repair_rows(turn_id: int, trace: Trace) -> Iterator[Row]:
+    """How often the chosen attempts of `trace` needed each repair."""
+    counts: dict[str, int] = {}
+    for index in trace.chosen:
+        for edit in trace.attempts[index].edits:
+            counts[edit.repair] = counts.get(edit.repair, 0) + 1
+    for repair, count in counts.items():
+        yield {"turn_id": turn_id, "profile": trace.profile, "repair": repair, "count": count}
+
+
+def utc(when: datetime | None) -> datetime | None:
+    """`when` in UTC; a naive time is taken as UTC."""
+    if when is None or when.tzinfo is UTC:
+        return when
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+
+
+def whole_entry(source: Any, raw: str | None, raw_at: tuple[str | int, ...] | None) -> Any:
+    """`source` with `raw` back where it stood; only the containers on the way there are copied."""
+    if not raw_at:
+        return source if raw_at is None else raw
+    copy = source.copy()
+    copy[raw_at[0]] = whole_entry(source[raw_at[0]], raw, raw_at[1:])
+    return copy
+
+
+def _trace(trace: Trace) -> bytes:
+    try:
+        return jsontext.dumps(trace.as_dict()).encode("ascii")
+    except RecursionError:  # decoded just below the decoder's limit, and so past the encoder's
+        bare = {**trace.as_dict(), "values": [None] * len(trace.values), "exhausted": True}
+        return jsontext.dumps(bare).encode("ascii")
+
+
+def _name(text: str | None) -> str | None:
+    return None if text is None else short(text, 255)
+
+
+def _whole(number: int | None) -> int | None:
+    """A whole number that fits the column; what does not is in `source` and nowhere else."""
+    return number if number is None or -_LARGEST <= number < _LARGEST else None

@@ -1,0 +1,54 @@
+"""Holds one session's turns until all have come: in memory while they are few, in a temporary file beyond."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Iterator
+
+from webapp.dumps.records import Turn
+
+MOST_TURNS = 2000
+MOST_TEXT = 4 * 1024 * 1024
+
+
+class Spill:
+    """Turns in order, to be read any number of times; use as a context manager, which removes the file."""
+
+    def __init__(self) -> None:
+        self._held: list[Turn] = []
+        self._text = 0
+        self._file = tempfile.SpooledTemporaryFile(max_size=0)  # noqa: SIM115
+
+    def __enter__(self) -> Spill:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def clear(self) -> None:
+        self._held, self._text = [], 0
+        self._file.seek(0)
+        self._file.truncate()
+
+    def append(self, turn: Turn) -> None:
+        self._held.append(turn)
+        self._text += len(turn.raw or "") + 500
+        if len(self._held) >= MOST_TURNS or self._text >= MOST_TEXT:
+            self._write()
+
+    def __iter__(self) -> Iterator[Turn]:
+        end = self._file.seek(0, 2)
+        at = 0
+        while at < end:
+            self._file.seek(at)
+            turns: list[Turn] = pickle.load(self._file)  # noqa: S301
+            at = self._file.tell()
+            yield from turns
+        yield from self._held
+
+    def _write(self) -> None:
+        self._file.rollover()
+        self._file.seek(0, 2)
+        pickle.dump(self._held, self._file, pickle.HIGHEST_PROTOCOL)
+        self._held, self._text = [], 0

@@ -1,0 +1,144 @@
+"""Counts a session as its turns come: positions, who repeats or answers whom, verdicts, failures, the strip."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+LETTERS = {"clean": "c", "extracted": "e", "repaired": "r", "failed": "f", "none": "n"}
+READABLE = ("clean", "extracted", "repaired")
+"""The verdicts with which a trace has values."""
+_SILENT = ord("-")
+_MODEL_KINDS = ("response", "tool_call")
+
+
+class Place(NamedTuple):
+    """Where a turn stands: its ordinal, the position it is shown at, and the ordinal it repeats."""
+
+    ordinal: int
+    position: int
+    original: int | None
+
+
+@dataclass(slots=True)
+class Tally:
+    """A session's running state in a few bytes a turn, so that a million turns fit.
+
+    Arrays by ordinal: `originals`, `positions`. By entry: `firsts`, `answerables` (ordinals, -1 for none).
+    By position: `letters` (0 where no model wrote, "-" where it wrote no text), `readable`, `failures`.
+    """
+
+    originals: array[int] = field(default_factory=lambda: array("l"))
+    positions: array[int] = field(default_factory=lambda: array("l"))
+    firsts: array[int] = field(default_factory=lambda: array("l"))
+    answerables: array[int] = field(default_factory=lambda: array("l"))
+    letters: bytearray = field(default_factory=bytearray)
+    readable: bytearray = field(default_factory=bytearray)
+    failures: bytearray = field(default_factory=bytearray)
+    models: dict[str, None] = field(default_factory=dict)
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    entries: int = 0
+
+    def place(self, entry: int, kind: str, has_text: bool, duplicate_of: int | None) -> Place:
+        """Give the next turn its place; `duplicate_of` is an entry, its k-th turn for this entry's k-th."""
+        ordinal = len(self.positions)
+        self._enter(entry, ordinal)
+        return self.put(entry, kind, has_text, self._original(duplicate_of, ordinal - self.firsts[entry]))
+
+    def put(self, entry: int, kind: str, has_text: bool, original: int | None) -> Place:
+        """Give the next turn its place where the turn it repeats is known, as when a stored session is read again."""
+        ordinal = len(self.positions)
+        self._enter(entry, ordinal)
+        if original is None:
+            self.letters.append(_SILENT if kind in _MODEL_KINDS else 0)
+            self.readable.append(0)
+            self.failures.append(0)
+        self.originals.append(ordinal if original is None else original)
+        self.positions.append(len(self.letters) - 1 if original is None else self.positions[original])
+        if self.answerables[entry] < 0 and kind in _MODEL_KINDS and has_text:
+            self.answerables[entry] = ordinal
+        return Place(ordinal, self.positions[ordinal], original)
+
+    def verdicts(self, position: int, home: str, ours: str) -> None:
+        """Note what the home profile and `fencepost` made of the response at `position`."""
+        self.letters[position] = ord(LETTERS[home])
+        self.readable[position] = ours in READABLE
+
+    def answered(self, entry: int) -> int | None:
+        """The ordinal of the response that an error about `entry` speaks of; None where there is no such entry."""
+        if not 0 <= entry < len(self.firsts) or self.firsts[entry] < 0:
+            return None
+        ordinal = self.answerables[entry] if self.answerables[entry] >= 0 else self.firsts[entry]
+        return self.originals[ordinal]
+
+    def fail(self, ordinal: int) -> bool:
+        """Note a recorded failure of the turn `ordinal`; False where one was noted before."""
+        position = self.positions[ordinal]
+        if self.failures[position]:
+            return False
+        self.failures[position] = 1
+        return True
+
+    def saw(self, model: str | None, sent_at: datetime | None) -> None:
+        """Note who wrote and when."""
+        if model is not None:
+            self.models.setdefault(model)
+        if sent_at is not None:
+            self.started_at = min(sent_at, self.started_at or sent_at)
+            self.ended_at = max(sent_at, self.ended_at or sent_at)
+
+    def strip(self) -> str:
+        """One letter a response: its home verdict, or f for a failed and s for a rescued one."""
+        marks = zip(self.letters, self.failures, self.readable, strict=True)
+        return "".join(_mark(letter, failed, readable) for letter, failed, readable in marks)
+
+    def counters(self) -> dict[str, int | bool | str]:
+        """The session's counter columns."""
+        strip = self.strip()
+        rescued = strip.count("s")
+        failed = strip.count("f") + rescued
+        return {
+            "entry_count": self.entries,
+            "turn_count": len(self.letters),
+            "response_count": len(strip),
+            "failed_count": failed,
+            "rescued_count": rescued,
+            "clean_count": self.letters.count(b"c"),
+            "extracted_count": self.letters.count(b"e"),
+            "repaired_count": self.letters.count(b"r"),
+            "unparsed_count": self.letters.count(b"f"),
+            "none_count": self.letters.count(b"n"),
+            "failed": failed > 0,
+            "strip": strip,
+        }
+
+    def _enter(self, entry: int, ordinal: int) -> None:
+        while len(self.firsts) <= entry:
+            self.firsts.append(-1)
+            self.answerables.append(-1)
+        if self.firsts[entry] < 0:
+            self.firsts[entry] = ordinal
+            self.entries += 1
+
+    def _original(self, duplicate_of: int | None, index: int) -> int | None:
+        """The original of the turn that stands `index` turns after the first of its entry."""
+        if duplicate_of is None or not 0 <= duplicate_of < len(self.firsts):
+            return None
+        first = self.firsts[duplicate_of]
+        if first < 0 or first == len(self.positions) - index:
+            return None
+        following = duplicate_of + 1
+        while self.firsts[following] < 0:
+            following += 1
+        return self.originals[min(first + index, self.firsts[following] - 1)]
+
+
+def _mark(letter: int, failed: int, readable: int) -> str:
+    if letter == 0 or (letter == _SILENT and not failed):
+        return ""
+    if failed or letter == ord("f"):
+        return "s" if readable else "f"
+    return chr(letter)

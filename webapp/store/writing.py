@@ -1,0 +1,228 @@
+"""Writes one session's turns and parses in batches, inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.store import growth, ids, rows
+from webapp.store.models import TURNS_A_SESSION, Session, SessionModel
+from webapp.store.parsed import Parser
+from webapp.store.tally import Place, Tally
+
+MOST_TURNS = 500
+MOST_BYTES = 4 * 1024 * 1024
+
+_insert_turns = rows.turns.insert()
+_insert_parses = rows.parses.insert()
+_insert_repairs = rows.repairs.insert()
+_note_failure = (
+    sa.update(rows.turns)
+    .where(rows.turns.c.id == sa.bindparam("turn"), rows.turns.c.recorded_failure.is_(None))
+    .values(recorded_failure=sa.bindparam("text"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there."""
+
+    what: Literal["new", "grown", "found"]
+    id: int
+    key: str
+    new_turns: int
+
+
+def write(
+    connection: sa.Connection,
+    start: SessionStart,
+    turns: Iterable[Turn],
+    *,
+    home: str,
+    dump_id: Callable[[sa.Connection], int],
+    problem: Callable[[Problem], None],
+) -> Outcome:
+    """Store a session whole: new, grown, or nothing where all of it is there. The caller commits.
+
+    `turns` is gone through twice. `dump_id` is asked only where something is to be written.
+    """
+    external_id = ids.shortened(start.external_id)
+    _lock(connection, external_id)
+    plan = growth.plan(connection, external_id, turns)
+    if plan.stored is not None and not plan.grows:
+        return Outcome("found", plan.stored.id, plan.stored.key, 0)
+    if plan.stored is not None:
+        tally = growth.restored(connection, plan.stored)
+        writer = Writer(connection, plan.stored.id, Parser(plan.stored.home), tally, problem)
+        count = writer.write(_after(turns, plan.skip))
+        return Outcome("grown", plan.stored.id, plan.stored.key, count)
+    key = _free_key(connection, external_id, plan.next_revision)
+    session_id = _insert_session(connection, start, external_id, plan.next_revision, key, home, dump_id(connection))
+    count = Writer(connection, session_id, Parser(home), Tally(), problem).write(turns)
+    return Outcome("new", session_id, key, count)
+
+
+@dataclass(slots=True)
+class Writer:
+    """Appends turns to a session: rows are gathered and written a batch at a time."""
+
+    connection: sa.Connection
+    session_id: int
+    parser: Parser
+    tally: Tally
+    problem: Callable[[Problem], None]
+    turns: list[rows.Row] = field(default_factory=list)
+    parses: list[rows.Row] = field(default_factory=list)
+    repairs: list[rows.Row] = field(default_factory=list)
+    failures: list[rows.Row] = field(default_factory=list)
+    size: int = 0
+
+    def write(self, turns: Iterable[Turn]) -> int:
+        """Store `turns` and the session's new counters; the number of rows written."""
+        before = len(self.tally.positions)
+        for turn in turns:
+            if len(self.tally.positions) >= TURNS_A_SESSION:
+                self.problem(Problem(f"entry {turn.entry}", f"a session holds at most {TURNS_A_SESSION} turns"))
+                break
+            self._add(turn)
+            if len(self.turns) >= MOST_TURNS or self.size >= MOST_BYTES:
+                self._flush()
+        self._flush()
+        self._count()
+        return len(self.tally.positions) - before
+
+    def _add(self, turn: Turn) -> None:
+        raw = rows.encoded(turn.raw)
+        place = self.tally.place(turn.entry, turn.kind, turn.written_by_model, turn.duplicate_of)
+        row = self._row(turn, raw)
+        row["id"] = self._id(place.ordinal)
+        row["session_id"] = self.session_id
+        row["ordinal"] = place.ordinal
+        row["position"] = place.position
+        row["duplicate_of"] = None if place.original is None else self._id(place.original)
+        self.turns.append(row)
+        self.size += len(raw or b"") + 1000
+        self.tally.saw(row["model"] if turn.kind in ("response", "tool_call") else None, row["sent_at"])
+        if turn.written_by_model and place.original is None:
+            self._parse(place, turn.raw or "")
+        self._fail(turn, place)
+
+    def _row(self, turn: Turn, raw: bytes | None) -> rows.Row:
+        first = self.tally.firsts[turn.entry] == len(self.tally.positions) - 1
+        try:
+            row = rows.turn_row(turn, raw)
+            row["entry_sha256"] = rows.entry_digest(turn) if first else None
+        except RecursionError:
+            reason = "nested too deeply: its text is kept, the entry around it is not"
+            self.problem(Problem(f"entry {turn.entry}", reason))
+            bare = replace(turn, source=None, raw_at=None, tool_calls=None)
+            row = rows.turn_row(bare, raw)
+            row["entry_sha256"] = rows.entry_digest(bare) if first else None
+        return row
+
+    def _parse(self, place: Place, raw: str) -> None:
+        traces = self.parser.traces(raw)
+        turn_id = self._id(place.ordinal)
+        for trace in traces:
+            self.parses.append(rows.parse_row(turn_id, trace))
+            self.repairs.extend(rows.repair_rows(turn_id, trace))
+        self.tally.verdicts(place.position, traces[0].verdict, traces[-1].verdict)
+
+    def _fail(self, turn: Turn, place: Place) -> None:
+        if turn.failure is not None:
+            original = place.ordinal if place.original is None else place.original
+            if self.tally.fail(original) and place.original is not None:
+                self._note(original, turn.failure)
+        if turn.answers is not None:
+            answered = self.tally.answered(turn.answers)
+            if answered is not None and self.tally.fail(answered):
+                self._note(answered, turn.raw if turn.raw is not None else turn.failure or "")
+
+    def _note(self, ordinal: int, text: str) -> None:
+        self.failures.append({"turn": self._id(ordinal), "text": rows.encoded(text)})
+
+    def _flush(self) -> None:
+        pairs = (
+            (_insert_turns, self.turns),
+            (_insert_parses, self.parses),
+            (_insert_repairs, self.repairs),
+            (_note_failure, self.failures),
+        )
+        for statement, batch in pairs:
+            if batch:
+                self.connection.execute(statement, batch)
+                batch.clear()
+        self.size = 0
+
+    def _count(self) -> None:
+        models = list(self.tally.models)
+        known = sa.select(SessionModel.model).where(SessionModel.session_id == self.session_id)
+        missing = set(models).difference(self.connection.scalars(known))
+        if missing:
+            new = [{"session_id": self.session_id, "model": model} for model in sorted(missing)]
+            self.connection.execute(sa.insert(SessionModel), new)
+        values: dict[str, Any] = {**self.tally.counters(), "models": models}
+        if self.tally.started_at is not None:
+            started = self.tally.started_at
+            values |= {"started_at": started, "ended_at": self.tally.ended_at, "happened_at": started}
+        self.connection.execute(sa.update(Session).where(Session.id == self.session_id).values(values))
+
+    def _id(self, ordinal: int) -> int:
+        return self.session_id * TURNS_A_SESSION + ordinal
+
+
+def _after(turns: Iterable[Turn], skip: int) -> Iterator[Turn]:
+    """The turns after those of the first `skip` entries."""
+    entries, last = 0, None
+    for turn in turns:
+        if turn.entry != last:
+            entries, last = entries + 1, turn.entry
+        if entries > skip:
+            yield turn
+
+
+def _lock(connection: sa.Connection, external_id: str) -> None:
+    """Let no other transaction write a revision of this id before this one ends (SQLite has but one writer)."""
+    if connection.dialect.name == "postgresql":
+        number = ids.lock_number(external_id)
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
+
+
+def _free_key(connection: sa.Connection, external_id: str, revision: int) -> str:
+    attempt = 0
+    while True:
+        key = ids.key(external_id, revision, attempt)
+        if connection.scalar(sa.select(Session.id).where(Session.key == key)) is None:
+            return key
+        attempt += 1
+
+
+def _insert_session(
+    connection: sa.Connection,
+    start: SessionStart,
+    external_id: str,
+    revision: int,
+    key: str,
+    home: str,
+    dump_id: int,
+) -> int:
+    now = datetime.now(UTC)
+    values = {
+        "dump_id": dump_id,
+        "external_id": external_id,
+        "revision": revision,
+        "key": key,
+        "title": start.title,
+        "source_format": start.source_format[:64],
+        "home_profile": home,
+        "models": [],
+        "ingested_at": now,
+        "happened_at": now,
+        "extra": start.extra or None,
+    }
+    return connection.scalars(sa.insert(Session).values(values).returning(Session.id)).one()
