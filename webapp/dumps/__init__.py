@@ -1,1 +1,20 @@
 """Dumps: a file in any known format becomes sessions, turns and problems; pure."""
+
+from webapp.dumps.reading import formats, read, sniff
+from webapp.dumps.records import BadDump, Problem, Record, SessionStart, TooLarge, Turn, UnknownFormat
+from webapp.dumps.spool import Spooled, spool
+
+__all__ = [
+    "BadDump",
+    "Problem",
+    "Record",
+    "SessionStart",
+    "Spooled",
+    "TooLarge",
+    "Turn",
+    "UnknownFormat",
+    "formats",
+    "read",
+    "sniff",
+    "spool",
+]

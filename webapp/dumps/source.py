@@ -61,15 +61,9 @@ class Source:
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Every line with the byte at which it begins, line ends included."""
         at = self.start
-        while True:
-            self.file.seek(at)
-            for line in self.file:
-                yield at, line
-                at += len(line)
-                if self.file.tell() != at:
-                    break
-            else:
-                return
+        while line := self.line(at):
+            yield at, line
+            at += len(line)
 
     def line(self, at: int) -> bytes:
         """The line that begins at byte `at`."""

@@ -56,7 +56,14 @@ class Member:
     value: Any
 
 
-Part = Item | Member | Problem
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A streamed list begins, which may be empty."""
+
+    key: str
+
+
+Part = Item | Member | Opened | Problem
 
 
 class Decoder:
@@ -260,8 +267,10 @@ class Resync:
         return isinstance(value, dict) and 2 * len(self.keys & value.keys()) >= len(self.keys)
 
 
-def walk(chunks: Iterator[str], streamed: frozenset[str]) -> Iterator[Part]:
+def walk(chunks: Iterator[str], streamed: frozenset[str] | None) -> Iterator[Part]:
     """The parts of one JSON document in order; lists under a `streamed` key, or a list at the top, item by item.
+
+    None streams the lists under all keys.
 
     Raises `BadDump` before the first part where the text is empty or begins neither with { nor [.
     Damage further on is a `Problem` with its place.
@@ -279,7 +288,7 @@ def walk(chunks: Iterator[str], streamed: frozenset[str]) -> Iterator[Part]:
         yield Problem(window.place(window.at), "something follows the end of the document; it was left out")
 
 
-def _members(window: Window, streamed: frozenset[str]) -> Iterator[Part]:
+def _members(window: Window, streamed: frozenset[str] | None) -> Iterator[Part]:
     seen: set[str] = set()
     while (char := window.peek()) and char != "}":
         if char == ",":
@@ -290,7 +299,7 @@ def _members(window: Window, streamed: frozenset[str]) -> Iterator[Part]:
             if key in seen:
                 yield Problem(key, f"the key {key!r} stands twice in the document")
             seen.add(key)
-            if key in streamed and window.peek() == "[":
+            if (streamed is None or key in streamed) and window.peek() == "[":
                 window.at += 1
                 yield from _items(window, key)
             else:
@@ -299,7 +308,7 @@ def _members(window: Window, streamed: frozenset[str]) -> Iterator[Part]:
                 yield Member(key, value)
         except Damage as damage:
             yield Problem(f"character {damage.at}", _said(damage))
-            if not (yield from _next_list(window, streamed - seen)):
+            if not (yield from _next_list(window, (streamed or frozenset()) - seen)):
                 return
     yield from _closed(window, char, "the document")
 
@@ -332,6 +341,7 @@ def _next_list(window: Window, streamed: frozenset[str]) -> Any:
 
 def _items(window: Window, key: str) -> Iterator[Part]:
     """The items of the list whose bracket was just passed; leaves the window behind its end."""
+    yield Opened(key)
     resync, index, comma = Resync(), 0, True
     while (char := window.peek()) and char != "]":
         if char == ",":

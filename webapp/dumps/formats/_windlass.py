@@ -1,0 +1,184 @@
+"""What one Windlass log entry says, in every version of its log."""
+
+from __future__ import annotations
+
+import ast
+import json
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from webapp.dumps.base import Context, Entry, number, text, whole
+from webapp.dumps.records import Kind, Problem, Turn
+from webapp.dumps.times import moment
+from webapp.dumps.twins import LAST_RESPONSE, Side
+
+_BY_TYPE: dict[str, Kind] = {
+    "agent": "response",
+    "turn_output": "response",
+    "validation_error": "error",
+    "error": "error",
+    "tool": "tool_result",
+    "tool_result": "tool_result",
+    "user": "prompt",
+    "system": "prompt",
+    "turn_input": "prompt",
+}
+_BY_ROLE: dict[str, Kind] = {
+    "assistant": "response",
+    "agent": "response",
+    "user": "prompt",
+    "system": "prompt",
+    "tool": "tool_result",
+    "tool_result": "tool_result",
+    "json_parse_error": "error",
+    "validation_error": "error",
+    "error": "error",
+}
+_EVENTS = (
+    "phase",
+    "turn",
+    "cascade",
+    "cost_update",
+    "soundings",
+    "sounding_attempt",
+    "winner",
+    "threshold",
+    "link",
+    "log",
+)
+_EVENT_BEGINNINGS = ("reforge", "ward", "pre_ward", "post_ward", "schema_validation")
+_SIDES: dict[tuple[str, str], Side] = {
+    ("agent", "agent"): ("response", 0),
+    ("turn_output", "assistant"): ("response", 1),
+    ("validation_error", "user"): ("error", 0),
+    ("validation_error", "json_parse_error"): ("error", 1),
+    ("tool", "tool_result"): ("tool_result", 0),
+    ("tool_result", "tool"): ("tool_result", 1),
+}
+_LONGEST_REPR = 100_000
+
+
+def turns(entries: Iterable[Entry | Problem], context: Context) -> Iterator[tuple[Turn | Problem, Side | None]]:
+    """Each entry as a turn, with the side of the pair that it may be half of (see `twins`)."""
+    parquet = context.get("source") == "parquet"
+    count = 0
+    for entry in entries:
+        if isinstance(entry, Problem):
+            yield entry, None
+            continue
+        node, role = _word(entry[1].get("node_type")), _word(entry[1].get("role"))
+        yield _turn(count, entry[1], node, role, parquet), _SIDES.get((node, role))
+        count += 1
+
+
+def _turn(count: int, entry: dict[str, Any], node: str, role: str, parquet: bool) -> Turn:
+    kind = kind_of(node, role)
+    metadata = decoded(_first(entry, "metadata", "metadata_json"))
+    metadata = metadata if isinstance(metadata, dict) else {}
+    calls = decoded(_first(entry, "tool_calls", "tool_calls_json"))
+    raw, raw_at = _raw(entry, kind, parquet)
+    if raw_at:
+        entry[str(raw_at[0])] = None
+    return Turn(
+        entry=count,
+        kind=kind,
+        raw=raw,
+        raw_at=raw_at,
+        role=role or None,
+        agent=text(metadata.get("tool")) if kind == "tool_result" else None,
+        model=text(_first(entry, "model")),
+        phase=text(_first(entry, "phase_name", "cell_name")),
+        sounding=whole(_first(entry, "sounding_index", "take_index")),
+        round=whole(_first(entry, "turn_number", inside=metadata)),
+        attempt=whole(_first(entry, "attempt_number", inside=metadata)),
+        parent=text(_first(entry, "parent_id")),
+        tool_calls=calls if isinstance(calls, list) and calls else None,
+        answers=LAST_RESPONSE if kind == "error" and node != "error" else None,
+        sent_at=moment(_first(entry, "timestamp", "timestamp_iso")),
+        tokens_in=whole(_first(entry, "tokens_in")),
+        tokens_out=whole(_first(entry, "tokens_out")),
+        cost=number(_first(entry, "cost")),
+        source=entry,
+    )
+
+
+def kind_of(node: str, role: str) -> Kind:
+    """The kind of an entry by its `node_type`; where that is null, unknown or neutral, by its role."""
+    if node.startswith("schema_validation") and ("fail" in node or "error" in node):
+        return "error"
+    if node in _BY_TYPE:
+        return _BY_TYPE[node]
+    if node in _EVENTS or node.startswith(_EVENT_BEGINNINGS):
+        return "event"
+    return _BY_ROLE.get(role, "event")
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _first(entry: dict[str, Any], *names: str, inside: dict[str, Any] | None = None) -> Any:
+    """The first of these fields that is neither missing, null nor NaN; then the same of the metadata."""
+    for fields in (entry, inside or {}):
+        for name in names:
+            value = fields.get(name)
+            if value is not None and value == value:
+                return value
+    return None
+
+
+def _raw(entry: dict[str, Any], kind: Kind, parquet: bool) -> tuple[str | None, tuple[str | int, ...] | None]:
+    """The text of an entry, and where it stands word for word."""
+    for name in ("content", "content_json"):
+        value = _first(entry, name)
+        if isinstance(value, str):
+            inner = json_text(value) if name == "content_json" or parquet or _strings_are_json(entry) else None
+            if isinstance(inner, str):
+                return inner, None
+            if name == "content" or inner is not None:
+                return value, (name,)
+        elif value is not None:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":")), None
+    return (_answer(decoded(_first(entry, "full_response_json"))), None) if kind == "response" else (None, None)
+
+
+def _strings_are_json(entry: dict[str, Any]) -> bool:
+    """Whether this entry comes from the parquet fallback, where every structured field is JSON text."""
+    return any(isinstance(entry.get(name), str) for name in ("metadata", "tool_calls", "image_paths"))
+
+
+def _answer(response: Any) -> str | None:
+    """The text of a whole logged response, where the entry itself holds none."""
+    try:
+        content = response["choices"][0]["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        return None
+    return content if isinstance(content, str) else None
+
+
+def json_text(value: str) -> Any:
+    """What a JSON text says; None where it is none."""
+    try:
+        return json.loads(value, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def decoded(value: Any) -> Any:
+    """A structured field: as it is, or read from JSON text, or from the Python repr of older logs."""
+    if not isinstance(value, str):
+        return value
+    found = json_text(value)
+    return _from_repr(value) if found is None else found
+
+
+def _from_repr(value: str) -> Any:
+    if value[:1] not in ("{", "[") or len(value) > _LONGEST_REPR:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.literal_eval(value)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None

@@ -1,0 +1,129 @@
+"""OpenAI chat messages: a list, {"messages"}, requests with responses, as JSON or one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from webapp.dumps import grouping
+from webapp.dumps.base import Context, Entry, entry_or_problem, id_problem, id_text, objects, text
+from webapp.dumps.documents import members, require_list
+from webapp.dumps.formats import _openai
+from webapp.dumps.head import Head
+from webapp.dumps.records import Problem, Record, SessionStart, Turn
+from webapp.dumps.source import Source
+from webapp.dumps.stream import walk
+
+_IDS = ("session_id", "conversation_id", "thread_id", "id", "custom_id")
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+"""OpenAI's, and no others: other programs' messages have formats of their own."""
+
+
+class OpenAi:
+    name = "openai"
+    shapes = 'OpenAI messages (a list, {"messages": […]}, {"request", "response"}, "choices"; JSON or one a line)'
+
+    def sniff(self, head: Head) -> int:
+        if head.shape == "object":
+            return _sniff_object(head)
+        found = [sample for sample in head.samples if isinstance(sample, dict)]
+        return (
+            60
+            if found
+            and all(_is_message(sample) or _is_conversation(sample) or _is_exchange(sample) for sample in found)
+            else 0
+        )
+
+    def read(self, source: Source, head: Head) -> Iterator[Record]:
+        if head.shape == "object":
+            yield from _document(source, head)
+        elif any(isinstance(sample, dict) and _is_conversation(sample) for sample in head.samples):
+            yield from _conversations(source, head)
+        else:
+            yield SessionStart(source.stem, self.name)
+            yield from self.turns(_entries(source, head), {})
+
+    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
+        return _openai.turns(entries, context)
+
+
+plugin = OpenAi()
+
+
+def _is_message(value: dict[str, Any]) -> bool:
+    return value.get("role") in _ROLES and not isinstance(value.get("role"), dict) and "node_type" not in value
+
+
+def _is_conversation(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("messages"), list) and not _is_exchange(value)
+
+
+def _is_exchange(value: dict[str, Any]) -> bool:
+    """A whole response, alone or with its request."""
+    return "choices" in value or ("response" in value and "request" in value)
+
+
+def _sniff_object(head: Head) -> int:
+    if "messages" in head.items:
+        found = [item for item in head.items["messages"] if isinstance(item, dict)]
+        return 60 if all(_is_message(item) for item in found) else 20
+    if "messages" in head.members:
+        return 30
+    if "choices" in head.items or {"request", "response"} <= head.keys:
+        return 55
+    return 40 if _is_message(head.members) and "content" in head.keys else 0
+
+
+def _document(source: Source, head: Head) -> Iterator[Record]:
+    if "messages" not in head.keys:
+        yield SessionStart(source.stem, plugin.name)
+        yield from plugin.turns(_whole(source), {})
+        return
+    require_list(head, "messages")
+    known = members(source, head, "messages", wanted="session_id")
+    extra = {key: value for key, value in known.items() if key != "messages"}
+    yield from _start(extra, source.stem, "the document")
+    yield from plugin.turns(objects(walk(source.text(), frozenset(("messages",))), "messages"), extra)
+
+
+def _start(extra: dict[str, Any], fallback: str, at: str) -> Iterator[Record]:
+    own = next((extra[key] for key in _IDS if extra.get(key) is not None), None)
+    name = id_text(own)
+    name = fallback if name is None else name
+    yield SessionStart(name, plugin.name, home=None, title=text(extra.get("title")), extra=extra)
+    yield from id_problem(at, own, name)
+
+
+def _whole(source: Source) -> Iterator[Entry | Problem]:
+    """A document that is one entry itself."""
+    value: dict[str, Any] = {}
+    for part in walk(source.text(), frozenset()):
+        if isinstance(part, Problem):
+            yield part
+        elif hasattr(part, "value"):
+            value[getattr(part, "key", "")] = part.value
+    yield "the document", value
+
+
+def _entries(source: Source, head: Head) -> Iterator[Entry | Problem]:
+    return objects(walk(source.text(), frozenset()), "") if head.shape == "array" else grouping.lines(source)
+
+
+def _conversations(source: Source, head: Head) -> Iterator[Record]:
+    """One conversation a line, or an item of a list: each is a session."""
+    for number, entry in enumerate(_entries(source, head), start=1):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        at, value = entry
+        if not _is_conversation(value):
+            yield Problem(at, "expected an object with a list of messages; skipped")
+            continue
+        extra = {key: inner for key, inner in value.items() if key != "messages"}
+        yield from _start(extra, f"{source.stem}-{number}", at)
+        yield from plugin.turns(_messages(at, value["messages"]), extra)
+
+
+def _messages(at: str, messages: list[Any]) -> Iterator[Entry | Problem]:
+    for index, message in enumerate(messages):
+        yield entry_or_problem(f"{at}, messages[{index}]", message)

@@ -1,0 +1,90 @@
+"""Groups the lines of a JSONL dump by session, interleaved ones too, remembering no more than places."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from webapp.dumps.base import Entry, entry_or_problem
+from webapp.dumps.records import Problem
+from webapp.dumps.source import Source
+from webapp.dumps.stream import Damage, Decoder
+
+SessionOf = Callable[[dict[str, Any]], str | None]
+Place = Callable[[int], str]
+"""What a line is called, by its number from 1."""
+Runs = dict[str, "array[int]"]
+"""For each session its runs of lines as triples: byte of the first line, its number (from 1), count of lines."""
+
+
+def lines(source: Source, place: Place = "line {}".format) -> Iterator[Entry | Problem]:
+    """Every line's object in order; empty lines are left out, others that are no object become problems."""
+    decoder = Decoder()
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        if data.strip():
+            yield from _line(source, decoder, data, at, place(number))
+
+
+def by_session(
+    source: Source, session_of: SessionOf, place: Place = "line {}".format
+) -> Iterator[tuple[str, Iterator[Entry | Problem]]]:
+    """Each session's id with its lines, in the order of their beginnings.
+
+    A line that names no session belongs to the one before it; if there is none, to one called as the file.
+    Each session's lines must be taken before the next session is asked for.
+    """
+    for name, runs in _index(source, session_of).items():
+        yield name, _lines_of(source, runs, place)
+
+
+def _index(source: Source, session_of: SessionOf) -> Runs:
+    index: Runs = {}
+    current: str | None = None
+    waiting = 0
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        name = _name(source, session_of, data, at)
+        if name is None or name == current:
+            waiting += current is None
+            if current is not None:
+                index[current][-1] += 1
+            continue
+        runs = index.setdefault(name, array("Q"))
+        first = current is None
+        runs.extend((source.start, 1, number) if first else (at, number, 1))
+        current, waiting = name, 0
+    if current is None and waiting:
+        index[source.stem] = array("Q", (source.start, 1, waiting))
+    return index
+
+
+def _name(source: Source, session_of: SessionOf, data: bytes, at: int) -> str | None:
+    if not data.strip():
+        return None
+    try:
+        value = Decoder().loads(source.decode(data, at))
+    except Damage:
+        return None
+    return session_of(value) if isinstance(value, dict) else None
+
+
+def _lines_of(source: Source, runs: array[int], place: Place) -> Iterator[Entry | Problem]:
+    decoder = Decoder()
+    for first in range(0, len(runs), 3):
+        at, number, count = runs[first : first + 3]
+        for offset in range(count):
+            data = source.line(at)
+            if data.strip():
+                yield from _line(source, decoder, data, at, place(number + offset))
+            at += len(data)
+
+
+def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) -> Iterator[Entry | Problem]:
+    try:
+        value = decoder.loads(source.decode(data, at))
+    except Damage as damage:
+        cut = "" if data.endswith(b"\n") else "; the dump may be cut here"
+        yield Problem(place, f"{damage.reason} (character {damage.at} of the line); skipped{cut}")
+        return
+    yield from decoder.repeats(place)
+    yield entry_or_problem(place, value)

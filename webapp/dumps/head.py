@@ -1,0 +1,141 @@
+"""The beginning of a dump, looked at closely enough to tell its format and what stands around its long list."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from webapp.dumps.source import CHUNK, Source
+from webapp.dumps.stream import Damage, Decoder, Item, Member, Opened, walk
+
+HEAD = 256 * 1024
+TAIL = 64 * 1024
+SAMPLES = 5
+
+Shape = Literal["empty", "object", "array", "lines", "text"]
+
+
+@dataclass(slots=True)
+class Head:
+    """What the first `HEAD` bytes show.
+
+    `shape`: one JSON object, one array, one JSON value a line, or something else ("text"). `members` are the
+    object's members that are no lists, those behind its long list included; `items` the first items of its lists
+    by key (an array's under ""); `keys` all keys met. `samples` are an array's items or the lines' values.
+    """
+
+    filename: str
+    text: str
+    shape: Shape
+    members: dict[str, Any] = field(default_factory=dict)
+    items: dict[str, list[Any]] = field(default_factory=dict)
+    lines: list[Any] = field(default_factory=list)
+
+    @property
+    def keys(self) -> set[str]:
+        return self.members.keys() | self.items.keys()
+
+    @property
+    def samples(self) -> list[Any]:
+        return self.lines if self.shape == "lines" else self.items.get("", [])
+
+    def all_have(self, *keys: str) -> bool:
+        """Whether there are samples and each is an object with all of `keys`."""
+        found = [sample for sample in self.samples if isinstance(sample, dict)]
+        return bool(found) and all(key in sample for sample in found for key in keys)
+
+    def any_has(self, *keys: str) -> bool:
+        """Whether a sample has one of `keys`; where the first is too long for the head, whether the text names one."""
+        found = [sample for sample in self.samples if isinstance(sample, dict)]
+        if not found and self.shape in ("array", "lines"):
+            return self.mentions(*keys)
+        return any(key in sample for sample in found for key in keys)
+
+    def mentions(self, *keys: str) -> bool:
+        """Whether the text of the head holds one of `keys` as a key, at whatever depth."""
+        return any(re.search(re.escape(json.dumps(key)) + r"\s*:", self.text) for key in keys)
+
+
+def look(source: Source) -> Head:
+    """Read the head (and the tail) of `source`."""
+    text = "".join(source.text(limit=HEAD))
+    start = text.lstrip()
+    shape: Shape = "text"
+    if not start:
+        shape = "empty"
+    elif start[0] in "{[":
+        shape = "lines" if _are_lines(source, text) else "object" if start[0] == "{" else "array"
+    head = Head(source.filename, text, shape)
+    if shape == "lines":
+        head.lines = list(_first_values(text))
+    elif shape in ("object", "array"):
+        _gather(head, text)
+        if shape == "object":
+            head.members = {**trailing(source), **head.members}
+    return head
+
+
+def _gather(head: Head, text: str) -> None:
+    for part in walk(iter([text]), None):
+        if isinstance(part, Member):
+            head.members.setdefault(part.key, part.value)
+        elif isinstance(part, Opened):
+            head.items.setdefault(part.key, [])
+        elif isinstance(part, Item) and len(head.items[part.key]) < SAMPLES:
+            head.items[part.key].append(part.value)
+
+
+def _first_values(text: str) -> Iterator[Any]:
+    decoder = Decoder()
+    lines = [line for line in text.split("\n")[:50] if line.strip()]
+    for line in lines[:SAMPLES]:
+        try:
+            yield decoder.loads(line)
+        except Damage:
+            continue
+
+
+def _are_lines(source: Source, text: str) -> bool:
+    """Whether the first line is a JSON value of its own and another line follows."""
+    line, newline, rest = text.lstrip().partition("\n")
+    if not newline:
+        return _long_lines(source)
+    if not rest.strip():
+        return False
+    try:
+        Decoder().loads(line)
+    except Damage:
+        return rest.lstrip()[:1] in ("{", "[") and line.rstrip().endswith(("}", "]")) and len(line) > 1
+    return True
+
+
+def _long_lines(source: Source) -> bool:
+    """Whether a first line longer than the head ends as a value does, before another one begins; nothing is held."""
+    source.file.seek(source.start)
+    last = b""
+    while piece := source.file.read(CHUNK):
+        if (at := piece.find(b"\n")) >= 0:
+            ending = (last + piece[:at]).rstrip()[-1:]
+            following = (piece[at:] + source.file.read(CHUNK)).lstrip()[:1]
+            return ending in (b"}", b"]") and following in (b"{", b"[")
+        last = piece[-8:]
+    return False
+
+
+def trailing(source: Source) -> dict[str, Any]:
+    """The members behind an object's last list, found from the end of the file, without reading what lies before.
+
+    What follows a `],` is a member of the document if, and only if, it reads as members up to the closing brace
+    at the very end: inside an entry more would follow, inside a string the quotes would be escaped.
+    """
+    decoder, tail = Decoder(), source.tail(TAIL)
+    for match in re.finditer(r'\]\s*,\s*(?=")', tail):
+        try:
+            found = decoder.loads("{" + tail[match.end() :])
+        except Damage:
+            continue
+        return found if isinstance(found, dict) else {}
+    return {}

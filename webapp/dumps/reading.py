@@ -1,0 +1,116 @@
+"""Reads a dump: picks its format and hands on its records, each session id once, damage as problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+from webapp.dumps.base import Format
+from webapp.dumps.head import Head, look
+from webapp.dumps.records import BadDump, Problem, Record, SessionStart, UnknownFormat
+from webapp.dumps.source import Source, opened
+from webapp.plugins import collect
+
+
+def formats() -> dict[str, Format]:
+    """The known formats by name."""
+    return cast("dict[str, Format]", collect("webapp.dumps.formats"))
+
+
+def sniff(path: Path, filename: str) -> str:
+    """The name of the format of the dump at `path`. Raises `UnknownFormat`, and `BadDump` where it is empty."""
+    with opened(path, filename) as source:
+        return _choose(look(source)).name
+
+
+def read(path: Path, filename: str, *, format: str | None = None) -> Iterator[Record]:  # noqa: A002 - the option's name
+    """The records of the dump at `path`: a `SessionStart`, its turns in order, the next; problems in between.
+
+    The format is recognised by content unless named. Iterating raises `UnknownFormat`, or `BadDump` where not
+    even one session can be read; damage further on is a `Problem`. Memory does not grow with the dump.
+    """
+    with opened(path, filename) as source:
+        head = look(source)
+        yield from _checked(_named(format, head).read(source, head), source)
+
+
+def _named(name: str | None, head: Head) -> Format:
+    if name is None:
+        return _choose(head)
+    if name not in formats():
+        raise UnknownFormat(f"there is no format {name!r}; there are: {', '.join(formats())}")
+    if head.shape == "empty":
+        raise BadDump("the dump is empty", "byte 0")
+    return formats()[name]
+
+
+def _choose(head: Head) -> Format:
+    if head.shape == "empty":
+        raise BadDump("the dump is empty", "byte 0")
+    scores = {name: plugin.sniff(head) for name, plugin in formats().items()}
+    best = max(scores, key=scores.__getitem__)
+    if scores[best] > 0:
+        return formats()[best]
+    raise UnknownFormat(f"{_what_it_is(head)} Known are: {'; '.join(plugin.shapes for plugin in formats().values())}.")
+
+
+def _what_it_is(head: Head) -> str:
+    if head.shape == "text":
+        return f"The dump is not JSON: it begins with {head.text.lstrip()[:20]!r}."
+    if head.shape == "object":
+        keys = ", ".join(repr(key) for key in sorted(head.keys)[:8]) or "nothing"
+        return f"The dump is a JSON object of no known shape (its keys: {keys})."
+    return f"The dump is JSON ({'a list' if head.shape == 'array' else 'one value a line'}) of no known shape."
+
+
+def _checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
+    """Hold problems back until the first session, so that a dump without one can be refused as a whole."""
+    seen: dict[str, int] = {}
+    early: list[Problem] = []
+    for record in _guarded(records, seen):
+        yield from _once(source, seen, early)
+        if isinstance(record, SessionStart):
+            yield from _unique(record, seen)
+            yield from early
+            early.clear()
+        elif isinstance(record, Problem) and not seen:
+            early.append(record)
+        else:
+            yield record
+    yield from _once(source, seen, early)
+    if not seen:
+        first = early[0] if early else Problem("byte 0", "the dump holds no session")
+        raise BadDump(first.reason, first.at)
+
+
+def _guarded(records: Iterator[Record], seen: dict[str, int]) -> Iterator[Record]:
+    try:
+        yield from records
+    except BadDump as bad:
+        if not seen:
+            raise
+        yield Problem(bad.at, bad.reason)
+
+
+def _once(source: Source, seen: dict[str, int], early: list[Problem]) -> Iterator[Problem]:
+    for problem in source.take_problem():
+        if seen:
+            yield problem
+        else:
+            early.append(problem)
+
+
+def _unique(start: SessionStart, seen: dict[str, int]) -> Iterator[Record]:
+    """A session id that stands twice in a dump gets a number behind it."""
+    name = start.external_id
+    seen[name] = seen.get(name, 0) + 1
+    if seen[name] == 1:
+        yield start
+        return
+    while (new := f"{name} ({seen[name]})") in seen:
+        seen[name] += 1
+    seen[new] = 1
+    yield replace(start, external_id=new)
+    yield Problem(f"session {name!r}", f"this id stands twice in the dump; the later session is called {new!r}")
