@@ -1,6 +1,6 @@
 """Parsing with a trace: pure Python, standard library only. `from webapp.parsing import parse`."""
 
-import webapp.parsing.profiles  # first, since importing this folder later would hide the function `profiles`
+import webapp.parsing.profiles  # noqa: F401 - first, since importing this folder later would hide the function `profiles`
 from webapp.parsing.engine import Profile, Tracer, UnknownProfile, parse, profile, profiles
 from webapp.parsing.trace import Attempt, Fault, Trace
 
