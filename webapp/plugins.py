@@ -33,6 +33,16 @@ def collect(package: str) -> dict[str, Any]:
     return found
 
 
+def find(package: str, name: str) -> Any:
+    """The plugin called `name`, or None; where a module is called as its plugin, no other one is imported."""
+    module = name.replace("-", "_")
+    if module in _names(package):
+        plugin = getattr(importlib.import_module(f"{package}.{module}"), "plugin", None)
+        if plugin is not None and plugin.name == name:
+            return plugin
+    return collect(package).get(name)
+
+
 @cache
 def help_of(package: str) -> dict[str, str]:
     """The first docstring line of each plugin's module, by the plugin's name."""
@@ -44,6 +54,11 @@ def help_of(package: str) -> dict[str, str]:
 
 
 def _modules(package: str) -> list[Any]:
+    return [importlib.import_module(f"{package}.{name}") for name in _names(package)]
+
+
+@cache
+def _names(package: str) -> list[str]:
     folder = importlib.import_module(package)
     names = sorted(info.name for info in pkgutil.iter_modules(folder.__path__))
-    return [importlib.import_module(f"{package}.{name}") for name in names if not name.startswith("_")]
+    return [name for name in names if not name.startswith("_")]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import click
 
@@ -14,13 +13,13 @@ def open_bytes(name: str) -> AbstractContextManager[BinaryIO]:
     """The file called `name`, or standard input for `-`; a usage error (exit 2) where it cannot be opened."""
     if name == "-":
         return nullcontext(sys.stdin.buffer)
+    shown = repr(click.format_filename(name))
     try:
-        return Path(name).open("rb")
+        return cast(BinaryIO, click.open_file(name, "rb"))
     except FileNotFoundError:
-        raise click.UsageError(f"there is no file {click.format_filename(name)!r}") from None
+        raise click.UsageError(f"there is no file {shown}") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise click.UsageError(f"cannot read {click.format_filename(name)!r}: {reason}") from None
+        raise click.UsageError(f"cannot read {shown}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def to_text(data: bytes, where: str) -> str:

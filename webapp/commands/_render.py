@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
@@ -14,16 +12,13 @@ from webapp.commands import _marked, _words
 from webapp.commands._visible import value_lines, visible
 from webapp.parsing.trace import Attempt, Fault, Trace
 
-COLOURS = {"clean": "green", "extracted": "cyan", "repaired": "yellow", "failed": "red", "none": "bright_black"}
 STYLES = {"plain": "dim", "chosen": "", "edge": "cyan", "removed": "red strike", "inserted": "green underline"}
 WRITTEN = {"removed": ("[-", "-]"), "inserted": ("{+", "+}")}
 MOST_ATTEMPTS, MOST_EDITS, MOST_VALUES, MOST_LINES = 40, 12, 10, 60
 
 
 def console() -> Console:
-    """Standard output for people; signs that its encoding lacks are written as escapes, not errors."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
+    """Standard output for people: nothing in a trace is markup."""
     return Console(highlight=False, emoji=False, markup=False)
 
 
@@ -33,7 +28,7 @@ def render_table(console: Console, traces: Sequence[Trace]) -> None:
     for trace in traces:
         edits = _words.counted(_words.edits_of(trace), "edit")
         said = f" {trace.profile:<{width}}  {trace.verdict:<9}  {edits:>9}  {_words.milliseconds(trace):>11}  "
-        mark = (_words.MARKS[trace.verdict], COLOURS[trace.verdict])
+        mark = (_words.MARKS[trace.verdict], _words.COLOURS[trace.verdict])
         preview = "  ".join(value_lines(value, None)[0] for value in trace.values[:MOST_VALUES])
         room = max(24, console.width - len(said) - 1) if console.is_terminal else 100
         line = Text.assemble(mark, said, (preview, "dim"))
@@ -42,21 +37,11 @@ def render_table(console: Console, traces: Sequence[Trace]) -> None:
 
 
 def render(console: Console, raw: str, trace: Trace) -> None:
-    """Print the whole trace. Long texts and lists are cut, and say so."""
-    for line in _head(trace):
-        console.print(line, soft_wrap=True)
+    """Print all but the head of a trace (see `_words.head`). Long texts and lists are cut, and say so."""
     for part in (_raw_part(console, raw, trace), _attempts(raw, trace), _values(trace)):
         console.print()
         for line in part:
             console.print(line, soft_wrap=True)
-
-
-def _head(trace: Trace) -> Iterator[Text]:
-    style = f"bold {COLOURS[trace.verdict]}"
-    said, _, rest = _words.verdict_line(trace).partition(":")
-    yield Text.assemble((f"{_words.MARKS[trace.verdict]} {said}", style), f":{rest}")
-    for flag in _words.flags(trace):
-        yield Text(f"  {flag}")
 
 
 def _raw_part(console: Console, raw: str, trace: Trace) -> Iterator[Text]:
@@ -99,7 +84,7 @@ def _attempts(raw: str, trace: Trace) -> Iterator[Text]:
 def _attempt(raw: str, attempt: Attempt, index: int, trace: Trace) -> Iterator[Text]:
     chosen = index in trace.chosen
     mark = _words.attempt_mark(attempt, trace.verdict, chosen)
-    style = COLOURS["failed" if attempt.outcome == "failed" else trace.verdict if chosen else "none"]
+    style = _words.COLOURS["failed" if attempt.outcome == "failed" else trace.verdict if chosen else "none"]
     yield Text.assemble((f"{mark} {index + 1}. ", style), (_words.attempt_line(attempt), "bold" if chosen else ""))
     for edit in attempt.edits[:MOST_EDITS]:
         yield Text(f"     {_words.edit_line(raw, edit)}")

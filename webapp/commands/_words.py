@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from webapp.commands._visible import clipped, visible
 from webapp.parsing.edit import Edit
 from webapp.parsing.span import place
@@ -15,6 +17,7 @@ MEANING = {
     "failed": "something offered itself and could not be decoded",
     "none": "nothing offered itself as JSON",
 }
+COLOURS = {"clean": "green", "extracted": "cyan", "repaired": "yellow", "failed": "red", "none": "bright_black"}
 FLAGS = {
     "truncated": "the response is cut off",
     "ambiguous": "other values were as good",
@@ -39,6 +42,13 @@ def verdict_line(trace: Trace) -> str:
     counts = (counted(len(trace.values), "value"), counted(edits_of(trace), "edit"))
     tail = ", ".join((*counts, counted(len(trace.attempts), "attempt"), milliseconds(trace)))
     return f"{trace.verdict}: {MEANING[trace.verdict]}, by {trace.profile} {trace.version}. {tail}"
+
+
+def head(trace: Trace) -> Iterator[tuple[str, bool]]:
+    """The first lines: mark and verdict (True: to be emphasised), then the flags and policies that are set."""
+    yield f"{MARKS[trace.verdict]} {verdict_line(trace)}", True
+    for flag in flags(trace):
+        yield f"  {flag}", False
 
 
 def flags(trace: Trace) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
-from typing import BinaryIO
+from io import TextIOWrapper
+from typing import Any, BinaryIO
 
 import click
 
 from webapp import jsontext
+from webapp.commands import _words
 from webapp.commands._input import open_bytes, to_text
 from webapp.parsing import Profile, Trace, UnknownProfile, parse, profile, profiles
 
@@ -67,10 +70,20 @@ def _print_json(document: object) -> None:
 
 
 def _print_readable(raw: str, traces: Sequence[Trace], many: bool) -> None:
-    from webapp.commands import _render
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    if not many:
+        _print_head(traces[0])
+    from webapp.commands import _render  # rich takes as long to import as all else: the verdict stands there before
 
-    console = _render.console()
     if many:
-        _render.render_table(console, traces)
+        _render.render_table(_render.console(), traces)
     else:
-        _render.render(console, raw, traces[0])
+        _render.render(_render.console(), raw, traces[0])
+
+
+def _print_head(trace: Trace) -> None:
+    plain = bool(os.environ.get("NO_COLOR"))
+    for line, bold in _words.head(trace):
+        style: dict[str, Any] = {"fg": _words.COLOURS[trace.verdict], "bold": True} if bold else {}
+        click.secho(line, color=False if plain else None, **style)

@@ -133,10 +133,10 @@ def profiles() -> dict[str, Profile]:
 
 def profile(name: str) -> Profile:
     """The profile called `name`; raises `UnknownProfile`."""
-    try:
-        return profiles()[name]
-    except KeyError:
-        raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(profiles())}") from None
+    found: Profile | None = plugins.find("webapp.parsing.profiles", name)
+    if found is None:
+        raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(profiles())}")
+    return found
 
 
 def parse(raw: str, using: str | Profile = "fencepost") -> Trace:
