@@ -42,7 +42,7 @@ def configure(app: Flask, settings: Settings) -> None:
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=secret_key(settings.data / "secret_key"),
-        SQLALCHEMY_ENGINES={"default": settings.database},
+        SQLALCHEMY_ENGINES={"default": database.options(settings.database)},
         TRUSTED_HOSTS=list(settings.trusted_hosts),
         MAX_CONTENT_LENGTH=settings.max_upload,
         MAX_FORM_MEMORY_SIZE=2 * 1024 * 1024,

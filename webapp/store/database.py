@@ -28,18 +28,29 @@ class NewerDatabase(RuntimeError):
 
 
 def connect(url: str) -> sa.Engine:
-    """An engine for `url`; a SQLite file's folder is made. Raises SQLAlchemy's `ArgumentError` for no URL at all.
+    """An engine for `url`, ready for use; see `options` and `prepare`."""
+    given = options(url)
+    return prepare(sa.create_engine(given.pop("url"), **given))
+
+
+def options(url: str) -> dict[str, Any]:
+    """What `sa.create_engine` takes for `url`. Raises SQLAlchemy's `ArgumentError` for no URL at all.
 
     On SQLite every write transaction takes the write lock at its start and waits up to 30 s for it, so that
     no transaction that began with reading fails when it comes to write; readers never wait (WAL).
     """
     parsed = sa.make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return sa.create_engine(parsed, pool_pre_ping=True)
-    if parsed.database and parsed.database != ":memory:":
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
-    engine = sa.create_engine(parsed, connect_args={"isolation_level": "IMMEDIATE", "timeout": 30.0})
-    sa.event.listen(engine, "connect", _set_pragmas)
+        return {"url": parsed, "pool_pre_ping": True}
+    return {"url": parsed, "connect_args": {"isolation_level": "IMMEDIATE", "timeout": 30.0}}
+
+
+def prepare(engine: sa.Engine) -> sa.Engine:
+    """Make a SQLite engine's folder, and have each of its connections set the pragmas; call it before the first."""
+    if engine.dialect.name == "sqlite":
+        if engine.url.database and engine.url.database != ":memory:":
+            Path(engine.url.database).parent.mkdir(parents=True, exist_ok=True)
+        sa.event.listen(engine, "connect", _set_pragmas)
     return engine
 
 

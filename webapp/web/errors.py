@@ -7,7 +7,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.parsing import UnknownProfile
-from webapp.store.sessions import NoSuchSession
+from webapp.store.sessions import BadCursor, BadFilter, NoSuchSession
 from webapp.store.turns import NoSuchTurn
 
 Answer = tuple[str | Response, int]
@@ -18,6 +18,8 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(NoSuchSession, on_missing)
     app.register_error_handler(NoSuchTurn, on_missing)
     app.register_error_handler(UnknownProfile, on_missing)
+    app.register_error_handler(BadCursor, on_bad_request)
+    app.register_error_handler(BadFilter, on_bad_request)
     app.register_error_handler(Exception, on_bug)
 
 
@@ -38,6 +40,10 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
 
 def on_missing(error: LookupError) -> Answer:
     return answer(404, "not_found", str(error.args[0] if error.args else error))
+
+
+def on_bad_request(error: ValueError) -> Answer:
+    return answer(400, "bad_request", str(error))
 
 
 def on_bug(error: Exception) -> Answer:

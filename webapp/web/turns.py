@@ -51,9 +51,9 @@ def bench(session: Any, detail: store.TurnDetail) -> debugger.Bench | None:
     name = request.args.get("profile") or session.home_profile
     traces: dict[str, Trace] = {}
     for each in debugger.shown_profiles(detail.turn.raw, name, session.home_profile):
-        traces[each] = store.trace(detail, each)
+        traces[each] = store.trace(db.session, detail, each)
     if name not in traces:
-        traces[name] = store.trace(detail, name)
+        traces[name] = store.trace(db.session, detail, name)
     return debugger.bench(detail.turn.raw, traces, name, session.home_profile, request.args.get("attempt", type=int))
 
 
@@ -82,7 +82,7 @@ def show_api(ident: str, position: int) -> Response:
     profile = request.args.get("profile") or session.home_profile
     if profile not in profiles():
         raise NotFound(f"no profile is called {profile!r}; there are {', '.join(profiles())}")
-    trace = store.trace(detail, profile).as_dict() if turn.raw is not None else None
+    trace = store.trace(db.session, detail, profile).as_dict() if turn.raw is not None else None
     return jsonify(
         session=session.external_id,
         position=position,
