@@ -104,6 +104,9 @@ def _turn(message: dict[str, Any], kind: Kind, role: str | None, state: State, *
         tokens_in=whole(usage.get("prompt_tokens", usage.get("input_tokens"))),
         tokens_out=whole(usage.get("completion_tokens", usage.get("output_tokens"))),
         cost=number(message.get("cost")),
+        phase=text(message.get("phase")),
+        round=whole(message.get("round")),
+        attempt=whole(message.get("attempt")),
         **more,
     )
 

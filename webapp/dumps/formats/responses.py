@@ -13,7 +13,7 @@ from webapp.dumps.source import Source
 from webapp.dumps.times import moment
 
 MOST_TEXT = 256 * 1024 * 1024
-_ENDINGS = (".txt", ".text", ".md", ".out", ".response")
+_ENDINGS = (".txt", ".text", ".out", ".response")
 
 
 class Responses:
