@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
+
+
+def upsert(dialect: str, table: Any, values: dict[str, Any], key: tuple[str, ...]) -> sa.Insert:
+    """Insert a row, or set its other columns where one with the same `key` is there already."""
+    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    others = {name: value for name, value in values.items() if name not in key}
+    return insert.values(values).on_conflict_do_update(index_elements=list(key), set_=others)
 
 
 class Contains(sa.sql.functions.GenericFunction[bool]):

@@ -79,3 +79,8 @@ def line(connection: sa.Connection, dump_id: int) -> DumpLine:
     values = dict(row._mapping)
     values["problems"] = values["problems"][:MOST_PROBLEMS]
     return DumpLine(**values, sessions=[Link(*link) for link in connection.execute(links)])
+
+
+def count(db: orm.Session) -> int:
+    """How many dumps there are."""
+    return db.scalar(sa.select(sa.func.count()).select_from(Dump)) or 0

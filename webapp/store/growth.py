@@ -73,10 +73,10 @@ def entry_digests(turns: Iterable[Turn]) -> Iterator[bytes]:
             yield rows.entry_digest(turn)
 
 
-def restored(connection: sa.Connection, stored: Stored) -> Tally:
-    """The tally as it stood after the stored turns."""
+def restored(connection: sa.Connection, session_id: int, home: str) -> Tally:
+    """The tally as it stood after the session's stored turns, with their verdicts under `home` and `fencepost`."""
     tally = Tally()
-    for row in connection.execution_options(yield_per=1000).execute(_turns(stored)):
+    for row in connection.execution_options(yield_per=1000).execute(_turns(session_id, home)):
         original = None if row.duplicate_of is None else row.duplicate_of - row.first
         place = tally.put(row.entry, row.kind, row.has_text, original)
         if row.home is not None:
@@ -103,7 +103,7 @@ def _revisions(connection: sa.Connection, external_id: str) -> Iterator[Stored]:
         yield Stored(row.id, row.key, row.revision, row.home_profile, entries)
 
 
-def _turns(stored: Stored) -> sa.Select[*tuple[Any, ...]]:
+def _turns(session_id: int, home_profile: str) -> sa.Select[*tuple[Any, ...]]:
     home, ours = orm.aliased(Parse), orm.aliased(Parse)
     query = sa.select(
         StoredTurn.entry,
@@ -117,6 +117,6 @@ def _turns(stored: Stored) -> sa.Select[*tuple[Any, ...]]:
         home.verdict.label("home"),
         ours.verdict.label("ours"),
     )
-    query = query.outerjoin(home, sa.and_(home.turn_id == StoredTurn.id, home.profile == stored.home))
+    query = query.outerjoin(home, sa.and_(home.turn_id == StoredTurn.id, home.profile == home_profile))
     query = query.outerjoin(ours, sa.and_(ours.turn_id == StoredTurn.id, ours.profile == OURS))
-    return query.where(StoredTurn.session_id == stored.id).order_by(StoredTurn.ordinal)
+    return query.where(StoredTurn.session_id == session_id).order_by(StoredTurn.ordinal)

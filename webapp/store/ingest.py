@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -32,7 +33,8 @@ Progress = Callable[[int], None]
 class Ingested:
     """What became of a dump: `sessions` and `keys` name all its sessions, the new, the grown and the found.
 
-    `created` is False where the same bytes, or everything in them, were there before.
+    `created` is False where the same bytes, or everything in them, were there before. `new` and `grown` count
+    sessions, `new_turns` the turns stored, duplicates included. At most 200 problems are word for word.
     """
 
     dump: DumpLine
@@ -40,6 +42,9 @@ class Ingested:
     keys: list[str]
     problems: list[Problem]
     created: bool
+    new: int = 0
+    grown: int = 0
+    new_turns: int = 0
 
 
 def ingest(
@@ -101,7 +106,8 @@ class _Reading:
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
     turn_count: int = 0
-    changed: bool = False
+    outcomes: Counter[str] = field(default_factory=Counter)
+    new_turns: int = 0
 
     def run(self) -> Ingested:
         """Raises `BadDump` and `UnknownFormat` once what could be read is stored."""
@@ -140,7 +146,8 @@ class _Reading:
         with database.writing(self.engine) as connection:
             outcome = writing.write(connection, start, turns, home=home, dump_id=self._dump, problem=self._note)
             self.found[outcome.id] = (start.external_id, outcome.key)
-            self.changed = self.changed or outcome.what != "found"
+            self.outcomes[outcome.what] += 1
+            self.new_turns += outcome.new_turns
             if self.dump_id is not None:
                 self._link(connection, outcome)
 
@@ -215,7 +222,9 @@ class _Reading:
 
     def _answer(self, dump: DumpLine) -> Ingested:
         ids = [external_id for external_id, _ in self.found.values()]
-        return Ingested(dump, ids, [key for _, key in self.found.values()], self.problems, self.changed)
+        keys = [key for _, key in self.found.values()]
+        new, grown = self.outcomes["new"], self.outcomes["grown"]
+        return Ingested(dump, ids, keys, self.problems, new + grown > 0, new, grown, self.new_turns)
 
     def _counts(self) -> dict[str, int]:
         return {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from webapp.parsing import engine
-from webapp.parsing import Trace
+from webapp.parsing import Trace, engine
 
 OURS = "fencepost"
 _MOST_KEPT = 256

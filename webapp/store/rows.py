@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from webapp import jsontext
 from webapp.dumps.records import Turn
+from webapp.exports.session_dump import whole_entry
 from webapp.parsing import Trace
 from webapp.store import models
 from webapp.store.types import ExactJson, ExactText, ShortText, UtcDateTime, short
@@ -75,10 +76,16 @@ def turn_row(turn: Turn, raw: bytes | None) -> Row:
 
 def entry_digest(turn: Turn) -> bytes:
     """The hash of an entry as it came, from its first turn: the same whichever format read it."""
-    if turn.source is None:
-        return hashlib.sha256(jsontext.dumps([turn.kind, turn.role, turn.raw]).encode("ascii")).digest()
-    whole = whole_entry(turn.source, turn.raw, turn.raw_at)
+    if turn.source is None and turn.raw_at is None:
+        whole = bare_entry(turn.kind, turn.role, turn.raw)
+    else:
+        whole = whole_entry(turn.source, turn.raw, turn.raw_at)
     return hashlib.sha256(jsontext.dumps(whole).encode("ascii")).digest()
+
+
+def bare_entry(kind: str, role: str | None, raw: str | None) -> dict[str, str | None]:
+    """The entry that a turn stands for where its format has no entries, or where it could not be kept."""
+    return {"kind": kind, "role": role, "content": raw}
 
 
 def parse_row(turn_id: int, trace: Trace) -> Row:
@@ -113,15 +120,6 @@ def utc(when: datetime | None) -> datetime | None:
     if when is None or when.tzinfo is UTC:
         return when
     return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
-
-
-def whole_entry(source: Any, raw: str | None, raw_at: tuple[str | int, ...] | None) -> Any:
-    """`source` with `raw` back where it stood; only the containers on the way there are copied."""
-    if not raw_at:
-        return source if raw_at is None else raw
-    copy = source.copy()
-    copy[raw_at[0]] = whole_entry(source[raw_at[0]], raw, raw_at[1:])
-    return copy
 
 
 def _trace(trace: Trace) -> bytes:

@@ -1,0 +1,59 @@
+"""`fencepost db`: create, migrate and check the database."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import sqlalchemy as sa
+
+from webapp.commands import _store
+from webapp.store import database, models
+
+
+@click.group("db", short_help="Create, migrate and check the database.")
+def command() -> None:
+    """Create, migrate and check the database that FENCEPOST_DATABASE names."""
+
+
+@command.command("migrate")
+@click.option("--json", "as_json", is_flag=True, help="Print the revisions before and after as JSON.")
+def migrate(as_json: bool) -> None:
+    """Create the database or bring it to the newest revision; exits with 1 where it is newer than this program."""
+    with _store.engine(_store.settings(), migrate=False) as engine:
+        before = database.revision(engine)
+        database.migrate(engine)
+    if as_json:
+        _store.print_json({"before": before, "revision": database.HEAD})
+    elif before == database.HEAD:
+        click.echo(f"at revision {database.HEAD}, the newest; nothing to do")
+    else:
+        click.echo(f"from revision {before or 'none'} to {database.HEAD}")
+
+
+@command.command("status")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def status(as_json: bool) -> None:
+    """Show the database, its revision and what it holds; exits with 1 where it is not at the newest revision."""
+    settings = _store.settings()
+    with _store.engine(settings, migrate=False) as engine:
+        found = database.revision(engine)
+        current = found == database.HEAD
+        counts = _counts(engine) if current else {}
+        shown = engine.url.render_as_string(hide_password=True)
+    if as_json:
+        _store.print_json({"database": shown, "revision": found, "newest": database.HEAD, "counts": counts})
+    else:
+        click.echo(f"{shown}\nrevision {found or 'none'}{'' if current else f', the newest is {database.HEAD}'}")
+        for name, count in counts.items():
+            click.echo(f"{name:<10} {count:>10,}")
+    sys.exit(0 if current else 1)
+
+
+def _counts(engine: sa.Engine) -> dict[str, int]:
+    tables = (models.Dump, models.Session, models.Turn, models.Parse, models.Label)
+    with engine.connect() as connection:
+        return {
+            table.__tablename__: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+            for table in tables
+        }
