@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +27,68 @@ class Decoded:
     failure: Failure | None = None
 
 
-def decode(text: str, *, strict: bool = True) -> Decoded:
+class NotFinite(ValueError):
+    """The text holds NaN or Infinity, which `json.loads` takes and JSON does not know."""
+
+
+def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
     """`json.loads(text, strict=strict)` as data. Never raises on any `str`.
 
     The decoder's own RecursionError (deep nesting) and ValueError (an integer of more digits than
-    `sys.get_int_max_str_digits()`) become failures like every other.
+    `sys.get_int_max_str_digits()`) become failures like every other. With `finite`, NaN and Infinity are
+    failures too, worded as the decoder words any other unexpected word (RFC 8259, section 6).
     """
     try:
-        return Decoded(json.loads(text, strict=strict))
+        return Decoded(_finite.decode(text) if finite and not _marked(text) else json.loads(text, strict=strict))
     except json.JSONDecodeError as error:
         return Decoded(failure=Failure("JSONDecodeError", error.msg, error.pos, str(error)))
-    except (RecursionError, ValueError) as error:
-        return Decoded(failure=Failure(type(error).__name__, str(error), 0, str(error)))
+    except NotFinite:
+        found = json.JSONDecodeError("Expecting value", text, _constant_at(text))
+        return Decoded(failure=Failure("JSONDecodeError", found.msg, found.pos, str(found)))
+    except (RecursionError, ValueError) as problem:
+        return Decoded(failure=Failure(type(problem).__name__, str(problem), 0, str(problem)))
+
+
+def scan(text: str, at: int) -> tuple[int, int]:
+    """The end of the JSON value that begins at `at`, or -1, and what it cost to find out, in code points.
+
+    A failed attempt costs its offset in the whole text, since the decoder counts the lines before it.
+    """
+    end, _, cost = read(text, at)
+    return end, cost
+
+
+def read(text: str, at: int) -> tuple[int, Any, int]:
+    """As `scan`, with the value between: `(end or -1, value, cost)`. NaN and Infinity are not read."""
+    try:
+        value, end = _scan_once(text, at)
+    except json.JSONDecodeError as error:
+        return -1, None, error.pos
+    except StopIteration as stop:
+        return -1, None, max(int(stop.value) - at, 1)
+    except NotFinite:
+        return -1, None, 1000
+    except (RecursionError, ValueError):
+        return -1, None, len(text) - at
+    return end, value, end - at
+
+
+def _refuse(name: str) -> NoReturn:
+    raise NotFinite(name)
+
+
+def _marked(text: str) -> bool:
+    return text.startswith("\ufeff")
+
+
+def _constant_at(text: str) -> int:
+    """Where the first NaN or Infinity outside a string stands; only asked where the decoder has met one."""
+    for match in _CONSTANT.finditer(text):
+        if match[1]:
+            return match.start(1)
+    return 0
+
+
+_CONSTANT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
+_finite = json.JSONDecoder(parse_constant=_refuse)
+_scan_once: Callable[[str, int], tuple[Any, int]] = _finite.scan_once  # type: ignore[attr-defined]  # typeshed lacks it

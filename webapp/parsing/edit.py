@@ -33,7 +33,8 @@ def apply(raw: str, span: Span, edits: Sequence[Edit]) -> str:
     """
     if not edits:
         return raw[span.start : span.end]
-    pieces, at = [], span.start
+    pieces: list[str] = []
+    at = span.start
     for edit in edits:
         start, end = edit.span
         if start < at or end < start or end > span.end or raw[start:end] != edit.old:

@@ -59,17 +59,25 @@ class Tracer:
         score: float | None = None,
         strict: bool = True,
         offers: bool = True,
+        finite: bool = False,
     ) -> Attempt:
         """Apply `edits` to `span`, decode, record and return the attempt: accepted with its value, or failed.
 
         A failure with `offers=False` does not make the verdict *failed*: nothing there claimed to be JSON.
+        With `finite`, NaN and Infinity are failures, as RFC 8259 has it.
         """
         edits = tuple(edits)
-        decoded = decode(apply(self.raw, span, edits), strict=strict)
+        decoded = decode(apply(self.raw, span, edits), strict=strict, finite=finite)
         fault = self._fault(decoded.failure, span, edits) if decoded.failure else None
         outcome = "failed" if fault else "accepted"
         self.offered = self.offered or (offers and fault is not None)
         return self._keep(Attempt(strategy, span, outcome, None, edits, score, fault, note, decoded.value))  # type: ignore[arg-type]
+
+    def record(
+        self, strategy: str, span: Span, value: Any, edits: Sequence[Edit] = (), *, note: str | None = None
+    ) -> Attempt:
+        """Keep an accepted attempt whose value is known to be what `edits` applied to `span` decode to."""
+        return self._keep(Attempt(strategy, span, "accepted", None, tuple(edits), None, None, note, value))
 
     def reject(
         self, strategy: str, span: Span, reason: str, *, note: str | None = None, score: float | None = None

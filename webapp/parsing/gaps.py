@@ -1,0 +1,117 @@
+"""What the machine does where the next token is missing or is none: commas, colons, values, and giving up."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from webapp.parsing import brackets
+from webapp.parsing.brackets import ANY_KEY
+from webapp.parsing.lexis import SPACE
+from webapp.parsing.patch import Refused
+
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+_keyed = re.compile(ANY_KEY)
+_valued = re.compile(r"""["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
+_object = re.compile(rf"\{{{SPACE}(?:\}}|{ANY_KEY})")
+_set = re.compile(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
+_stray = re.compile(r"""[^,{}\[\]"'\n]{1,80}+(?=[,}\]])""")
+
+
+def no_comma(machine: Machine, char: str) -> None:
+    """After a value stands neither comma nor closer."""
+    raw, at, end = machine.raw, machine.at, machine.end
+    if machine.inside == "{":
+        if _keyed.match(raw, at, end):
+            _insert_comma(machine)
+        elif char == "{" and len(machine.frames) > 1 and machine.frames[-2].as_kind == "[":
+            brackets.close_missing(machine, len(machine.frames) - 1)
+            _insert_comma(machine)
+        else:
+            _stop(machine, char)
+    elif _valued.match(raw, at, end) or (char.isalpha() and _item_follows(machine)):
+        _insert_comma(machine)
+    else:
+        _stop(machine, char)
+
+
+def _item_follows(machine: Machine) -> bool:
+    return machine.lenient and "\n" not in machine.raw[machine.last : machine.at]
+
+
+def _insert_comma(machine: Machine) -> None:
+    machine.patch("missing_comma", machine.last, machine.last, ",")
+    machine.state = "k" if machine.inside == "{" else "v"
+
+
+def _stop(machine: Machine, char: str) -> None:
+    """No JSON goes on here: stray text before the next delimiter is dropped, prose after a line's end ends the value."""
+    raw, at = machine.raw, machine.at
+    stray = _stray.match(raw, at, machine.end)
+    line_ends = "\n" in raw[machine.last : at]
+    if stray and not line_ends:
+        machine.patch("stray_text", at, stray.end())
+        machine.at = stray.end()
+    elif char in "`~<|)" or (line_ends and char not in "\"':}]"):
+        brackets.close_missing(machine, 0)
+        machine.at, machine.state = machine.last, ""
+    else:
+        raise Refused(at, f"{_shown(raw, at)} stands where a comma or a closing bracket belongs")
+
+
+def no_colon(machine: Machine, char: str) -> None:
+    """After a key stands no colon."""
+    raw, at, end = machine.raw, machine.at, machine.end
+    frame = machine.frames[-1]
+    if char in ",}":
+        if frame.count == 0 and frame.kind == "{" and _set.match(raw, at, end):
+            machine.patch("set", frame.start, frame.start + 1, "[")
+            frame.as_kind = "["
+            machine.value_done(machine.key_end)
+        else:
+            machine.patch("missing_value", machine.key_end, machine.key_end, ": null")
+            machine.value_done(machine.key_end)
+    elif _valued.match(raw, at, end):
+        machine.patch("missing_colon", machine.key_end, machine.key_end, ":")
+        machine.state = "v"
+    else:
+        raise Refused(at, f"{_shown(raw, at)} stands where a colon belongs")
+
+
+def no_value(machine: Machine, char: str) -> None:
+    """Where a value belongs stands a comma, a colon, or nothing that any repair reads."""
+    at = machine.at
+    if char == "," and machine.inside == "{":
+        brackets.no_value(machine)
+        machine.value_done(machine.last)
+        machine.at = at
+    elif char == "," and machine.inside:
+        machine.patch("doubled_comma", at, at + 1)
+        machine.at += 1
+    elif char == ":" and machine.inside == "{":
+        machine.patch("doubled_colon", at, at + 1)
+        machine.at += 1
+    else:
+        raise Refused(at, f"{_shown(machine.raw, at)} stands where a value belongs")
+
+
+def stray_in_key(machine: Machine, char: str) -> None:
+    """Where a key belongs stands none."""
+    at, frames = machine.at, machine.frames
+    if char == ",":
+        machine.patch("doubled_comma", at, at + 1)
+        machine.at += 1
+    elif char == "{" and machine.comma >= 0 and len(frames) > 1 and frames[-2].as_kind == "[":
+        comma = machine.comma
+        machine.comma = -1
+        brackets.close_missing(machine, len(frames) - 1)
+        machine.state, machine.comma = "v", comma
+    else:
+        raise Refused(at, f"{_shown(machine.raw, at)} stands where a key belongs")
+
+
+def _shown(raw: str, at: int) -> str:
+    text = raw[at : at + 12].split("\n")[0]
+    return repr(text)

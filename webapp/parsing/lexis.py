@@ -1,0 +1,37 @@
+"""Lexical patterns that the machine and its repairs share; every run is possessive, every lookahead bounded."""
+
+from __future__ import annotations
+
+import re
+
+SPACE = r"[ \t\r\n]*+"
+STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
+NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
+SCALAR = rf"(?:{STRING}|(?:{NUMBER}|true|false|null)(?![\w.+-]))"
+KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + ":"
+
+space = re.compile(SPACE)
+"""White space as JSON knows it."""
+string = re.compile(STRING)
+"""A string without defect, quotes and all."""
+plain = re.compile(
+    rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[,}}\]，]|\Z|//|/\*|[\"'\[{{])|[ \t]++(?:-?\d|\#)|[ \t\r]*+\n)"
+)
+"""A number or literal that a delimiter follows, or a value that a comma should part from it."""
+settled = re.compile(rf"{STRING}(?={SPACE}(?:[}}\]]|,{SPACE}{KEY_AHEAD}))")
+"""A string as an object's value, its closing quote beyond doubt."""
+settled_item = re.compile(
+    rf"{STRING}(?={SPACE}(?:\]|,{SPACE}(?:{STRING}{SPACE}[,\]]|[-0-9\[{{]|true\b|false\b|null\b)))"
+)
+"""A string as an array's item, its closing quote beyond doubt."""
+key = re.compile(rf"{STRING}(?={SPACE}:)")
+members = re.compile(rf"(?:{STRING}{SPACE}:{SPACE}{SCALAR}{SPACE},{SPACE}(?={KEY_AHEAD}))++")
+"""Whole members of an object, each with its comma."""
+items = re.compile(rf'(?:{SCALAR}{SPACE},{SPACE}(?=["\-0-9tfn{{\[]))++')
+"""Whole scalar items of an array, each with its comma."""
+word = re.compile(r"[A-Za-z_$][\w$]*+")
+bare_key = re.compile(r"(?:[\w$@./-]++(?:[ ][\w$@./-]++){0,4}+)(?=[ \t]*+:)")
+"""A key without quotes, right before its colon."""
+
+OPENERS = {"{": "}", "[": "]", "(": ")"}
+CLOSERS = {"}": "{", "]": "[", ")": "("}

@@ -1,0 +1,187 @@
+"""A bounded look at an opening bracket: could JSON begin here, and if not, what is it instead?"""
+
+from __future__ import annotations
+
+import re
+
+_S = r"\s{0,200}+"
+_QUOTED = r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'|[“”„«][^“”„«»\n]{0,200}+[“”»]|`[^`\n]{0,200}+`|‘[^’\n]{0,200}+’"""
+_VALUE = r"""["'“‘`\[{\d+.-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
+_object = re.compile(
+    rf"""\{{{_S}(?:
+      (?P<empty>\}})
+    | (?P<key>(?:{_QUOTED}){_S}[:：])
+    | (?P<word>[A-Za-z_$][\w$-]*+)(?P<colon>{_S}:{_S}(?P<spec>[<>^=+ #.,%!-]{{0,3}}\d*+[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?\}})?(?P<value>{_VALUE})?)?
+    | (?P<number>-?\d++{_S}:)
+    | (?P<doubled>\{{{_S}(?:["'“]|[A-Za-z_]\w*+\s*+:|\}}))
+    | (?P<note>//|/\*|\#)
+    | (?P<dots>\.\.\.|…)
+    | (?P<end>\Z)
+    | (?P<quote>["'“])
+    | (?P<comma>,)
+    | (?P<inside>[\[{{])
+    )""",
+    re.VERBOSE,
+)
+_array = re.compile(
+    rf"""\[{_S}(?:
+      (?P<empty>\])
+    | (?P<object>\{{{_S}(?:["'“}}/]|[A-Za-z_$][\w$-]*+\s*+:|\d++\s*+:))
+    | (?P<string>(?:{_QUOTED}){_S}(?:[,\]]|//|/\*|\#|\Z|\+|["'{{\d]))
+    | (?P<pair>(?:{_QUOTED}){_S}:)
+    | (?P<number>[-+]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?{_S}(?P<then>[,\]]|[-\d]|\Z))
+    | (?P<literal>(?:true|false|null|True|False|None|NaN){_S}[,\]])
+    | (?P<array>\[)
+    | (?P<note>//|/\*)
+    | (?P<end>\Z)
+    | (?P<quote>["'“])
+    | (?P<comma>,)
+    | (?P<dots>\.\.\.|…)
+    )""",
+    re.VERBOSE,
+)
+_fence = re.compile(rf"[{{\[]{_S}(?:```|~~~)")
+_comprehension = re.compile(r"[^{}\n]{0,120}\bfor\b[^{}\n]{1,60}\bin\b")
+_tokens = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}\[\]]')
+_assigned = re.compile(
+    r"(?:^|\n)[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+[A-Za-z_$][\w$.]*+(?:\[[^\]\n]{0,40}\])?"
+    r"(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:\w+\()?\Z"
+)
+_code_before = re.compile(
+    r"""(?:(?:^|\n)[ \t]*+(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\n"]{0,60}|\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps|jsonify|update|append|format)\(\s*[rbuf]?['"]{0,3}|\b\w++=|=>\s*+\(?|\b[fF]["'][^"'\n]{0,80}|[$%#@\\])\Z"""
+)
+_shell = re.compile(
+    r"(?:^|\n|`)[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b[^\n]{0,200}\Z"
+)
+_subscript = re.compile(r"[\w)\]'\"]\Z")
+_call = re.compile(r"(?:^|[\s`(*:>])[A-Za-z_][\w.]{0,60}\(\s{0,5}\Z")
+_block = re.compile(
+    r"(?:\)|\belse|\btry|\bdo|\bfinally|=>|\bstruct \w+|\bclass \w+|\benum \w+|(?:^|\n)[.#]?[a-z][\w-]*(?:[ :.,>#][\w-]+)*)[ \t]*+\Z"
+)
+
+
+def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
+    """Why no JSON begins at the bracket `raw[at]`, in words, or None where it may. Looks at some hundred characters.
+
+    `lenient` where the place says that JSON is meant: a fence, a tag, or the response's very beginning.
+    """
+    if _fence.match(raw, at, end):
+        return "it only wraps a fence"
+    before = raw[max(0, at - 240) : at].rpartition("\n\n")[2][-200:]
+    if raw[at] == "{":
+        return _no_object(raw, at, end, before, lenient)
+    return _no_array(raw, at, end, before, lenient)
+
+
+def _no_object(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
+    look = _object.match(raw, at, end)
+    if not look:
+        return "no key follows the brace: a placeholder or program code"
+    kind = look.lastgroup
+    if look["word"]:
+        return _no_word(raw, at, end, look, before, lenient)
+    if kind in ("end", "comma", "inside", "dots", "quote", "note") and not lenient:
+        return "no key and colon follow the brace"
+    if kind == "quote" and not _worth(raw, at, end):
+        return "no key and colon follow the brace"
+    return _code(raw, at, before, lenient)
+
+
+def _worth(raw: str, at: int, end: int) -> bool:
+    """A brace and a quote: worth reading where the text soon ends, or a colon or comma stands near."""
+    near = raw[at : min(end, at + 300)]
+    return end - at < 300 or ":" in near or "," in near
+
+
+def _no_word(raw: str, at: int, end: int, look: re.Match[str], before: str, lenient: bool) -> str | None:
+    """A brace and a name: an unquoted key, a placeholder, a format or a piece of program."""
+    word = look["word"]
+    if not look["colon"]:
+        bare_quote = raw[look.end("word") : look.end("word") + 1]
+        if lenient and (bare_quote == '"' or end - look.end("word") < 2):
+            return None
+        return f"{{{word[:20]}… is a placeholder or program code: no colon follows"
+    if _comprehension.match(raw, at + 1, end):
+        return "a comprehension in Python"
+    if not lenient and look["spec"] is not None and not look["value"]:
+        return "a format specification in a template"
+    if not look["value"]:
+        return None if lenient else "no value follows the name: a template or program code"
+    if not lenient and raw[look.start("value") - 1] == ":" and look["value"].isalnum():
+        return "a name and a format in a template"
+    if (
+        not lenient
+        and (look["value"].isalpha() or look["value"] == "_")
+        and not _listed(raw, look.end("colon") - 1, end)
+    ):
+        return "words with a colon, not a key with a value"
+    return _code(raw, at, before, lenient)
+
+
+def _listed(raw: str, at: int, end: int) -> bool:
+    """Whether bare words as a value are followed by a brace or by another key."""
+    return _bare_value.match(raw, at, end) is not None
+
+
+_bare_value = re.compile(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
+
+
+def _code(raw: str, at: int, before: str, lenient: bool) -> str | None:
+    """What stands before the bracket, where that says program code."""
+    if not before or before.isspace():
+        return None
+    if _assigned.search(before):
+        return "it is assigned to a name in program code"
+    if _shell.search(before):
+        return "an argument in a shell command"
+    if _code_before.search(before) and not lenient:
+        return "an expression in program code"
+    return None
+
+
+def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
+    if before and _subscript.search(before):
+        return "a subscript, not an array"
+    look = _array.match(raw, at, end)
+    if not look:
+        return (
+            None
+            if lenient and _lenient_array.match(raw, at, end)
+            else "no value follows the bracket: a mark or a word in brackets"
+        )
+    kind = look.lastgroup
+    if kind in ("end", "quote", "comma", "dots", "pair") and not lenient:
+        return "no value follows the bracket"
+    if look["number"] and not lenient and not _numbers_meant(raw, at, end, before):
+        return "a reference or an interval, not an array"
+    if raw.startswith("](", look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
+        return "a Markdown link"
+    return _code(raw, at, before, lenient)
+
+
+_lenient_array = re.compile(r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+[,\]\"\n]|[(+.]|0x)")
+_numbers = re.compile(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,|\])")
+
+
+def _numbers_meant(raw: str, at: int, end: int, before: str) -> bool:
+    """A list of numbers in a sentence is data where it has three or more, or a colon or line's start before it."""
+    if raw[at:end].startswith("[") and re.compile(r"\[\s*+-?[\d.]++\s*+\]").match(raw, at, end):
+        return False
+    if not before.rpartition("\n")[2].strip() or before.rstrip()[-1:] in ":=":
+        return True
+    inner = _numbers.match(raw, at, end)
+    return bool(inner and inner[0].count(",") >= 2)
+
+
+def balanced_end(raw: str, start: int, limit: int) -> int:
+    """The offset after the bracket that closes the one at `start`, strings left alone, or -1."""
+    depth = 0
+    for match in _tokens.finditer(raw, start, limit):
+        char = match[0][0]
+        if char in "{[":
+            depth += 1
+        elif char in "}]":
+            depth -= 1
+            if depth == 0:
+                return match.end()
+    return -1

@@ -1,0 +1,106 @@
+"""Fencepost's own: finds JSON wherever it stands, repairs it, and shows every step."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.policies import Policies
+from webapp.parsing.scan import Finder
+from webapp.parsing.span import Span
+from webapp.parsing.trace import Attempt
+
+_SPACE = " \t\r\n"
+_thought = re.compile(r"<(/?)(think|thinking|thought|thoughts|reasoning|scratchpad|reflection)>", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Fencepost:
+    """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
+
+    name: str = "fencepost"
+    version: str = "1"
+    policies: Policies = field(default_factory=Policies)
+
+    def run(self, tracer: Tracer) -> None:
+        tracer.policy = self.policies.as_dict()
+        whole = _whole(tracer)
+        if whole.ok and (self.policies.scalars == "accept" or isinstance(whole.value, (dict, list))):
+            tracer.choose(whole)
+            return
+        finder = Finder(tracer, self.policies)
+        outside, inside = _regions(tracer.raw)
+        for regions in (outside, inside):
+            for start, end in regions:
+                finder.region(start, end)
+            if finder.found or tracer.offered:
+                break
+        self._choose(tracer, finder)
+
+    def _choose(self, tracer: Tracer, finder: Finder) -> None:
+        best = max((tier for tier, _ in finder.found), default=0)
+        kept: list[Attempt] = []
+        for tier, attempt in finder.found:
+            if tier < best:
+                tracer.amend(
+                    attempt, outcome="rejected", reason="what a fence, a tag or an object holds goes before it"
+                )
+            elif self.policies.truncated == "refuse" and tracer.index(attempt) in finder.cut:
+                tracer.amend(attempt, outcome="failed", reason="it was cut off (policy: refuse)")
+                tracer.offered = True
+            else:
+                kept.append(attempt)
+        for attempt in _roots(tracer, kept, self.policies):
+            tracer.choose(attempt)
+        tracer.ambiguous = len(kept) > 1
+        tracer.truncated = bool(finder.cut & set(tracer.chosen)) or (not tracer.chosen and bool(finder.cut))
+
+
+def _roots(tracer: Tracer, kept: list[Attempt], policies: Policies) -> list[Attempt]:
+    """The attempts that the policy `roots` makes the result; the others stay accepted and unchosen."""
+    if len(kept) < 2 or policies.roots == "all":
+        return kept
+    if policies.roots == "best":
+        scored = [tracer.amend(attempt, score=_score(attempt, policies.wanted)) for attempt in kept]
+        return [max(scored, key=lambda attempt: attempt.score or 0)]
+    return [kept[0] if policies.roots == "first" else kept[-1]]
+
+
+def _score(attempt: Attempt, wanted: tuple[str, ...]) -> float:
+    """100 for the first wanted key, 10 for each other, and a little for size (the rule of report 002, made even)."""
+    value = attempt.value
+    if not isinstance(value, dict):
+        return 0.0
+    keys = sum(100.0 if key == wanted[0] else 10.0 for key in wanted if key in value) if wanted else 0.0
+    return keys + min(len(value), 9) / 10
+
+
+def _whole(tracer: Tracer) -> Attempt:
+    raw = tracer.raw
+    start = len(raw) - len(raw.lstrip(_SPACE))
+    end = max(start, len(raw.rstrip(_SPACE)))
+    return tracer.attempt("whole", Span(start, end), offers=False, finite=True)
+
+
+def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """The text outside of thoughts and the thoughts themselves; a thought may lack its opening or its closing tag."""
+    outside: list[tuple[int, int]] = []
+    inside: list[tuple[int, int]] = []
+    at, depth = 0, 0
+    for match in _thought.finditer(raw):
+        closes = bool(match[1])
+        if closes and depth == 0 and not outside and not inside:
+            inside.append((at, match.start()))
+        elif closes and depth:
+            inside.append((at, match.start()))
+        elif not closes and not depth:
+            outside.append((at, match.start()))
+        else:
+            continue
+        at, depth = match.end(), 0 if closes else 1
+    (inside if depth else outside).append((at, len(raw)))
+    return outside, inside
+
+
+plugin = Fencepost()

@@ -1,0 +1,244 @@
+"""Strings that are not plainly right: which quote closes them, and what inside must be escaped."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from webapp.parsing import closing, cut
+from webapp.parsing.patch import Patch
+from webapp.parsing.repairs import bad_escape, control_character
+
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+QUOTES = {
+    '"': '"”“„″＂',
+    "'": "'’‘",
+    "`": "`´",
+    "´": "´`",
+    "“": '”“"„',
+    "”": '”“"',
+    "„": '“”"',
+    "‘": "’‘'",
+    "’": "’‘'",
+    "«": "»",
+    "»": "«»",
+    "‹": "›",
+    "「": "」",
+    "『": "』",
+    "＂": '＂"',
+    "＇": "＇'",
+    "″": '″"',
+}
+"""The quotes that open a string, each with those that may close it."""
+NAMES = {'"': "double", "'": "single_quotes", "`": "backticks", "´": "backticks"}
+_runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, ends in QUOTES.items()}
+_triple = re.compile(r'"""|\'\'\'')
+_doubled = re.compile(r'""(?=[^\s,:}\]"])[^"\n]{0,200}+""')
+
+
+@dataclass(slots=True)
+class Reading:
+    """A string being read: patches so far, and the best place to close it met so far."""
+
+    start: int
+    open_end: int
+    where: str
+    closers: str
+    patches: list[Patch] = field(default_factory=list)
+    inner: int = 0
+    best: int = -1
+    best_score: int = 0
+    best_patches: int = 0
+
+
+def read(machine: Machine, where: str) -> bool:
+    """Read the string at `machine.at` in place `where` (`k` key, `v` object's value, `i` item or root).
+
+    False where no quote stands there. Its closing quote is the first that its surroundings make certain, else the
+    likeliest one; looking ahead is bounded and charged to `machine.look`.
+    """
+    opener = machine.raw[machine.at]
+    if opener not in QUOTES:
+        return False
+    if _triple.match(machine.raw, machine.at, machine.end) and _read_triple(machine, where):
+        return True
+    width = 2 if opener == '"' and _doubled.match(machine.raw, machine.at, machine.end) else 1
+    reading = Reading(machine.at, machine.at + width, where, QUOTES[opener])
+    _walk(machine, reading, _runs[opener], reading.open_end)
+    return True
+
+
+def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> None:
+    raw, end = machine.raw, machine.end
+    while True:
+        at = run.match(raw, at, end).end()  # type: ignore[union-attr]  # always matches
+        if at >= end:
+            _ran_out(machine, reading)
+            return
+        char = raw[at]
+        if char == "\\":
+            at = _escape(machine, reading, at)
+        elif char < " ":
+            if char == "\n" and closing.line_ends_it(machine, reading, at):
+                return
+            reading.patches.append(control_character.patch(raw, at))
+            at += 1
+        elif char in reading.closers and _closes(machine, reading, at):
+            return
+        else:
+            if char == '"':
+                reading.patches.append(Patch(at, at, "\\", "unescaped_quote"))
+            reading.inner += 1
+            at += 1
+
+
+def _escape(machine: Machine, reading: Reading, at: int) -> int:
+    """A backslash at `at`: a good escape is passed, a bad one mended. The offset after it."""
+    raw = machine.raw
+    if raw.startswith('\\"', at) and '"' in reading.closers:
+        if closing.score(machine, reading, at + 2) >= closing.CERTAIN and at - reading.open_end < 300:
+            _remember(reading, at + 1, 1, Patch(at, at, "\\", "bad_escape"))
+        return at + 2
+    patch, after = bad_escape.patch(raw, at, machine.end, reading.closers)
+    if patch:
+        reading.patches.append(patch)
+    return after
+
+
+def _closes(machine: Machine, reading: Reading, at: int) -> bool:
+    """Whether the string is settled at the quote at `at`; a merely possible one is remembered."""
+    if closing.opens_next_key(machine, reading, at):
+        return True
+    if reading.where == "k" and closing.key_without_quote(machine, reading, at):
+        return True
+    score = closing.score(machine, reading, at + 1)
+    if score >= closing.CERTAIN or (score and machine.look < 0):
+        machine.exhausted = machine.exhausted or score < closing.CERTAIN
+        close(machine, reading, at)
+        return True
+    if score:
+        _remember(reading, at, score)
+    return False
+
+
+def _remember(reading: Reading, at: int, score: int, *patches: Patch) -> None:
+    if score > reading.best_score:
+        reading.best, reading.best_score, reading.best_patches = at, score, len(reading.patches)
+        reading.patches.extend(patches)
+        reading.best_patches = len(reading.patches)
+
+
+def close(machine: Machine, reading: Reading, at: int) -> None:
+    """The quote at `at` closes the string."""
+    raw = machine.raw
+    _open(machine, reading)
+    machine.patches.extend(bad_escape.together(raw, reading.open_end, at, reading.patches))
+    end = at + 1
+    if reading.open_end - reading.start == 2:
+        if raw.startswith('"', at + 1):
+            machine.patch("doubled_quote", at + 1, at + 2)
+            end += 1
+    elif raw[at] != '"':
+        machine.patch(_name(raw[at]), at, at + 1, '"')
+    elif at > reading.open_end and raw[at - 1] == "," and closing.comma_inside(machine, at):
+        machine.patch("comma_in_quote", at - 1, at + 1, '",')
+        finish(machine, reading, end)
+        machine.comma, machine.state = at, "k" if machine.inside == "{" else "v"
+        return
+    finish(machine, reading, end)
+
+
+def close_before(machine: Machine, reading: Reading, at: int) -> None:
+    """The string lacks its closing quote, which belongs at `at`."""
+    _open(machine, reading)
+    machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
+    machine.patch("missing_quote", at, at, '"')
+    finish(machine, reading, at)
+
+
+def _open(machine: Machine, reading: Reading) -> None:
+    opener = machine.raw[reading.start]
+    if reading.open_end - reading.start == 2:
+        machine.patch("doubled_quote", reading.start, reading.start + 1)
+    elif opener != '"':
+        machine.patch(_name(opener), reading.start, reading.start + 1, '"')
+
+
+def finish(machine: Machine, reading: Reading, end: int) -> None:
+    """The string is read up to `end`: it was a key, a value, or an item that proves to be a key."""
+    if reading.where == "k":
+        machine.key_start, machine.key_end = reading.start, end
+        machine.at, machine.state = end, "c"
+    elif reading.where == "i" and machine.frames and closing.colon_follows(machine, end):
+        closing.item_is_key(machine, reading.start, end)
+    else:
+        machine.value_done(end)
+
+
+def _ran_out(machine: Machine, reading: Reading) -> None:
+    """No quote closed the string for certain before the region's end."""
+    if reading.best_score > 1 or (reading.best_score and not machine.final):
+        machine.look -= machine.end - reading.best
+        del reading.patches[reading.best_patches :]
+        close(machine, reading, reading.best)
+        return
+    _open_cut(machine, reading)
+
+
+def _open_cut(machine: Machine, reading: Reading) -> None:
+    """The string never closes: the closers and tags at the very end are not part of it; else it was cut off."""
+    if reading.where == "k" and (colon := closing.colon_inside(machine, reading)) > 0:
+        close_before(machine, reading, colon)
+        return
+    if reading.where == "k":
+        cut.drop(machine, reading.start)
+        return
+    at = closing.end_of_unclosed(machine, reading)
+    if at == machine.end:
+        machine.truncated = True
+        machine.look -= machine.end - reading.start
+    at, dropped = bad_escape.cut_off(machine.raw, reading.open_end, at)
+    if dropped:
+        machine.patch("truncation", at, dropped)
+        machine.truncated = True
+    _open(machine, reading)
+    machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
+    machine.patch("missing_quote", max(at, dropped), max(at, dropped), '"')
+    finish(machine, reading, max(at, dropped))
+
+
+def _read_triple(machine: Machine, where: str) -> bool:
+    """A string in Python's triple quotes, which may hold anything but those."""
+    raw, start = machine.raw, machine.at
+    quote = raw[start : start + 3]
+    end = raw.find(quote, start + 3, machine.end)
+    if end < 0:
+        return False
+    reading = Reading(start, start + 3, where, "")
+    machine.patch("triple_quotes", start, start + 3, '"')
+    at = start + 3
+    for match in _inside_triple.finditer(raw, at, end):
+        patch = _triple_patch(raw, match.start(), end)
+        if patch:
+            machine.patches.append(patch)
+    machine.patch("triple_quotes", end, end + 3, '"')
+    finish(machine, reading, end + 3)
+    return True
+
+
+_inside_triple = re.compile(r'\\.|["\x00-\x1f]', re.DOTALL)
+
+
+def _triple_patch(raw: str, at: int, end: int) -> Patch | None:
+    if raw[at] == "\\":
+        return bad_escape.patch(raw, at, end, "")[0]
+    if raw[at] == '"':
+        return Patch(at, at, "\\", "unescaped_quote")
+    return control_character.patch(raw, at)
+
+
+def _name(quote: str) -> str:
+    return NAMES.get(quote, "smart_quotes")

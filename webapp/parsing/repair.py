@@ -1,0 +1,30 @@
+"""What a repair is: a name for one kind of defect and, where a pattern shows the defect, how to mend it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+Mend = Callable[["Machine", "re.Match[str]"], bool]
+"""Mends what the pattern matched at `machine.at` and moves on; False declines, and nothing may have changed then."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """One kind of defect. A repair without a pattern is made by the machine itself, between two tokens or inside a string.
+
+    `states` says where the pattern is tried, a string of the machine's states: `k` key, `c` colon, `v` value, `a` after
+    a value. The first characters that it can begin with are `starts` (all, where that is empty). Lower `order` is tried first.
+    """
+
+    name: str
+    pattern: str = ""
+    states: str = ""
+    starts: str = ""
+    order: int = 50
+    mend: Mend | None = None

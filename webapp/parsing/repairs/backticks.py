@@ -1,0 +1,7 @@
+"""A string in backticks, a JavaScript template for example, is put in double quotes."""
+
+from __future__ import annotations
+
+from webapp.parsing.repair import Repair
+
+plugin = Repair("backticks")

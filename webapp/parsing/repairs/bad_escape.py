@@ -1,0 +1,73 @@
+"""A backslash that begins no escape JSON knows is doubled, dropped or rewritten."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing.patch import Patch
+from webapp.parsing.repair import Repair
+
+plugin = Repair("bad_escape")
+
+_good = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_hex = re.compile(r"\\x([0-9a-fA-F]{2})")
+_wide = re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}")
+_path = re.compile(r"[A-Za-z]:\\[\w. -]|\\\\[\w.-]+\\")
+_slash = re.compile(r'\\(?!["\\/])')
+_commands = "alpha|beta|bar|begin|bf|binom|big|frac|forall|nu|nabla|neq|ne|not|newline|rho|right|rm|rightarrow|text|times|theta|tau|tan|to|top"
+_latex_name = re.compile(rf"\\(?:{_commands})(?![A-Za-z])|\\[A-Zac-eg-mo-qsv-z]")
+_latex = re.compile(r"\\(?:[a-zA-Z]{2,}|[{}()\[\],;])")
+_partial = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+
+
+def patch(raw: str, at: int, end: int, closers: str) -> tuple[Patch | None, int]:
+    """What to do with the backslash at `at`, and the offset after its escape."""
+    good = _good.match(raw, at, end) or _partial.match(raw, at, end)
+    if good:
+        return None, good.end()
+    if match := _hex.match(raw, at, end):
+        return Patch(at, match.end(), f"\\u00{match[1]}", plugin.name), match.end()
+    if (match := _wide.match(raw, at, end)) and int(match[1], 16) <= 0xFFFF:
+        return Patch(at, match.end(), f"\\u{int(match[1], 16):04x}", plugin.name), match.end()
+    following = raw[at + 1 : at + 2] if at + 1 < end else ""
+    if following in ("'", "`", "\n") and following:
+        width = 2 if following == "\n" else 1
+        return Patch(at, at + width, "", plugin.name), at + 2
+    return Patch(at, at, "\\", plugin.name), at + 1
+
+
+def together(raw: str, start: int, end: int, patches: list[Patch]) -> list[Patch]:
+    """The patches of the string `raw[start:end]`; one for all backslashes where it is a Windows path or LaTeX.
+
+    There a backslash that does begin an escape (`\\n` in `C:\\Users\\new`) is meant as a backslash as well.
+    """
+    bad = [patch for patch in patches if patch.repair == plugin.name and patch.new == "\\"]
+    if not bad or not (_path.search(raw, start, end) or _latex.search(raw, start, end)):
+        return patches
+    sure = _path.match(raw, start, end)
+    spots = [m.start() for m in _slash.finditer(raw, start, end) if sure or _latex_name.match(raw, m.start(), end)]
+    spots = sorted({*spots, *(patch.start for patch in bad)})
+    if len(spots) == len(bad):
+        return patches
+    first, last = spots[0], spots[-1] + 1
+    others = [patch for patch in patches if patch not in bad]
+    if any(first <= patch.start < last for patch in others):
+        return patches
+    pieces = "".join(raw[a:b].replace("\\", "\\\\", 1) for a, b in zip(spots, [*spots[1:], last], strict=True))
+    return sorted([*others, Patch(first, last, pieces, plugin.name)], key=lambda patch: patch.start)
+
+
+def cut_off(raw: str, start: int, end: int) -> tuple[int, int]:
+    """The span at the end of `raw[start:end]` that is half an escape: `(its start, its end)`, or `(end, 0)`."""
+    low = max(start, end - 6)
+    match = _partial.search(raw, low, end)
+    if not match or (match.start() > start and _backslashes(raw, start, match.start()) % 2):
+        return end, 0
+    return match.start(), end
+
+
+def _backslashes(raw: str, start: int, at: int) -> int:
+    count = 0
+    while at - count > start and raw[at - count - 1] == "\\":
+        count += 1
+    return count

@@ -1,0 +1,34 @@
+"""A number that the end of the text cuts after its point, exponent or sign loses that part."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from webapp.parsing.repair import Repair
+
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+
+def _mend(machine: Machine, match: re.Match[str]) -> bool:
+    number = match["number"]
+    machine.truncated = True
+    if number:
+        machine.patch("cut_number", match.end("number"), match.end())
+        machine.value_done(match.end())
+        machine.last = match.end("number")
+    else:
+        machine.patch("cut_number", match.start(), match.end(), "null")
+        machine.value_done(match.end())
+    return True
+
+
+plugin = Repair(
+    "cut_number",
+    r"(?P<number>-?(?:0|[1-9]\d*+)(?:\.\d++)?+)?+(?:\.|[eE][-+]?|-)\Z",
+    "v",
+    "-0123456789",
+    order=15,
+    mend=_mend,
+)

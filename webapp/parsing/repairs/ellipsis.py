@@ -1,0 +1,32 @@
+"""Dots that stand for what was left out are removed; what they stand for is unknown."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from webapp.parsing.repair import Repair
+
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+
+def _mend(machine: Machine, match: re.Match[str]) -> bool:
+    after = match.end()
+    if machine.state == "v" and machine.inside == "{":
+        return False
+    start = match.start()
+    if machine.comma >= 0:
+        start, machine.comma = machine.comma, -1
+        machine.state = "a"
+    elif machine.state in "kv" and (comma := _comma.match(machine.raw, after, machine.end)):
+        after = comma.end()
+    machine.patch(plugin.name, start, after)
+    machine.at = after
+    return True
+
+
+_comma = re.compile(r"\s{0,100}+,")
+plugin = Repair(
+    "ellipsis", r"(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)(?=\s*+(?:[,}\]]|//|/\*|\Z))", "kva", ".…[<", order=8, mend=_mend
+)

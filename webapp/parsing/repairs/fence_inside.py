@@ -1,0 +1,22 @@
+"""A Markdown fence between two tokens is removed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from webapp.parsing.repair import Repair
+
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+
+def _mend(machine: Machine, match: re.Match[str]) -> bool:
+    if len(machine.frames) < 1:
+        return False
+    machine.patch(plugin.name, match.start(), match.end())
+    machine.at = match.end()
+    return True
+
+
+plugin = Repair("fence_inside", r"```[A-Za-z]{0,12}+(?=\s*+[\[{}\],\"])", "kv", "`", order=10, mend=_mend)

@@ -1,0 +1,21 @@
+"""A byte order mark, zero-width or exotic space between two tokens is removed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from webapp.parsing.repair import Repair
+
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+
+def _mend(machine: Machine, match: re.Match[str]) -> bool:
+    machine.patch(plugin.name, match.start(), match.end())
+    machine.at = match.end()
+    return True
+
+
+_SPACES = "\x0b\x0c\x1c-\x1f\x85\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"
+plugin = Repair("invisible_character", f"[{_SPACES}]+", "kcva", order=1, mend=_mend)

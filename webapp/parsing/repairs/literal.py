@@ -1,0 +1,30 @@
+"""A literal of Python, JavaScript or another language (True, None, undefined) becomes JSON's."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from webapp.parsing.repair import Repair
+
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+
+_JSON = {"true": "true", "false": "false", "null": "null", "none": "null", "undefined": "null", "nil": "null"}
+
+
+def _mend(machine: Machine, match: re.Match[str]) -> bool:
+    machine.patch(plugin.name, match.start(), match.end(), _JSON[match[0].lower()])
+    machine.value_done(match.end())
+    return True
+
+
+plugin = Repair(
+    "literal",
+    r"(?i:true|false|null|none|undefined|nil)\b(?=\s*+(?:[,}\])\n]|//|/\*|\#|```|\Z))",
+    "v",
+    "tTfFnNuU",
+    order=20,
+    mend=_mend,
+)

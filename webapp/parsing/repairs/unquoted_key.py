@@ -1,0 +1,34 @@
+"""A key without quotes gets them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from webapp.parsing.repair import Repair
+
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+
+def _mend(machine: Machine, match: re.Match[str]) -> bool:
+    start, end = match.span()
+    machine.patch(plugin.name, start, start, '"')
+    machine.key_start, machine.key_end = start, end
+    if match["quote"]:
+        machine.patches.pop()
+        machine.patch("missing_quote", start, start, '"')
+        machine.key_end = end
+    else:
+        machine.patch(plugin.name, end, end, '"')
+    machine.at, machine.state = end, "c"
+    return True
+
+
+plugin = Repair(
+    "unquoted_key",
+    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>\")?(?=\s*+(?::|：|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'\[{]))",
+    "k",
+    order=60,
+    mend=_mend,
+)

@@ -1,0 +1,77 @@
+"""A value without quotes that is no literal and no number becomes a string."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from webapp.parsing.patch import Refused
+from webapp.parsing.repair import Repair
+
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+
+_CODE = re.compile(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
+_key = re.compile(r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+)\s{0,20}+:(?!/)""")
+
+
+def _mend(machine: Machine, match: re.Match[str]) -> bool:
+    if not machine.frames:
+        return False
+    raw, start = machine.raw, match.start()
+    end = _end(machine, start)
+    text = raw[start:end]
+    if code := _CODE.search(text):
+        if "(" not in text or ")" not in text or not machine.lenient:
+            raise Refused(start + code.start(), "the value is program code")
+    if not text:
+        return False
+    _quote(machine, start, end)
+    return True
+
+
+def _end(machine: Machine, at: int) -> int:
+    """Where the bare value ends: at a bracket, a line's end, or a comma that a key or another item follows."""
+    raw, item = machine.raw, machine.inside != "{"
+    start = at
+    while match := _stop.match(raw, at, machine.end):
+        at = match.end()
+        char = raw[at : at + 1]
+        if char == "(":
+            closed = _call.match(raw, at, machine.end)
+            at = closed.end() if closed else at + 1
+        elif char == "," and not item and not _comma_ends(machine, at):
+            at += 1
+        else:
+            break
+    while at > start and raw[at - 1].isspace():
+        at -= 1
+    return at
+
+
+def _comma_ends(machine: Machine, at: int) -> bool:
+    raw = machine.raw
+    return bool(_key.match(raw, at + 1, machine.end) or _bracket.match(raw, at + 1, machine.end))
+
+
+def _quote(machine: Machine, start: int, end: int) -> None:
+    raw = machine.raw
+    if raw[end : end + 1] == '"' and machine.end > end:
+        machine.patch("missing_quote", start, start, '"')
+        machine.value_done(end + 1)
+        return
+    machine.patch(plugin.name, start, start, '"')
+    for match in _special.finditer(raw, start, end):
+        machine.patch("bad_escape", match.start(), match.start(), "\\")
+    machine.patch(plugin.name, end, end, '"')
+    if end == machine.end and machine.final:
+        machine.truncated = True
+    machine.value_done(end)
+
+
+_special = re.compile(r"\\(?![\"\\/bfnrt]|u[0-9a-fA-F]{4})")
+_stop = re.compile(r"(?:[^,，}\]\n\"(\\]|\\[^\n])*+")
+_call = re.compile(r"\([^()\n\"]{0,200}+\)")
+_bracket = re.compile(r"\s{0,100}+(?:[}\]\n]|\Z)")
+plugin = Repair("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()]", "v", order=90, mend=_mend)

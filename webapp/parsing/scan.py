@@ -1,0 +1,189 @@
+"""The finder: one pass over a region of the text, from one possible beginning of JSON to the next."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from webapp import plugins
+from webapp.parsing import brackets, decode, plausible
+from webapp.parsing.edit import Edit
+from webapp.parsing.engine import Tracer
+from webapp.parsing.machine import Machine
+from webapp.parsing.patch import Refused
+from webapp.parsing.policies import Policies
+from webapp.parsing.span import Span, stripped
+from webapp.parsing.strategy import Strategy
+from webapp.parsing.trace import Attempt
+
+WEAK, PROSE, MARKED = 1, 2, 3
+"""How plainly a place says that JSON is meant: a list of numbers in a sentence, an object in prose, a fence or a tag."""
+SHOWN = 2_000
+"""So many rejected candidates are shown one by one."""
+
+
+@dataclass(slots=True)
+class Finder:
+    """Looks for candidates in `raw`, tries each, and keeps what was accepted with its tier."""
+
+    tracer: Tracer
+    policies: Policies
+    found: list[tuple[int, Attempt]] = field(default_factory=list)
+    end: int = 0
+    budget: int = 0
+    skips: int = 0
+    done: int = 0
+    rejected: int = 0
+    cut: set[int] = field(default_factory=set)
+    hidden: tuple[int, int, int] = (0, 0, 0)
+    fence: str = ""
+    loose: dict[str, int] = field(default_factory=dict)
+
+    def region(self, start: int, end: int) -> None:
+        """Look at `raw[start:end]`, from where the last candidate ended."""
+        raw = self.tracer.raw
+        at, self.end = max(start, self.done), end
+        self.budget = self.budget or 6 * len(raw) + 10_000
+        self.skips = self.skips or 4 * len(raw) + 10_000
+        pattern = _events()
+        strategies = _strategies()
+        while match := pattern.search(raw, at, end):
+            take = strategies[match.lastgroup or ""].take
+            at = max(take(self, match) if take else match.end(), match.start() + 1)
+            self.done = max(self.done, at)
+        self._tell_hidden()
+
+    def reject(self, strategy: str, start: int, end: int, reason: str) -> int:
+        """Record a candidate that is no JSON; after the first thousands, only how many there were."""
+        self.rejected += 1
+        if self.rejected <= SHOWN:
+            self.tracer.reject(strategy, Span(start, end), reason)
+        else:
+            first, _, count = self.hidden
+            self.hidden = (first or start, end, count + 1)
+        kind = self.tracer.raw[start]
+        if kind in "{[":
+            self.loose[kind] = start
+        return end
+
+    def _tell_hidden(self) -> None:
+        start, end, count = self.hidden
+        if count:
+            self.hidden = (0, 0, 0)
+            self.tracer.exhausted = True
+            self.tracer.reject(
+                "balanced", Span(start, end), f"{count:,} more candidates were looked at and are no JSON"
+            )
+
+    def consider(self, strategy: str, start: int, limits: list[int], tier: int, note: str | None = None) -> int:
+        """Try the value that begins at `start`, first as it is, then repaired up to one of `limits`; where it ends."""
+        if self.budget > 0:
+            end, value, cost = decode.read(self.tracer.raw, start)
+            if end > 0 and not brackets.goes_on(self.tracer.raw, start, end, limits[-1]):
+                return self._as_it_is(strategy, start, end, value, limits, tier, note)
+            self.budget -= cost
+        return self._mended(strategy, start, limits, tier, note)
+
+    def _as_it_is(
+        self, strategy: str, start: int, end: int, value: Any, limits: list[int], tier: int, note: str | None
+    ) -> int:
+        raw = self.tracer.raw
+        edits: tuple[Edit, ...] = ()
+        tail = self._tail(start, end, limits[-1], tier)
+        if tail > end:
+            first = end + len(raw[end:tail]) - len(raw[end:tail].lstrip())
+            edits = (Edit("extra_closer", Span(first, tail), raw[first:tail], ""),)
+        name = self._name(strategy, start, tail)
+        self._keep(self.tracer.record(name, Span(start, tail), value, edits, note=note), tier)
+        return tail
+
+    def _tail(self, start: int, end: int, limit: int, tier: int) -> int:
+        """The end of the extra closers behind a value; in prose only those that touch it and close no other opener."""
+        raw = self.tracer.raw
+        tail = brackets.tail(raw, end, limit)
+        if tail == end or tier == MARKED or not raw[:start].strip():
+            return tail
+        if raw[end].isspace() or any(start - self.loose.get(kind, -1000) < 300 for kind in "{["):
+            return end
+        return tail
+
+    def _name(self, strategy: str, start: int, end: int) -> str:
+        whole = stripped(self.tracer.raw)
+        return "whole" if start <= whole.start and end >= whole.end else strategy
+
+    def _keep(self, attempt: Attempt, tier: int) -> None:
+        if attempt.ok:
+            self.found.append((tier, attempt))
+
+    def _mended(self, strategy: str, start: int, limits: list[int], tier: int, note: str | None) -> int:
+        end = start
+        for last, limit in enumerate(limits, 1 - len(limits)):
+            machine = Machine(
+                self.tracer.raw,
+                start,
+                limit,
+                lenient=tier == MARKED or not self.tracer.raw[:start].strip(),
+                final=not self.tracer.raw[limit:].strip(),
+                missing=self.policies.missing,
+            )
+            try:
+                machine.run()
+            except Refused as refused:
+                end = self._refused(strategy, start, limit, refused, tier)
+                if last:
+                    continue
+                return end
+            if machine.truncated and last and not machine.final:
+                self.reject(
+                    strategy, start, limit, "it stops short at this fence or tag; there is another one further on"
+                )
+                continue
+            return self._attempt(strategy, start, machine, tier, note)
+        return end
+
+    def _attempt(self, strategy: str, start: int, machine: Machine, tier: int, note: str | None) -> int:
+        tail = self._tail(start, machine.at, machine.end, tier)
+        raw = self.tracer.raw
+        if tail > machine.at:
+            first = machine.at + len(raw[machine.at : tail]) - len(raw[machine.at : tail].lstrip())
+            machine.patch("extra_closer", first, tail)
+        span = Span(start, max(tail, machine.last))
+        self.tracer.exhausted = self.tracer.exhausted or machine.exhausted
+        attempt = self.tracer.attempt(self._name(strategy, start, tail), span, machine.edits(), note=note, finite=True)
+        if machine.truncated:
+            attempt = self.tracer.amend(attempt, note=f"{note}; cut off" if note else "cut off")
+            self.cut.add(self.tracer.index(attempt))
+        self._keep(attempt, tier)
+        return tail
+
+    def _refused(self, strategy: str, start: int, limit: int, refused: Refused, tier: int) -> int:
+        """Record that the machine gave up, and step over the whole of what it gave up on, so that no fragment is taken."""
+        end = self.skip(start, limit)
+        end = end if end > refused.at else max(refused.at, start + 1)
+        lenient = tier == MARKED or not self.tracer.raw[:start].strip()
+        if lenient:
+            self.tracer.fail(strategy, Span(start, end), str(refused))
+            return end
+        return self.reject(strategy, start, end, str(refused))
+
+    def skip(self, start: int, limit: int) -> int:
+        """The end of the bracketed text that begins at `start`, or `start` where it is never closed or costs too much."""
+        if self.skips < 0:
+            return start
+        end = plausible.balanced_end(self.tracer.raw, start, limit)
+        self.skips -= (end if end > 0 else limit) - start
+        return max(end, start)
+
+
+@cache
+def _strategies() -> dict[str, Strategy]:
+    return plugins.collect("webapp.parsing.strategies")
+
+
+@cache
+def _events() -> re.Pattern[str]:
+    """One pattern for the beginnings that all strategies look for, a named group each."""
+    ordered = sorted((s for s in _strategies().values() if s.pattern), key=lambda strategy: strategy.order)
+    return re.compile("|".join(f"(?P<{strategy.name}>{strategy.pattern})" for strategy in ordered))

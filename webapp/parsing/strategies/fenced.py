@@ -1,0 +1,83 @@
+"""A Markdown fence, whatever its info string, its length or its end."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing import plausible, scan
+from webapp.parsing.strategy import Strategy
+
+JSON_LABELS = {
+    "",
+    "json",
+    "json5",
+    "jsonc",
+    "jsonl",
+    "ndjson",
+    "geojson",
+    "tool_call",
+    "tool",
+    "tool_code",
+    "text",
+    "txt",
+    "plaintext",
+    "output",
+    "response",
+    "result",
+    "javascript",
+    "js",
+}
+_label = re.compile(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
+_content = re.compile(r"\s*+(?:(?://[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)\s*+)*+")
+_close = re.compile(r"\s*+(?:`{3,}|~{3,})")
+
+
+def _take(finder: scan.Finder, match: re.Match[str]) -> int:
+    raw, ticks = finder.tracer.raw, match[0].strip()
+    if finder.fence and ticks.startswith(finder.fence):
+        finder.fence = ""
+        return match.end()
+    info = _label.match(raw, match.end(), finder.end)
+    label = (info["label"] or "").lower() if info else ""
+    begin = info.end() if info else match.end()
+    content = _content.match(raw, begin, finder.end)
+    at = content.end() if content else begin
+    opens = at < finder.end and raw[at] in "{["
+    if label not in JSON_LABELS and not opens:
+        return _code(finder, match.start(), begin, ticks, label)
+    if not opens or plausible.why_not(raw, at, finder.end, lenient=True):
+        finder.fence = ticks if "\n" in raw[begin : at + 1] else ""
+        return at
+    end = finder.consider("fenced", at, _limits(finder, at, ticks), scan.MARKED, _note(label))
+    close = _close.match(raw, end, finder.end)
+    finder.fence = "" if close or end >= finder.end else ticks
+    return close.end() if close else end
+
+
+def _note(label: str) -> str | None:
+    return f"fence labelled {label}" if label else None
+
+
+def _limits(finder: scan.Finder, at: int, ticks: str) -> list[int]:
+    """Where the fence's content may end: the first closing fences, since some may stand inside a string."""
+    found: list[int] = []
+    for match in re.finditer(
+        rf"\n[ \t>]*+{ticks[0]}{{{len(ticks)},}}[ \t]*+(?=\n|\Z)|{ticks[0]}{{{len(ticks)},}}",
+        finder.tracer.raw[at : finder.end],
+    ):
+        found.append(at + match.start())
+        if len(found) == 4:
+            break
+    return found or [finder.end]
+
+
+def _code(finder: scan.Finder, start: int, begin: int, ticks: str, label: str) -> int:
+    """A fence of another language: passed over up to its end, and shown as rejected."""
+    close = re.compile(rf"(?:^|\n)[ \t>]*+{ticks[0]}{{{len(ticks)},}}[ \t]*+(?=\n|\Z)").search(
+        finder.tracer.raw, begin, finder.end
+    )
+    end = close.end() if close else finder.end
+    return finder.reject("fenced", start, end, f"a fence of {label}, not of JSON")
+
+
+plugin = Strategy("fenced", r"`{3,}|~{3,}", 10, _take)

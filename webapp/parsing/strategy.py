@@ -1,0 +1,24 @@
+"""What a strategy is: a name, the pattern of the place where its candidates begin, and how it takes them up."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from webapp.parsing.scan import Finder
+
+Take = Callable[["Finder", "re.Match[str]"], int]
+"""Looks at the candidate that the pattern found and returns the offset from which to go on, behind the match's start."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to find candidates. All patterns are searched together, in one pass; lower `order` wins at one place."""
+
+    name: str
+    pattern: str = ""
+    order: int = 50
+    take: Take | None = None
