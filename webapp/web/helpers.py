@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
-from itertools import groupby
 from typing import Any
 
 from flask import Flask, url_for
@@ -45,18 +44,26 @@ def turn_name(turn: Any) -> str:
     return f"{kind} · {visible(role)}" if role and role not in kind and kind not in role else kind
 
 
-def grouped_turns(lines: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Turns in order, grouped by phase and sounding, or by round where there is neither."""
-    for key, turns in groupby(lines, key=_group):
-        yield key, list(turns)
+def grouped_turns(lines: Iterable[Any]) -> list[tuple[str, list[Any]]]:
+    """Turns in order, grouped by phase and sounding, or by round where there is neither.
+
+    An event that names no phase stays in the group before it: it is no change of phase.
+    """
+    groups: list[tuple[str, list[Any]]] = []
+    for turn in lines:
+        name = _group(turn)
+        if groups and (groups[-1][0] == name or (not name and turn.kind == "event")):
+            groups[-1][1].append(turn)
+        else:
+            groups.append((name, [turn]))
+    return groups
 
 
 def _group(turn: Any) -> str:
-    phase = [turn.phase] if turn.phase else []
     sounding = [f"sounding {turn.sounding}"] if turn.sounding is not None else []
-    if not phase and not sounding and turn.round is not None:
+    if not turn.phase and not sounding and turn.round is not None:
         return f"round {turn.round}"
-    return " · ".join(phase + sounding)
+    return " · ".join(([turn.phase] if turn.phase else []) + sounding)
 
 
 def session_words(session: Any) -> str:

@@ -31,8 +31,13 @@ def name_author() -> dict[str, Any]:
 
 @blueprint.get("/labels")
 def index() -> Response:
-    found = store.page(db.session, after=request.args.get("after"), limit=100)
-    return page("labels/index.html", "labels/_rows.html", page=found)
+    return page("labels/index.html", "labels/_rows.html", **lines_of_request())
+
+
+def lines_of_request(limit: int = 100) -> dict[str, Any]:
+    """The labels behind `?after=`, and what to ask for next."""
+    found = store.page(db.session, after=request.args.get("after"), limit=limit)
+    return {"labels": found, "next": found[-1].after if len(found) == limit else None}
 
 
 @blueprint.post("/sessions/<session_id:ident>/turns/<int:position>/label")
@@ -41,13 +46,12 @@ def save(ident: str, position: int) -> str | AnyResponse | tuple[str, int]:
     turn = turn_store.find(db.session, session, position).turn
     form = request.form
     cookie["author"] = form.get("author", "").strip() or author()
-    label, message = None, None
+    message = None
     try:
         if form.get("remove"):
             store.remove(db.session, turn, author=author())
         else:
-            label = put(turn, form.get("judgement", ""), form.get("cause"), form.get("note"), author())
-        db.session.commit()
+            put(turn, form.get("judgement", ""), form.get("cause"), form.get("note"), author())
     except store.BadLabel as error:
         message = str(error)
     if message is None and not wants_partial():
@@ -56,7 +60,7 @@ def save(ident: str, position: int) -> str | AnyResponse | tuple[str, int]:
         "turns/_label.html" if wants_partial() else "turns/label.html",
         session=session,
         turn=turn,
-        label=label or store.of_turn(db.session, turn),
+        labels=store.of_turn(db.session, turn),
         judgements=store.JUDGEMENTS,
         causes=store.CAUSES,
         message=message,
@@ -70,8 +74,8 @@ def put(turn: Any, judgement: str, cause: str | None, note: str | None, who: str
 
 @blueprint.get("/api/labels")
 def list_api() -> Response:
-    found = store.page(db.session, after=request.args.get("after"), limit=500)
-    return jsonify(labels=[line_dict(line) for line in found.labels], next=found.next)
+    found = lines_of_request(500)
+    return jsonify(labels=[line_dict(line) for line in found["labels"]], next=found["next"])
 
 
 @blueprint.put("/api/session/<session_id:ident>/turns/<int:position>/label")
@@ -94,7 +98,6 @@ def put_api(ident: str, position: int) -> tuple[Response, int]:
         )
     except store.BadLabel as error:
         return refuse(str(error))
-    db.session.commit()
     return jsonify(label=label_dict(label, session.external_id, position)), 200
 
 

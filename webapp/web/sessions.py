@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from flask import Blueprint, Response, current_app, flash, jsonify, redirect, render_template, request, url_for
+from flask import (
+    Blueprint,
+    Response,
+    current_app,
+    flash,
+    jsonify,
+    redirect,
+    render_template,
+    request,
+    stream_with_context,
+    url_for,
+)
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
@@ -50,7 +61,7 @@ def index() -> Response:
 def show(ident: str) -> str:
     session = store.find(db.session, ident)
     first = max(0, request.args.get("from", 0, type=int))
-    lines = turn_store.timeline(db.session, session, first=first, limit=TURNS_A_PAGE)
+    lines = turn_store.timeline(db.session, session)[first : first + TURNS_A_PAGE]
     says = words.session_sentence(
         session.response_count, session.failed_count, session.rescued_count, session.home_profile
     )
@@ -80,7 +91,7 @@ def list_api() -> Response:
 def show_api(ident: str) -> Response:
     session = store.find(db.session, ident)
     first = max(0, request.args.get("from", 0, type=int))
-    lines = turn_store.timeline(db.session, session, first=first, limit=limit_of_request(TURNS_A_PAGE))
+    lines = turn_store.timeline(db.session, session)[first : first + limit_of_request(TURNS_A_PAGE)]
     turns = [asdict(line) for line in lines]
     for turn in turns:
         turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()
@@ -97,7 +108,7 @@ def write_dump_api(ident: str) -> Response:
 @blueprint.get("/api/session/<session_id:ident>/dump")
 def download_dump(ident: str) -> Response:
     session = store.find(db.session, ident)
-    response = Response(dump_store.stream(db.session, session), mimetype="application/json")
+    response = Response(stream_with_context(dump_store.stream(db.session, session)), mimetype="application/json")
     response.headers.set("Content-Disposition", "attachment", filename=f"{safe_name(session.external_id)}.json")
     return response
 

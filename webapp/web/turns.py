@@ -36,9 +36,9 @@ def show(ident: str, position: int) -> Response:
         turn=detail.turn,
         bench=bench(session, detail),
         plain=plain(detail.turn),
-        rail=store.timeline(db.session, session, first=first, limit=2 * RAIL),
+        rail=store.timeline(db.session, session)[first : first + 2 * RAIL],
         around=store.neighbours(db.session, session, position),
-        label=label_store.of_turn(db.session, detail.turn),
+        labels=label_store.of_turn(db.session, detail.turn),
         judgements=label_store.JUDGEMENTS,
         causes=label_store.CAUSES,
     )
@@ -51,9 +51,9 @@ def bench(session: Any, detail: store.TurnDetail) -> debugger.Bench | None:
     name = request.args.get("profile") or session.home_profile
     traces: dict[str, Trace] = {}
     for each in debugger.shown_profiles(detail.turn.raw, name, session.home_profile):
-        traces[each] = store.trace(db.session, detail, each)
+        traces[each] = store.trace(detail, each)
     if name not in traces:
-        traces[name] = store.trace(db.session, detail, name)
+        traces[name] = store.trace(detail, name)
     return debugger.bench(detail.turn.raw, traces, name, session.home_profile, request.args.get("attempt", type=int))
 
 
@@ -82,7 +82,8 @@ def show_api(ident: str, position: int) -> Response:
     profile = request.args.get("profile") or session.home_profile
     if profile not in profiles():
         raise NotFound(f"no profile is called {profile!r}; there are {', '.join(profiles())}")
-    trace = store.trace(db.session, detail, profile).as_dict() if turn.raw is not None else None
+    parsed = turn.raw is not None and turn.kind in WRITTEN_BY_MODEL
+    trace = store.trace(detail, profile).as_dict() if parsed else None
     return jsonify(
         session=session.external_id,
         position=position,

@@ -88,11 +88,11 @@ def session_sentence(responses: int, failed: int, rescued: int, home: str) -> st
         return "No response was recorded in this session."
     if not failed:
         return f"All {responses} responses went through." if responses > 1 else "The one response went through."
-    told = f"{failed} of {_number(responses, 'response')} failed in production, read by `{home}`."
+    told = f"{failed} of {_number(responses, 'response')} failed in production, under `{home}`"
     if not rescued:
-        return told
+        return f"{told}."
     reads = "it" if failed == 1 else "all of them" if rescued == failed else f"{rescued} of them"
-    return f"{told} `fencepost` reads {reads}."
+    return f"{told}; `fencepost` reads {reads}."
 
 
 def _number(count: int, noun: str) -> str:
