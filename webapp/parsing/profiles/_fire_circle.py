@@ -1,0 +1,156 @@
+"""What the Fire Circle parsers share: one cut at the response, one decoding, four required keys (report 000)."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from webapp.parsing.edit import Edit
+from webapp.parsing.engine import Tracer
+from webapp.parsing.span import Span, stripped
+from webapp.parsing.trace import Attempt
+
+LABELS = ("```json", "```python", "```")
+REQUIRED = ("truth", "indeterminacy", "falsehood", "reasoning")
+NUMBERS = REQUIRED[:3]
+_BRACE = re.compile("[{}]")
+_GREP = {name: re.compile(rf"{name}[:\s]+([\d.]+)", re.IGNORECASE) for name in NUMBERS}
+_PLAIN_NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,15})(?:\.[0-9]+)?")
+
+_ZOMBIE = "Text extraction failed: the model becomes a zombie and is left out of later rounds"
+_GREPPED = "Text extraction successful: three numbers out of the text; the reasoning becomes its first 500 characters"
+
+
+class Cut(NamedTuple):
+    """What is decoded, and what was done to get there; `lost` is where no closing fence was found."""
+
+    strategy: str
+    span: Span
+    edits: tuple[Edit, ...] = ()
+    notes: tuple[str, ...] = ()
+    lost: bool = False
+
+
+def cut(raw: str) -> Cut:
+    """The fence, the double braces, the brace counting: each as the program does it, in its order."""
+    fence = _fence(raw)
+    return fence if fence.lost else _count(raw, _halve(raw, fence))
+
+
+def read(tracer: Tracer) -> Attempt:
+    """The one attempt that the program makes; chosen where it decodes and has the required keys."""
+    made = cut(tracer.raw)
+    if made.lost:
+        return tracer.fail(made.strategy, made.span, "ValueError: substring not found", note="; ".join(made.notes))
+    note = "; ".join(made.notes) or None
+    attempt = tracer.attempt(made.strategy, made.span, made.edits, note=note, strict=False)
+    if not attempt.ok:
+        return attempt
+    reason = _missing(attempt.value)
+    if reason:
+        tracer.offered = True
+        return tracer.amend(attempt, outcome="failed", reason=reason)
+    tracer.choose(attempt)
+    return attempt
+
+
+def _missing(value: object) -> str | None:
+    if not isinstance(value, dict):
+        return f"TypeError: the fields are looked for in something of type {type(value).__name__}"
+    return next((f"ValueError: Missing required field: {name}" for name in REQUIRED if name not in value), None)
+
+
+def _fence(raw: str) -> Cut:
+    whole = stripped(raw)
+    for label in LABELS:
+        opening = raw.find(label, whole.start, whole.end)
+        if opening < 0:
+            continue
+        start = opening + len(label)
+        end = raw.find("```", start, whole.end)
+        if end >= 0:
+            return Cut("fenced", stripped(raw, start, end))
+        if label == "```":
+            return Cut("fenced", stripped(raw, start, whole.end), notes=("no closing fence: all that follows",))
+        return Cut("fenced", Span(start, whole.end), notes=(f"no fence closes {label}",), lost=True)
+    return Cut("whole", whole)
+
+
+def _halve(raw: str, made: Cut) -> Cut:
+    """A leading `{{` loses one brace; whether or not it was there, a closing `}}` loses one too."""
+    (start, end), edits, notes = made.span, list(made.edits), list(made.notes)
+    if raw.startswith("{{", start, end):
+        edits.append(Edit("double_brace", Span(start, start + 1), "{", ""))
+        notes.append("{{ loses a brace")
+        start += 1
+    if raw.endswith("}}", start, end):
+        edits.append(Edit("double_brace", Span(end - 1, end), "}", ""))
+        notes.append("}} loses a brace")
+    return made._replace(edits=tuple(edits), notes=tuple(notes))
+
+
+def _count(raw: str, made: Cut) -> Cut:
+    """Cut after the brace that balances the first one; braces inside strings count."""
+    start, end = made.span
+    start += any(edit.span.start == start for edit in made.edits)
+    end -= any(edit.span.end == end for edit in made.edits)
+    if not raw.startswith("{", start, end):
+        return made
+    count = 0
+    for match in _BRACE.finditer(raw, start, end):
+        count += 1 if match.group() == "{" else -1
+        if count == 0:
+            return _shortened(made, match.end(), end)
+    return made
+
+
+def _shortened(made: Cut, to: int, end: int) -> Cut:
+    if to == end:
+        return made
+    edits = tuple(edit for edit in made.edits if edit.span.end <= to)
+    note = f"cut after the brace that balances the first: {end - to} characters dropped"
+    return made._replace(span=Span(made.span.start, to), edits=edits, notes=(*made.notes, note))
+
+
+def gives_up(tracer: Tracer, attempt: Attempt, then: str) -> None:
+    """Note on the failed attempt what the program logs of it, and what follows."""
+    said = attempt.error.said if attempt.error else attempt.reason
+    note = f"Unparseable response from {{model}}: {said}; {then}"
+    tracer.amend(attempt, note=f"{attempt.note}; {note}" if attempt.note else note)
+
+
+def grep(tracer: Tracer) -> None:
+    """The resilient mode's last resort: three numbers behind their names, anywhere in the response.
+
+    The edits turn what lies from the first name to the last number into an object of the three.
+    """
+    whole = Span(0, len(tracer.raw))
+    found = {name: match for name in NUMBERS if (match := _GREP[name].search(tracer.raw))}
+    missing = [name for name in NUMBERS if name not in found]
+    if missing:
+        tracer.fail("grep", whole, f"no number follows {', '.join(missing)}", note=_ZOMBIE)
+        return
+    try:
+        numbers = {name: float(match[1]) for name, match in found.items()}
+    except ValueError as error:
+        tracer.fail("grep", whole, f"ValueError: {error}", note=_ZOMBIE)
+        return
+    span, edits = _object(tracer.raw, found, numbers)
+    tracer.choose(tracer.attempt("grep", span, edits, note=_GREPPED))
+
+
+def _object(raw: str, found: dict[str, re.Match[str]], numbers: dict[str, float]) -> tuple[Span, list[Edit]]:
+    ordered = sorted(found, key=lambda name: found[name].start())
+    at = start = found[ordered[0]].start()
+    edits = []
+    for index, name in enumerate(ordered):
+        number = Span(*found[name].span(1))
+        edits.append(
+            Edit("grep", Span(at, number.start), raw[at : number.start], f'{", " if index else "{"}"{name}": ')
+        )
+        if not _PLAIN_NUMBER.fullmatch(number.of(raw)):
+            edits.append(Edit("grep", number, number.of(raw), json.dumps(numbers[name])))
+        at = number.end
+    edits.append(Edit("grep", Span(at, at), "", "}"))
+    return Span(start, at), edits

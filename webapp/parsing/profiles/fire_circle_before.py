@@ -1,0 +1,40 @@
+"""A dialogue's evaluations before the fix: a fence is stripped only where it is all there is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._fire_circle import LABELS
+from webapp.parsing.span import Span, stripped
+
+
+@dataclass(frozen=True)
+class FireCircleBefore(Described):
+    name: str = "fire-circle-before"
+    report: str | None = "000"
+    about: str = (
+        "1. Strips white space. 2. Where the response starts with ```json, ```python or ``` and ends with ```, strips "
+        "both. 3. Decodes what is left, as json.loads does. So prose before the fence or after the JSON fails, which "
+        "is what the report set out to mend. The required keys of the later versions are not checked here."
+    )
+
+    def run(self, tracer: Tracer) -> None:
+        whole = stripped(tracer.raw)
+        span = _inside(tracer.raw, whole)
+        attempt = tracer.attempt("fenced" if span != whole else "whole", span)
+        if attempt.ok:
+            tracer.choose(attempt)
+
+
+def _inside(raw: str, whole: Span) -> Span:
+    if whole.end - whole.start < 6 or not raw.endswith("```", *whole):
+        return whole
+    label = next((label for label in LABELS if raw.startswith(label, *whole)), None)
+    if label is None:
+        return whole
+    return stripped(raw, whole.start + len(label), max(whole.start + len(label), whole.end - 3))
+
+
+plugin = FireCircleBefore()

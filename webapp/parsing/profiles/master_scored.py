@@ -1,0 +1,102 @@
+"""The planner after its fix: the first fence that decodes, else the best-scored of all balanced objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._about import Described
+from webapp.parsing.span import Span, stripped
+
+# The report's pattern, possessive: each part begins with what the part before it cannot hold, so that no match is
+# lost and none is tried twice.
+_OBJECT = r"(\{(?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+\})\s*```"
+FENCES = (("```json", re.compile(rf"```json\s*{_OBJECT}")), ("```", re.compile(rf"```\s*{_OBJECT}")))
+_BRACE = re.compile("[{}]")
+
+SCORES = {"agents": 100, "complexity": 10, "strategy": 10}
+
+
+def balanced(raw: str) -> Iterator[Span]:
+    """Every object that brace counting closes. Not string-aware; a stray `}` makes the count negative."""
+    count, start = 0, -1
+    for match in _BRACE.finditer(raw):
+        if match.group() == "{":
+            if count == 0:
+                start = match.start()
+            count += 1
+        else:
+            count -= 1
+            if count == 0 and start >= 0:
+                yield Span(start, match.end())
+
+
+def score(value: object) -> int:
+    """`agents` 100, `complexity` 10, `strategy` 10."""
+    return sum(points for key, points in SCORES.items() if key in value) if isinstance(value, dict) else 0
+
+
+@dataclass(frozen=True)
+class MasterScored(Described):
+    name: str = "master-scored"
+    report: str | None = "002"
+    about: str = (
+        "1. Tries every ```json fence that holds an object and nothing else; the first that decodes wins, unscored. "
+        "2. The same for unlabelled fences. 3. Counts braces over the whole text and collects every balanced object; "
+        "each that decodes scores agents 100, complexity 10, strategy 10, and the highest wins, the first "
+        "among equals. 4. Decodes the whole response without the white space around it. 5. Else its program gets an "
+        'object with "error" and the first 1000 characters of the response, which is no value here.\n'
+        "Where it departs from its report: the fence pattern stops at three levels of braces. Braces inside strings "
+        "are counted; a stray } makes the count negative and hides what follows. An array of objects gives only one of "
+        "them, and any object wins over the array or text around it. Nothing is repaired."
+    )
+
+    def run(self, tracer: Tracer) -> None:
+        if not _fenced(tracer) and not _scored(tracer):
+            _whole(tracer)
+
+
+def _fenced(tracer: Tracer) -> bool:
+    for label, pattern in FENCES:
+        for match in pattern.finditer(tracer.raw):
+            attempt = tracer.attempt("fenced", Span(*match.span(1)), note=f"Strategy 1: code block, {label}")
+            if attempt.ok:
+                note = "[JSONParser] Successfully parsed from code block"
+                tracer.choose(tracer.amend(attempt, note=note))
+                return True
+    return False
+
+
+def _scored(tracer: Tracer) -> bool:
+    """Strategies 2 and 3: decode every candidate, show every score, choose the highest."""
+    first, best = len(tracer.attempts), None
+    for span in balanced(tracer.raw):
+        attempt = tracer.attempt("balanced", span, note="Strategy 2: balanced braces")
+        if attempt.ok:
+            attempt = tracer.amend(attempt, score=score(attempt.value))
+            if best is None or (attempt.score or 0) > (best.score or 0):
+                best = attempt
+    if best is None:
+        return False
+    for index in range(first, len(tracer.attempts)):
+        other = tracer.attempts[index]
+        if other.ok and other is not best:
+            why = "as the first of that score" if other.score == best.score else f"with {best.score:g}"
+            tracer.attempts[index] = replace(other, outcome="rejected", reason=f"another object wins {why}")
+    tracer.choose(tracer.amend(best, note=f"[JSONParser] Selected JSON with score {best.score:g}"))
+    return True
+
+
+def _whole(tracer: Tracer) -> None:
+    attempt = tracer.attempt("whole", stripped(tracer.raw))
+    note = "[JSONParser] Parsed entire response as JSON"
+    if not attempt.ok:
+        note = '[JSONParser] Failed to extract valid JSON from response; the program gets {"error", "raw_response"}'
+    attempt = tracer.amend(attempt, note=note)
+    if attempt.ok:
+        tracer.choose(attempt)
+
+
+plugin = MasterScored()
