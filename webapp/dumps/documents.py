@@ -8,24 +8,36 @@ from contextlib import contextmanager
 from typing import Any
 
 from webapp import jsontext
-from webapp.dumps.head import HEAD, Head
+from webapp.dumps.head import Head, trailing
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import Source
-from webapp.dumps.stream import Item, Member, kind_of, walk
+from webapp.dumps.stream import Item, Member, Opened, Part, kind_of, walk
 
 
 def members(source: Source, head: Head, streamed: str, *, wanted: str) -> dict[str, Any]:
     """The document's members but the list `streamed`.
 
-    Head and tail usually show them all. Only where neither shows `wanted` and something may lie between is the
-    whole document walked once more.
+    Head and tail usually show them all. Only where they do not show `wanted`, or not where the list begins, and
+    something may lie between, is the whole document walked once more.
     """
-    found = dict(head.members)
-    if wanted not in found and len(head.text) >= HEAD // 4 and not _closes_with_list(source):
-        for part in walk(source.text(), frozenset((streamed,))):
-            if isinstance(part, Member):
-                found.setdefault(part.key, part.value)
-    return found
+    found, begun = _outside(walk(iter([head.text]), frozenset((streamed,))), streamed)
+    if head.whole:
+        return found
+    found |= {key: value for key, value in trailing(source).items() if key != streamed}
+    if begun and (wanted in found or _closes_with_list(source)):
+        return found
+    return _outside(walk(source.text(), frozenset((streamed,))), streamed)[0]
+
+
+def _outside(parts: Iterator[Part], streamed: str) -> tuple[dict[str, Any], bool]:
+    """The members among the parts, the first of each name, and whether the streamed list was reached."""
+    found: dict[str, Any] = {}
+    begun = False
+    for part in parts:
+        begun = begun or (isinstance(part, Opened) and part.key == streamed)
+        if isinstance(part, Member):
+            found.setdefault(part.key, part.value)
+    return found, begun
 
 
 def _closes_with_list(source: Source) -> bool:
@@ -37,7 +49,7 @@ def require_list(head: Head, key: str) -> None:
     """Raise `BadDump` where the head already shows that there is no list under `key`."""
     if key in head.members:
         raise BadDump(f"{key}: expected a list, found {kind_of(head.members[key])}", key)
-    if key not in head.items and len(head.text) < HEAD // 4:
+    if key not in head.items and head.whole:
         raise BadDump(f"{key} missing: expected a list under the key {key!r}", key)
 
 

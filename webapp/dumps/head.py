@@ -33,6 +33,8 @@ class Head:
     members: dict[str, Any] = field(default_factory=dict)
     items: dict[str, list[Any]] = field(default_factory=dict)
     lines: list[Any] = field(default_factory=list)
+    whole: bool = False
+    """whether the text is certainly all there is"""
 
     @property
     def keys(self) -> set[str]:
@@ -68,13 +70,13 @@ def look(source: Source) -> Head:
         shape = "empty"
     elif start[0] in "{[":
         shape = "lines" if _are_lines(source, text) else "object" if start[0] == "{" else "array"
-    head = Head(source.filename, text, shape)
+    head = Head(source.filename, text, shape, whole=len(text) < HEAD // 4)
     if shape == "lines":
         head.lines = list(_first_values(text))
     elif shape in ("object", "array"):
         _gather(head, text)
         if shape == "object":
-            head.members = {**trailing(source), **head.members}
+            head.members = {**head.members, **({} if head.whole else trailing(source))}
     return head
 
 
@@ -126,7 +128,7 @@ def _long_lines(source: Source) -> bool:
 
 
 def trailing(source: Source) -> dict[str, Any]:
-    """The members behind an object's last list, found from the end of the file, without reading what lies before.
+    """The members behind an object's long list, found from the end of the file, without reading what lies before.
 
     What follows a `],` is a member of the document if, and only if, it reads as members up to the closing brace
     at the very end: inside an entry more would follow, inside a string the quotes would be escaped.

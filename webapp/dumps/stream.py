@@ -205,7 +205,7 @@ class Resync:
 
     Brackets are counted outside strings until the comma or bracket that ends the item. Where the damage hides
     that place (a quote too few, a closer too few), a comma followed by an object that begins with the same key
-    as the last good item is taken, if that object decodes and shares half of that item's keys.
+    as the last good item is taken, if that object decodes and shares more than half of that item's keys.
     """
 
     def __init__(self) -> None:
@@ -264,7 +264,7 @@ class Resync:
             value, _ = window.decoder.value(window.text, match.end())
         except Damage:
             return quoted
-        return isinstance(value, dict) and 2 * len(self.keys & value.keys()) >= len(self.keys)
+        return isinstance(value, dict) and 2 * len(self.keys & value.keys()) > len(self.keys)
 
 
 def walk(chunks: Iterator[str], streamed: frozenset[str] | None) -> Iterator[Part]:

@@ -27,12 +27,8 @@ class OpenAi:
         if head.shape == "object":
             return _sniff_object(head)
         found = [sample for sample in head.samples if isinstance(sample, dict)]
-        return (
-            60
-            if found
-            and all(_is_message(sample) or _is_conversation(sample) or _is_exchange(sample) for sample in found)
-            else 0
-        )
+        fitting = sum(_is_message(sample) or _is_conversation(sample) or _is_exchange(sample) for sample in found)
+        return 60 if found and 2 * fitting >= len(found) else 0
 
     def read(self, source: Source, head: Head) -> Iterator[Record]:
         if head.shape == "object":

@@ -1,0 +1,112 @@
+"""Spooling: what arrives is on disk, decompressed and hashed, or refused without a trace."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from webapp.dumps import BadDump, TooLarge, spool
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+CONTENT = random.Random(7).randbytes(2_500_000) + b'{"a": 1}\n' * 200_000
+GIGABYTE = 2**30
+
+
+def spooled(data: bytes, folder: Path, max_bytes: int = GIGABYTE):
+    return spool(io.BytesIO(data), folder, max_bytes=max_bytes)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(CONTENT, id="plain"),
+        pytest.param(gzip.compress(CONTENT), id="gzip"),
+        pytest.param(gzip.compress(CONTENT[:70]) + gzip.compress(CONTENT[70:]), id="gzip of two members"),
+        pytest.param(gzip.compress(CONTENT) + bytes(512), id="gzip padded with zeros"),
+        pytest.param(zstd.compress(CONTENT), id="zstd"),
+        pytest.param(zstd.compress(CONTENT[:70]) + zstd.compress(CONTENT[70:]), id="zstd of two frames"),
+    ],
+)
+def test_the_content_arrives_whole_with_its_hash(data, tmp_path):
+    found = spooled(data, tmp_path)
+    assert found.path.read_bytes() == CONTENT
+    assert found.sha256 == hashlib.sha256(CONTENT).hexdigest()
+    assert (found.bytes, found.problem, found.path.parent) == (len(CONTENT), None, tmp_path)
+
+
+def test_a_stream_that_gives_a_byte_at_a_time_is_still_recognised(tmp_path):
+    class Slow(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            return super().read(1)
+
+    found = spool(Slow(gzip.compress(b'{"entries": []}')), tmp_path, max_bytes=100)
+    assert found.path.read_bytes() == b'{"entries": []}'
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress])
+def test_what_came_before_a_cut_is_kept_and_the_cut_has_a_place(compress, tmp_path):
+    found = spooled(compress(CONTENT)[:2_000_000], tmp_path)
+    kept = found.path.read_bytes()
+    assert len(kept) > 1_000_000 and CONTENT.startswith(kept)
+    assert found.problem is not None
+    assert found.problem.at == "byte 2000000 of the compressed file"
+    assert "ends in the middle" in found.problem.reason
+
+
+def test_damage_in_gzip_keeps_what_came_before(tmp_path):
+    data = bytearray(gzip.compress(CONTENT))
+    data[-8] ^= 255
+    found = spooled(bytes(data), tmp_path)
+    assert found.problem is not None and "damaged" in found.problem.reason
+
+
+def test_something_else_behind_gzip_is_said(tmp_path):
+    found = spooled(gzip.compress(b"{}") + b"more", tmp_path)
+    assert found.path.read_bytes() == b"{}"
+    assert found.problem is not None and "follows the end" in found.problem.reason
+
+
+@pytest.mark.parametrize("data", [b"\x1f\x8b", b"\x1f\x8b\x08garbage", b"\x28\xb5\x2f\xfdgarbage"])
+def test_a_compressed_file_that_gives_nothing_is_refused(data, tmp_path):
+    with pytest.raises(BadDump, match="nothing can be decompressed"):
+        spooled(data, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress])
+def test_a_bomb_is_refused_and_leaves_nothing(compress, tmp_path):
+    with pytest.raises(TooLarge, match="bomb"):
+        spooled(compress(bytes(80 * 2**20)), tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("data", [CONTENT, gzip.compress(CONTENT)])
+def test_more_than_the_limit_is_refused(data, tmp_path):
+    with pytest.raises(TooLarge, match="larger than 1 MB") as caught:
+        spooled(data, tmp_path, max_bytes=2**20)
+    assert caught.value.at == "byte 1048576"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_fails_leaves_nothing(tmp_path):
+    class Broken(io.RawIOBase):
+        def read(self, size: int = -1) -> bytes:
+            raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        spool(Broken(), tmp_path, max_bytes=100)  # type: ignore[arg-type]  # a raw stream is enough here
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_at_all_is_spooled_as_nothing(tmp_path):
+    assert spooled(b"", tmp_path).bytes == 0

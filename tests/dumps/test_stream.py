@@ -1,0 +1,160 @@
+"""The walk through one JSON document: every good item comes out, damage has a place, windows may fall anywhere."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.dumps import BadDump, Problem
+from webapp.dumps.stream import MAX_DEPTH, Item, Member, depth, kind_of, walk
+
+ENTRIES = frozenset(("entries",))
+
+
+def parts(text: str, size: int = 7, streamed: frozenset[str] | None = ENTRIES) -> list:
+    return list(walk((text[at : at + size] for at in range(0, len(text), size)), streamed))
+
+
+def items(text: str, size: int = 7) -> list:
+    return [part.value for part in parts(text, size) if isinstance(part, Item)]
+
+
+def problems(text: str) -> list[tuple[str, str]]:
+    return [(part.at, part.reason) for part in parts(text) if isinstance(part, Problem)]
+
+
+def members(text: str) -> dict:
+    return {part.key: part.value for part in parts(text) if isinstance(part, Member)}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_members_and_items_come_in_order(size):
+    text = '{"session_id": "x", "entries": [{"a": 1}, [2], "three", 4.5, null, true], "source": 12.5e1, "n": -7}'
+    assert items(text, size) == [{"a": 1}, [2], "three", 4.5, None, True]
+    assert members(text) == {"session_id": "x", "source": 125.0, "n": -7}
+    assert problems(text) == []
+
+
+def test_a_list_at_the_top_is_walked():
+    assert [part.at for part in parts('[{"a": 1}, 2]') if isinstance(part, Item)] == ["[0]", "[1]"]
+
+
+def test_nan_lone_surrogates_and_long_integers_survive():
+    (found,) = items('{"entries": [{"a": NaN, "b": "\\ud800", "c": 123456789012345678901234567890, "d": -Infinity}]}')
+    assert math.isnan(found["a"])
+    assert (found["b"], found["c"], found["d"]) == ("\ud800", 123456789012345678901234567890, -math.inf)
+
+
+def test_raw_control_characters_in_a_string_are_kept():
+    assert items('{"entries": [{"a": "one\ntwo\0"}]}') == [{"a": "one\ntwo\0"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "at", "reason"),
+    [
+        (
+            '{"entries": [{"a": 1, "b": 2}, {"a": "he said "hi", ok", "b": 3}, {"a": 3, "b": 1}]}',
+            2,
+            "entries[1]",
+            "delimiter",
+        ),
+        (
+            '{"entries": [{"a": 1, "b": 2}, {"a": "never closed, "b": 3}, {"a": 3, "b": 1}]}',
+            2,
+            "entries[1]",
+            "delimiter",
+        ),
+        (
+            '{"entries": [{"a": 1, "b": 2}, {"a": [1, {"x": 2}, "b": 3}, {"a": 3, "b": 1}]}',
+            2,
+            "entries[1]",
+            "delimiter",
+        ),
+        ('{"entries": [{"a": 1}, {"a": undefined}, {"a": 3}]}', 2, "entries[1]", "expecting value"),
+        ('{"entries": [{\'a\': 1}, {"a": 3}]}', 1, "entries[0]", "property name"),
+        ('{"entries": [{"a": 1}}}, {"a": 2}]}', 2, "entries[1]", "expected a comma or ]"),
+        ('{"entries": [{"a": 1} {"a": 2}]}', 2, "entries[1]", "a comma is missing"),
+        ('{"entries": [{"a": 1}, {"a": 2},]}', 2, "entries[2]", "a comma too many"),
+        ('{"entries": [{"a": 1},, {"a": 2}]}', 2, "entries[1]", "a comma too many"),
+        ('{"entries": [{"a": 1, "a": 2}]}', 1, "entries[0]", "'a' stands twice"),
+        ('{"entries": [{"a": 1}, {"a": ' + "9" * 5000 + '}, {"a": 3}]}', 2, "entries[1]", "4300 digits"),
+        ('{"entries": [{"a": 1}, {"a": ' + "[" * 9000 + "]" * 9000 + '}, {"a": 3}]}', 2, "entries[1]", "nested deeper"),
+        ('{"entries": [{"a": 1}, {"a": ' + "[" * 500 + "]" * 500 + '}, {"a": 3}]}', 2, "entries[1]", "nested deeper"),
+        ('{"entries": [{"a": 1}, {"a": "cut in the mid', 1, "entries[1]", "ends before another"),
+        ('{"entries": [{"a": 1}, {"a": 2}', 2, "character 31", "ends in the middle of the list"),
+        ('{"entries": [{"a": 1}]', 1, "character 22", "ends in the middle of the document"),
+        ('{"entries": [{"a": 1}]} {}', 1, "character 24", "follows the end"),
+        ('{"x": 1, "x": 2, "entries": [{"a": 1}]}', 1, "x", "stands twice in the document"),
+        ('{x: 1, "entries": [{"a": 1}]}', 1, "character 1", "property name"),
+        ('{"x" 1, "entries": [{"a": 1}]}', 1, "character 5", "colon"),
+        ('{"x": oops, "entries": [{"a": 1}]}', 1, "character 6", "expecting value"),
+    ],
+)
+def test_damage_has_a_place_and_the_rest_is_read(text, kept, at, reason):
+    assert len(items(text)) == kept
+    assert len(problems(text)) == 1
+    found_at, found_reason = problems(text)[0]
+    assert found_at == at
+    assert reason.replace("property name", "expecting") in found_reason or reason in found_reason
+
+
+def test_a_nested_object_like_an_item_is_not_taken_for_the_next_one():
+    inner = '"in": [{"id": 1}, {"role": 2, "y": 3}]'
+    text = '{"entries": [{"role": "a", "x": 1}, {"role": oops, ' + inner + '}, {"role": "b", "x": 2}]}'
+    assert items(text) == [{"role": "a", "x": 1}, {"role": "b", "x": 2}]
+
+
+def test_a_depth_below_the_limit_is_read():
+    text = "[" * (MAX_DEPTH - 2) + "]" * (MAX_DEPTH - 2)
+    assert depth(items('{"entries": [' + text + "]}")[0]) == MAX_DEPTH - 2
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("", "empty"), (" \n", "empty"), ("hello", "not JSON"), ("3", "not JSON")]
+)
+def test_what_is_no_document_is_refused(text, reason):
+    with pytest.raises(BadDump, match=reason):
+        parts(text)
+
+
+def test_a_list_that_is_no_list_is_a_member():
+    assert members('{"entries": 3}') == {"entries": 3}
+
+
+def test_words_for_values():
+    assert [kind_of(value) for value in (None, True, False, {}, [], "", 1, 1.5)] == [
+        "null", "true", "false", "an object", "a list", "a text", "a number", "a number",
+    ]  # fmt: skip
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.lists(JSON, max_size=6), st.integers(1, 40), st.sampled_from([None, 1]), st.booleans())
+def test_any_list_is_read_as_json_loads_reads_it_wherever_windows_fall(values, size, indent, ascii_only):
+    text = json.dumps({"before": 1, "entries": values, "after": [1]}, indent=indent, ensure_ascii=ascii_only)
+    assert items(text, size) == json.loads(text)["entries"]
+    assert members(text) == {"before": 1, "after": [1]}
+    assert problems(text) == []
+
+
+@given(st.text(alphabet='{}[]",:\\aent0. ', max_size=60), st.integers(1, 9))
+def test_no_text_makes_the_walk_fail_or_run_on(text, size):
+    try:
+        found = parts('{"entries": [' + text, size)
+    except BadDump:
+        return
+    assert len(found) <= 4 * len(text) + 10
+
+
+def test_a_damaged_item_of_many_megabytes_is_passed_in_linear_time():
+    text = '{"entries": [{"a": oops, "b": "' + 'x\\"' * 700_000 + '"}, {"a": 1}]}'
+    assert items(text, 65536) == [{"a": 1}]
