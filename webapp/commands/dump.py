@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 from sqlalchemy import orm
 
@@ -28,7 +30,7 @@ def command(to_stdout: bool, as_json: bool, ident: str) -> None:
         except sessions.NoSuchSession as missing:
             raise click.ClickException(str(missing)) from None
         if to_stdout:
-            click.get_binary_stream("stdout").writelines(dump.stream(db, session))
+            sys.stdout.buffer.writelines(dump.stream(db, session))
             return
         try:
             written = dump.write(db, settings, session)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,8 +20,9 @@ from webapp.store.types import ExactJson, ExactText, ShortText, UtcDateTime, sho
 Row = dict[str, Any]
 
 _PLAIN: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
-    ExactText: sa.LargeBinary(),
-    ExactJson: sa.LargeBinary(),
+    ExactText: sa.types.NullType(),
+    ExactJson: sa.types.NullType(),
+    sa.LargeBinary: sa.types.NullType(),
     ShortText: sa.String(),
     UtcDateTime: sa.DateTime(timezone=True),
 }
@@ -28,7 +30,7 @@ _LARGEST = 2**63
 
 
 def plain(model: type[models.Base]) -> sa.TableClause:
-    """`model`'s table with bare column types: rows for it are encoded here, once, and not again by the types."""
+    """`model`'s table with bare column types: rows for it are encoded here, once, and bytes go in as they are."""
     columns = [(column.name, _PLAIN.get(type(column.type), column.type)) for column in model.__table__.columns]
     return sa.table(model.__tablename__, *(sa.column(name, type_) for name, type_ in columns))
 
@@ -70,7 +72,7 @@ def turn_row(turn: Turn, raw: bytes | None) -> Row:
         "tokens_out": _whole(turn.tokens_out),
         "cost": turn.cost,
         "source": encoded_json(turn.source),
-        "raw_at": encoded_json(list(turn.raw_at)) if turn.raw_at is not None else None,
+        "raw_at": None if turn.raw_at is None else _path(turn.raw_at),
     }
 
 
@@ -128,6 +130,11 @@ def _trace(trace: Trace) -> bytes:
     except RecursionError:  # decoded just below the decoder's limit, and so past the encoder's
         bare = {**trace.as_dict(), "values": [None] * len(trace.values), "exhausted": True}
         return jsontext.dumps(bare).encode("ascii")
+
+
+@lru_cache(maxsize=1024)
+def _path(raw_at: tuple[str | int, ...]) -> bytes:
+    return jsontext.dumps(raw_at).encode("ascii")
 
 
 def _name(text: str | None) -> str | None:

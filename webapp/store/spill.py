@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import tempfile
 from collections.abc import Iterator
+from operator import attrgetter
 
 from webapp.dumps.records import Turn
 
 MOST_TURNS = 2000
 MOST_TEXT = 4 * 1024 * 1024
+
+_fields = attrgetter(*(field.name for field in dataclasses.fields(Turn)))
 
 
 class Spill:
@@ -42,13 +46,13 @@ class Spill:
         at = 0
         while at < end:
             self._file.seek(at)
-            turns: list[Turn] = pickle.load(self._file)  # noqa: S301
+            turns = pickle.load(self._file)  # noqa: S301
             at = self._file.tell()
-            yield from turns
+            yield from (Turn(*values) for values in turns)
         yield from self._held
 
     def _write(self) -> None:
         self._file.rollover()
         self._file.seek(0, 2)
-        pickle.dump(self._held, self._file, pickle.HIGHEST_PROTOCOL)
+        pickle.dump([_fields(turn) for turn in self._held], self._file, pickle.HIGHEST_PROTOCOL)
         self._held, self._text = [], 0

@@ -1,0 +1,191 @@
+"""Ingest against the floor: `json.load` plus a bare `sqlite3.executemany` of the same rows, and memory over size.
+
+    python -m benchmarks.ingest [--megabytes 20] [--large 500] [--quick]
+
+Prints one JSON document. Everything is made here and measured in one run: `times` is how many times as long as
+the floor the ingest takes until all is listed and parsed; `memory` is the peak of a process of its own for 10 MB
+and for `--large` MB. Both kinds of dump are measured: one long session in a document, many short ones in lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from webapp.config import Settings
+from webapp.store import database
+from webapp.store.ingest import ingest
+
+MEGABYTE = 1024 * 1024
+PHRASE = "the agent reads a file and then runs code to plot what it found in the table of results per day"
+WORDS = PHRASE.split()
+SESSION_TURNS = 20
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--megabytes", type=int, default=20, help="size of the dumps that are timed")
+    parser.add_argument("--large", type=int, default=500, help="size of the dump whose memory is measured")
+    parser.add_argument("--quick", action="store_true", help="4 MB timed, 40 MB measured")
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(_child(options.child)))
+        return
+    timed, large = (4, 40) if options.quick else (options.megabytes, options.large)
+    with tempfile.TemporaryDirectory(prefix="fencepost-benchmark-") as folder:
+        report = {kind: _timed(Path(folder), kind, timed) for kind in ("document", "lines")}
+        report["memory"] = {kind: _memory(Path(folder), kind, large) for kind in ("document", "lines")}
+    print(json.dumps(report, indent=2))
+
+
+def _timed(folder: Path, kind: str, megabytes: int) -> dict[str, Any]:
+    dump = _write(folder, kind, megabytes)
+    seconds, store = _ingest(dump, folder / f"{kind}-store")
+    floor = _floor(dump, kind, store, folder / f"{kind}-floor.sqlite3")
+    turns = _count(store)
+    return {
+        "megabytes": megabytes,
+        "turns": turns,
+        "seconds": round(seconds, 2),
+        "turns_a_second": round(turns / seconds),
+        "floor_seconds": round(floor, 2),
+        "times": round(seconds / floor, 2),
+        "bytes_a_turn": round(store.stat().st_size / turns),
+    }
+
+
+def _memory(folder: Path, kind: str, large: int) -> dict[str, Any]:
+    """Peak resident memory of a process that ingests 10 MB, and of one that ingests `large` MB."""
+    peaks = {}
+    for megabytes in (10, large):
+        dump = _write(folder, kind, megabytes)
+        command = [sys.executable, "-m", "benchmarks.ingest", "--child", str(dump)]
+        done = subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[1])
+        peaks[megabytes] = json.loads(done.stdout)
+        dump.unlink()
+    growth = peaks[large]["peak_megabytes"] - peaks[10]["peak_megabytes"]
+    return {"small": peaks[10], f"{large}_megabytes": peaks[large], "growth_megabytes": round(growth, 1)}
+
+
+def _child(dump: Path) -> dict[str, float]:
+    with tempfile.TemporaryDirectory(prefix="fencepost-benchmark-") as folder:
+        seconds, _ = _ingest(dump, Path(folder))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {"peak_megabytes": round(peak, 1), "seconds": round(seconds, 1)}
+
+
+def _ingest(dump: Path, data: Path) -> tuple[float, Path]:
+    path = data / "store.sqlite3"
+    settings = Settings(data=data, database=f"sqlite:///{path}")
+    engine = database.connect(settings.database)
+    database.migrate(engine)
+    started = time.perf_counter()
+    with dump.open("rb") as stream:
+        ingest(engine, settings, stream, filename=dump.name)
+    seconds = time.perf_counter() - started
+    engine.dispose()
+    return seconds, path
+
+
+def _floor(dump: Path, kind: str, store: Path, path: Path) -> float:
+    """Seconds for decoding the dump and for inserting the rows that the ingest made, with nothing else."""
+    with closing(sqlite3.connect(store)) as source:
+        rows = {table: source.execute(f"SELECT * FROM {table}").fetchall() for table in ("session", "turn", "parse")}
+    started = time.perf_counter()
+    with dump.open() as file:
+        document = [json.loads(line) for line in file] if kind == "lines" else json.load(file)
+    with closing(sqlite3.connect(path)) as target:
+        target.execute("PRAGMA journal_mode=WAL")
+        for table, values in rows.items():
+            places = ", ".join("?" * len(values[0]))
+            target.execute(f"CREATE TABLE {table} ({', '.join(f'c{index}' for index in range(len(values[0])))})")
+            target.executemany(f"INSERT INTO {table} VALUES ({places})", values)
+        target.commit()
+    del document
+    return time.perf_counter() - started
+
+
+def _count(store: Path) -> int:
+    with closing(sqlite3.connect(store)) as source:
+        return int(source.execute("SELECT count(*) FROM turn").fetchone()[0])
+
+
+def _write(folder: Path, kind: str, megabytes: int) -> Path:
+    """A Windlass dump of that size: a document of one session, or lines of many."""
+    path = folder / f"{kind}-{megabytes}.json"
+    size, limit = 0, megabytes * MEGABYTE
+    with path.open("w", encoding="utf-8") as out:
+        out.write("" if kind == "lines" else '{"session_id": "long", "entries": [\n')
+        for number, entry in enumerate(_entries(kind)):
+            text = json.dumps(entry)
+            size += out.write(text if number == 0 else f"\n{text}" if kind == "lines" else f",\n{text}")
+            if size >= limit:
+                break
+        out.write("\n" if kind == "lines" else "\n]}\n")
+    return path
+
+
+def _entries(kind: str) -> Iterator[dict[str, Any]]:
+    """Entries with texts of 1.5 KB: a prompt, then responses, each logged twice; one call in ten has extra closers."""
+    chance = random.Random(7)
+    number = 0
+    while True:
+        session = f"session-{number // SESSION_TURNS}" if kind == "lines" else "long"
+        text = _prose(chance, 900)
+        closers = "}}" if chance.random() < 0.1 else ""
+        call = json.dumps({"tool": "run_code", "arguments": {"code": _prose(chance, 450)}}) + closers
+        raw = f"{text}\n```json\n{call}\n```\n" if chance.random() < 0.5 else f"{text} {_prose(chance, 550)}"
+        yield _entry(session, number, "turn_input", "user", _prose(chance, 1500))
+        yield _entry(session, number + 1, "agent", "agent", raw)
+        yield _entry(session, number + 2, "turn_output", "assistant", raw)
+        yield _entry(session, number + 3, "tool_result", "tool", _prose(chance, 1500))
+        number += 4
+
+
+def _entry(session: str, number: int, node_type: str, role: str, content: str) -> dict[str, Any]:
+    return {
+        "timestamp": 1.7e9 + number,
+        "session_id": session,
+        "trace_id": f"{number:032x}",
+        "parent_id": None,
+        "node_type": node_type,
+        "role": role,
+        "depth": 0,
+        "sounding_index": None,
+        "is_winner": None,
+        "phase_name": "plan",
+        "duration_ms": 812.5,
+        "tokens_in": 900,
+        "tokens_out": 300,
+        "cost": 0.00123,
+        "model": "a-model-of-some-size",
+        "content": content,
+        "tool_calls": None,
+        "metadata": {"turn_number": number},
+        "has_images": False,
+    }
+
+
+def _prose(chance: random.Random, length: int) -> str:
+    words: list[str] = []
+    size = 0
+    while size < length:
+        words.append(chance.choice(WORDS))
+        size += len(words[-1]) + 1
+    return " ".join(words)
+
+
+if __name__ == "__main__":
+    main()
