@@ -15,7 +15,7 @@ from webapp.commands._input import open_bytes
 from webapp.commands._visible import visible
 from webapp.commands._words import counted
 from webapp.config import Settings
-from webapp.dumps import BadDump, UnknownFormat, formats
+from webapp.dumps import BadDump, UnknownFormat, known_formats
 from webapp.parsing import UnknownProfile, profile
 from webapp.store.ingest import Ingested, describe, ingest
 
@@ -59,8 +59,8 @@ def command(format_name: str | None, home: str | None, as_json: bool, files: tup
 
 
 def _check(format_name: str | None, home: str | None) -> None:
-    if format_name is not None and format_name not in formats():
-        raise click.UsageError(f"there is no format {format_name!r}; there are: {', '.join(formats())}")
+    if format_name is not None and format_name not in known_formats():
+        raise click.UsageError(f"there is no format {format_name!r}; there are: {', '.join(known_formats())}")
     if home is not None:
         try:
             profile(home)

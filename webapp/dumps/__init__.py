@@ -1,6 +1,6 @@
 """Dumps: a file in any known format becomes sessions, turns and problems; pure."""
 
-from webapp.dumps.reading import formats, read, sniff
+from webapp.dumps.reading import known_formats, read, sniff
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, TooLarge, Turn, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
 
@@ -13,7 +13,7 @@ __all__ = [
     "TooLarge",
     "Turn",
     "UnknownFormat",
-    "formats",
+    "known_formats",
     "read",
     "sniff",
     "spool",

@@ -31,7 +31,8 @@ def by_session(
 ) -> Iterator[tuple[str, Iterator[Entry | Problem]]]:
     """Each session's id with its lines, in the order of their beginnings.
 
-    A line that names no session belongs to the one before it; if there is none, to one called as the file.
+    A line that names no session belongs to the one before it; if there is none, to one called as the file. Where
+    no line holds an object there is no session.
     Each session's lines must be taken before the next session is asked for.
     """
     for name, runs in _index(source, session_of).items():
@@ -41,31 +42,30 @@ def by_session(
 def _index(source: Source, session_of: SessionOf) -> Runs:
     index: Runs = {}
     current: str | None = None
-    waiting = 0
+    number, objects, decoder = 0, 0, Decoder()
     for number, (at, data) in enumerate(source.lines(), start=1):
-        name = _name(source, session_of, data, at)
-        if name is None or name == current:
-            waiting += current is None
-            if current is not None:
-                index[current][-1] += 1
-            continue
-        runs = index.setdefault(name, array("Q"))
-        first = current is None
-        runs.extend((source.start, 1, number) if first else (at, number, 1))
-        current, waiting = name, 0
-    if current is None and waiting:
-        index[source.stem] = array("Q", (source.start, 1, waiting))
+        value = _object(source, decoder, data, at)
+        objects += value is not None
+        name = None if value is None else session_of(value)
+        if name is not None and name != current:
+            runs = index.setdefault(name, array("Q"))
+            runs.extend((source.start, 1, number) if current is None else (at, number, 1))
+            current = name
+        elif current is not None:
+            index[current][-1] += 1
+    if current is None and objects:
+        index[source.stem] = array("Q", (source.start, 1, number))
     return index
 
 
-def _name(source: Source, session_of: SessionOf, data: bytes, at: int) -> str | None:
+def _object(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[str, Any] | None:
     if not data.strip():
         return None
     try:
-        value = Decoder().loads(source.decode(data, at))
+        value = decoder.loads(source.decode(data, at))
     except Damage:
         return None
-    return session_of(value) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _lines_of(source: Source, runs: array[int], place: Place) -> Iterator[Entry | Problem]:

@@ -72,9 +72,13 @@ def look(source: Source) -> Head:
         shape = "lines" if _are_lines(source, text) else "object" if start[0] == "{" else "array"
     head = Head(source.filename, text, shape, whole=len(text) < HEAD // 4)
     if shape == "lines":
-        head.lines = list(_first_values(text))
+        head.lines = list(_first_values(text)) or list(
+            _first_values(source.decode(source.line(source.start), source.start))
+        )
     elif shape in ("object", "array"):
         _gather(head, text)
+        if shape == "array" and not head.whole and not head.items[""]:
+            head.items[""] = list(_first_item(source))
         if shape == "object":
             head.members = {**head.members, **({} if head.whole else trailing(source))}
     return head
@@ -88,6 +92,15 @@ def _gather(head: Head, text: str) -> None:
             head.items.setdefault(part.key, [])
         elif isinstance(part, Item) and len(head.items[part.key]) < SAMPLES:
             head.items[part.key].append(part.value)
+
+
+def _first_item(source: Source) -> Iterator[Any]:
+    """The first item of an array, where it is longer than the head."""
+    for part in walk(source.text(), frozenset()):
+        if isinstance(part, Item):
+            yield part.value
+        if not isinstance(part, Opened):
+            return
 
 
 def _first_values(text: str) -> Iterator[Any]:

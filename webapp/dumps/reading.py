@@ -14,8 +14,12 @@ from webapp.dumps.source import Source, opened
 from webapp.plugins import collect
 
 
-def formats() -> dict[str, Format]:
-    """The known formats by name."""
+MOST_EARLY = 1000
+"""How many problems are held back until the first session."""
+
+
+def known_formats() -> dict[str, Format]:
+    """The known formats by name. (Not `formats`: the package `webapp.dumps.formats` takes that name.)"""
     return cast("dict[str, Format]", collect("webapp.dumps.formats"))
 
 
@@ -39,21 +43,23 @@ def read(path: Path, filename: str, *, format: str | None = None) -> Iterator[Re
 def _named(name: str | None, head: Head) -> Format:
     if name is None:
         return _choose(head)
-    if name not in formats():
-        raise UnknownFormat(f"there is no format {name!r}; there are: {', '.join(formats())}")
+    if name not in known_formats():
+        raise UnknownFormat(f"there is no format {name!r}; there are: {', '.join(known_formats())}")
     if head.shape == "empty":
         raise BadDump("the dump is empty", "byte 0")
-    return formats()[name]
+    return known_formats()[name]
 
 
 def _choose(head: Head) -> Format:
     if head.shape == "empty":
         raise BadDump("the dump is empty", "byte 0")
-    scores = {name: plugin.sniff(head) for name, plugin in formats().items()}
+    scores = {name: plugin.sniff(head) for name, plugin in known_formats().items()}
     best = max(scores, key=scores.__getitem__)
     if scores[best] > 0:
-        return formats()[best]
-    raise UnknownFormat(f"{_what_it_is(head)} Known are: {'; '.join(plugin.shapes for plugin in formats().values())}.")
+        return known_formats()[best]
+    raise UnknownFormat(
+        f"{_what_it_is(head)} Known are: {'; '.join(plugin.shapes for plugin in known_formats().values())}."
+    )
 
 
 def _what_it_is(head: Head) -> str:
@@ -76,7 +82,7 @@ def _checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
             yield from early
             early.clear()
         elif isinstance(record, Problem) and not seen:
-            early.append(record)
+            early += [record] if len(early) < MOST_EARLY else []
         else:
             yield record
     yield from _once(source, seen, early)

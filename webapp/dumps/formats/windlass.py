@@ -95,6 +95,10 @@ def _counted(parts: Iterator[Part], known: dict[str, Any]) -> Iterator[Part]:
 
 
 def _lines(source: Source, place: grouping.Place) -> Iterator[Record]:
+    none = True
     for name, entries in grouping.by_session(source, lambda entry: id_text(entry.get("session_id")), place):
         yield SessionStart(name, plugin.name, home=HOME)
         yield from plugin.turns(entries, {})
+        none = False
+    if none:
+        yield from (found for found in grouping.lines(source, place) if isinstance(found, Problem))

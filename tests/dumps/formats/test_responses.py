@@ -1,0 +1,42 @@
+"""Single responses: lines of {"id", "text"}, or a plain text."""
+
+from __future__ import annotations
+
+import pytest
+
+from webapp.dumps import UnknownFormat
+
+
+def test_lines(got):
+    found = got('{"id": 1, "text": "{}"}\n{"id": "b", "text": "x", "model": "m"}\n', "r.jsonl")
+    assert (found.ids, found.starts[0].source_format) == (["r"], "responses")
+    assert [(turn.kind, turn.raw, turn.parent, turn.model) for turn in found.only] == [
+        ("response", "{}", "1", None),
+        ("response", "x", "b", "m"),
+    ]
+    assert found.entries() == [{"id": 1, "text": "{}"}, {"id": "b", "text": "x", "model": "m"}]
+
+
+def test_one_line_alone(got):
+    assert [turn.raw for turn in got('{"id": 1, "text": "{}"}', "r.jsonl").only] == ["{}"]
+
+
+def test_a_line_without_text_is_an_event_and_a_problem(got):
+    found = got('{"text": "a"}\n{"text": "b"}\n' * 3 + '{"text": 3}\n[]\n', "r.jsonl")
+    assert [turn.kind for turn in found.only] == ["response"] * 6 + ["event"]
+    assert [problem.at for problem in found.problems] == ["line 7", "line 8"]
+
+
+def test_a_text_file_is_one_response(got):
+    found = got('I will call it: {"tool": 1}}\n', "answer.txt")
+    assert [(turn.kind, turn.raw) for turn in found.only] == [("response", 'I will call it: {"tool": 1}}\n')]
+
+
+def test_a_text_file_that_is_json_of_no_shape_is_a_response_too(got):
+    assert [turn.raw for turn in got('{"tool": 1}', "answer.txt").only] == ['{"tool": 1}']
+
+
+def test_any_text_when_told_so(got):
+    with pytest.raises(UnknownFormat):
+        got("hello", "answer.dat")
+    assert [turn.raw for turn in got("hello", "answer.dat", "responses").only] == ["hello"]

@@ -1,0 +1,128 @@
+"""Choosing a format, refusing what is none, and what holds for every dump."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from webapp.dumps import BadDump, Problem, UnknownFormat, known_formats, read, sniff
+from webapp.plugins import help_of
+
+ENTRY = '{"node_type": "agent", "role": "agent", "content": "x"}'
+DUMP = '{"session_id": "s", "entries": [' + ENTRY + "]}"
+
+
+def test_every_format_has_help_and_says_its_shapes():
+    assert set(known_formats()) >= {"windlass", "fencepost", "openai", "responses"}
+    assert all(help_of("webapp.dumps.formats").values())
+    assert all(plugin.shapes for plugin in known_formats().values())
+
+
+def test_the_name_of_a_format(tmp_path):
+    path = tmp_path / "x"
+    path.write_text(DUMP)
+    assert sniff(path, "x.json") == "windlass"
+
+
+@pytest.mark.parametrize("content", ["", " \n\t", b"\xef\xbb\xbf", b"\xff\xfe"])
+def test_an_empty_dump(got, content):
+    with pytest.raises(BadDump) as caught:
+        got(content)
+    assert (caught.value.reason, caught.value.at) == ("the dump is empty", "byte 0")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("hello", "is not JSON: it begins with 'hello'"),
+        ("null", "is not JSON"),
+        ("\0\0\0", "is not JSON"),
+        (b"\x89PNG\r\n\x1a\n", "is not JSON"),
+        ('{"a": 1}', "a JSON object of no known shape (its keys: 'a')"),
+        ("{}", "its keys: nothing"),
+        ("[1, 2]", "JSON (a list) of no known shape"),
+        ('{"a": 1}\n{"a": 2}', "JSON (one value a line) of no known shape"),
+    ],
+)
+def test_an_unknown_dump_is_told_what_is_known(got, content, says):
+    with pytest.raises(UnknownFormat) as caught:
+        got(content)
+    assert says in str(caught.value)
+    assert '"session_id", "entries"' in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "at", "reason"),
+    [
+        ('{"session_id": "s", "entries": 3}', "entries", "expected a list, found a number"),
+        ('{"session_id": "s", "dumped_at": "x"}', "entries", "entries missing"),
+        ('{"session_id": "s", "dumped_at": "x", "entries', "entries", "entries missing"),
+    ],
+)
+def test_a_dump_of_which_nothing_can_be_read(got, content, at, reason):
+    with pytest.raises(BadDump) as caught:
+        got(content)
+    assert caught.value.at == at
+    assert reason in caught.value.reason
+
+
+def test_a_format_that_is_not_there(got):
+    with pytest.raises(UnknownFormat, match="no format 'cuneiform'; there are: fencepost, openai"):
+        got(DUMP, "x", "cuneiform")
+
+
+def test_a_format_that_does_not_fit_finds_nothing(got):
+    with pytest.raises(BadDump):
+        got("hello", "x", "windlass")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_every_unicode_encoding_is_recognised(got, encoding):
+    text = json.dumps({"session_id": "s", "entries": [{"node_type": "agent", "content": "é 😀"}]}, ensure_ascii=False)
+    assert got(text.encode(encoding)).only[0].raw == "é 😀"
+
+
+def test_bytes_that_are_no_utf_8_are_kept_and_their_place_is_said(got):
+    found = got(b'{"session_id": "s", "entries": [{"node_type": "agent", "content": "caf\xe9"}]}')
+    assert found.only[0].raw == "caf\udce9"
+    assert found.problems == [Problem("byte 70", found.problems[0].reason)]
+    assert "not valid UTF-8" in found.problems[0].reason
+
+
+def test_a_lone_surrogate_in_utf_16_is_kept(got):
+    data = '{"session_id": "s", "entries": [{"node_type": "agent", "content": "\ud800"}]}'.encode(
+        "utf-16", "surrogatepass"
+    )
+    assert got(data).only[0].raw == "\ud800"
+
+
+def test_utf_16_cut_in_a_character_keeps_what_came_before(got):
+    found = got(DUMP.encode("utf-16") + b"\x20")
+    assert len(found.only) == 1
+    assert ["not valid UTF-16" in problem.reason for problem in found.problems] == [True]
+
+
+def test_a_problem_comes_after_its_session_s_start(tmp_path):
+    path = tmp_path / "x"
+    path.write_text('{"session_id": "s", "entries": [3, ' + ENTRY + "]}")
+    assert [type(record).__name__ for record in read(path, "x")] == ["SessionStart", "Problem", "Turn"]
+
+
+def test_a_first_line_longer_than_the_head_is_still_a_line(got):
+    lines = [json.dumps({"messages": [{"role": "user", "content": "x" * 400_000}], "id": name}) for name in "ab"]
+    assert got("\n".join(lines), "x.jsonl").ids == ["a", "b"]
+
+
+def test_a_first_entry_longer_than_the_head_does_not_hide_the_format(got):
+    entry = {"node_type": "agent", "content": "x" * 400_000}
+    assert len(got(json.dumps({"session_id": "s", "entries": [entry, entry]})).only) == 2
+
+
+def test_reading_closes_the_file_when_left_early(tmp_path):
+    path = tmp_path / "x"
+    path.write_text(DUMP)
+    records = read(path, "x")
+    next(records)
+    records.close()
+    path.unlink()
