@@ -17,6 +17,16 @@ from webapp.store.parsed import OURS
 from webapp.store.tally import Tally
 
 _DIGEST = 32
+_find_revisions = (
+    sa.select(Session.id, Session.key, Session.revision, Session.home_profile)
+    .where(Session.external_id == sa.bindparam("external_id"))
+    .order_by(Session.revision.desc())
+)
+_find_digests = (
+    sa.select(StoredTurn.entry_sha256)
+    .where(StoredTurn.session_id == sa.bindparam("session"), StoredTurn.entry_sha256.is_not(None))
+    .order_by(StoredTurn.ordinal)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +98,9 @@ def restored(connection: sa.Connection, session_id: int, home: str) -> Tally:
 
 
 def _revisions(connection: sa.Connection, external_id: str) -> Iterator[Stored]:
-    query = (
-        sa.select(Session.id, Session.key, Session.revision, Session.home_profile)
-        .where(Session.external_id == external_id)
-        .order_by(Session.revision.desc())
-    )
-    for row in connection.execute(query).all():
-        digests = (
-            sa.select(StoredTurn.entry_sha256)
-            .where(StoredTurn.session_id == row.id, StoredTurn.entry_sha256.is_not(None))
-            .order_by(StoredTurn.ordinal)
-        )
-        entries = b"".join(bytes(digest) for (digest,) in connection.execute(digests) if digest)
+    for row in connection.execute(_find_revisions, {"external_id": external_id}).all():
+        digests = connection.scalars(_find_digests, {"session": row.id})
+        entries = b"".join(bytes(digest) for digest in digests if digest)
         yield Stored(row.id, row.key, row.revision, row.home_profile, entries)
 
 

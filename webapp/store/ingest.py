@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -25,6 +26,13 @@ MOST_PROBLEMS = 200
 """How many problems are kept word for word; all are counted."""
 OWN_FORMAT = "fencepost"
 _PROGRESS_EVERY = 200
+_NOTED_EVERY = 0.5
+"""seconds between two notes in the database of how far the reading is"""
+
+_insert_link = sa.insert(DumpSession)
+_find_link = sa.select(DumpSession.session_id).where(
+    DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id == sa.bindparam("session")
+)
 
 Progress = Callable[[int], None]
 
@@ -108,6 +116,7 @@ class _Reading:
     turn_count: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     new_turns: int = 0
+    noted_at: float = 0.0
 
     def run(self) -> Ingested:
         """Raises `BadDump` and `UnknownFormat` once what could be read is stored."""
@@ -187,13 +196,14 @@ class _Reading:
         return found
 
     def _link(self, connection: sa.Connection, outcome: writing.Outcome) -> None:
-        there = sa.select(DumpSession.session_id).where(
-            DumpSession.dump_id == self.dump_id, DumpSession.session_id == outcome.id
-        )
-        if connection.scalar(there) is None:
+        """Link the session to the dump; now and then note how far the reading is, for who looks at the dump."""
+        linked = {"dump": self.dump_id, "session": outcome.id}
+        if outcome.what == "new" or connection.scalar(_find_link, linked) is None:
             values = {"dump_id": self.dump_id, "session_id": outcome.id, "new_turns": outcome.new_turns}
-            connection.execute(sa.insert(DumpSession).values(values))
-        connection.execute(sa.update(Dump).where(Dump.id == self.dump_id).values(self._counts()))
+            connection.execute(_insert_link, values)
+        if time.monotonic() - self.noted_at > _NOTED_EVERY:
+            self.noted_at = time.monotonic()
+            connection.execute(sa.update(Dump).where(Dump.id == self.dump_id).values(self._counts()))
 
     def _finish(self, error: BadDump | UnknownFormat | None) -> DumpLine:
         with database.writing(self.engine) as connection:

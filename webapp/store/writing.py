@@ -26,6 +26,11 @@ _note_failure = (
     .where(rows.turns.c.id == sa.bindparam("turn"), rows.turns.c.recorded_failure.is_(None))
     .values(recorded_failure=sa.bindparam("text"))
 )
+_insert_session = sa.insert(Session).returning(Session.id)
+_insert_models = sa.insert(SessionModel)
+_known_models = sa.select(SessionModel.model).where(SessionModel.session_id == sa.bindparam("session"))
+_has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
+_count_session = sa.update(Session.__table__).where(Session.__table__.c.id == sa.bindparam("session"))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,8 @@ def write(
         count = writer.write(_after(turns, plan.skip))
         return Outcome("grown", plan.stored.id, plan.stored.key, count)
     key = _free_key(connection, external_id, plan.next_revision)
-    session_id = _insert_session(connection, start, external_id, plan.next_revision, key, home, dump_id(connection))
+    values = _columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
+    session_id = connection.scalars(_insert_session, values).one()
     count = Writer(connection, session_id, Parser(home), Tally(), problem).write(turns)
     return Outcome("new", session_id, key, count)
 
@@ -161,16 +167,15 @@ class Writer:
 
     def _count(self) -> None:
         models = list(self.tally.models)
-        known = sa.select(SessionModel.model).where(SessionModel.session_id == self.session_id)
-        missing = set(models).difference(self.connection.scalars(known))
-        if missing:
+        known = self.connection.scalars(_known_models, {"session": self.session_id})
+        if missing := set(models).difference(known):
             new = [{"session_id": self.session_id, "model": model} for model in sorted(missing)]
-            self.connection.execute(sa.insert(SessionModel), new)
+            self.connection.execute(_insert_models, new)
         values: dict[str, Any] = {**self.tally.counters(), "models": models}
         if self.tally.started_at is not None:
             started = self.tally.started_at
             values |= {"started_at": started, "ended_at": self.tally.ended_at, "happened_at": started}
-        self.connection.execute(sa.update(Session).where(Session.id == self.session_id).values(values))
+        self.connection.execute(_count_session, {"session": self.session_id, **values})
 
     def _id(self, ordinal: int) -> int:
         return self.session_id * TURNS_A_SESSION + ordinal
@@ -197,23 +202,14 @@ def _free_key(connection: sa.Connection, external_id: str, revision: int) -> str
     attempt = 0
     while True:
         key = ids.key(external_id, revision, attempt)
-        if connection.scalar(sa.select(Session.id).where(Session.key == key)) is None:
+        if connection.scalar(_has_key, {"key": key}) is None:
             return key
         attempt += 1
 
 
-def _insert_session(
-    connection: sa.Connection,
-    start: SessionStart,
-    external_id: str,
-    revision: int,
-    key: str,
-    home: str,
-    dump_id: int,
-) -> int:
+def _columns(start: SessionStart, external_id: str, revision: int, key: str, home: str) -> dict[str, Any]:
     now = datetime.now(UTC)
-    values = {
-        "dump_id": dump_id,
+    return {
         "external_id": external_id,
         "revision": revision,
         "key": key,
@@ -225,4 +221,3 @@ def _insert_session(
         "happened_at": now,
         "extra": start.extra or None,
     }
-    return connection.scalars(sa.insert(Session).values(values).returning(Session.id)).one()
