@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 CERTAIN = 3
 _NOTE = r"//|/\*|\#"
 _WORD = r"true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b"
+_LINE_NOTE = r"(?://|\#\ )[^\n\"]*+(?:\n|(?<=[}\]])|\Z)|(?://|\#\ )[^\n\"}\]]*+[}\]]|/\*"
 _after_value = re.compile(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[}}\]])
-    | ,\s{{0,1000}}+(?:(?P<key>{ANY_KEY})|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,)|(?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.))
+    | ,\s{{0,1000}}+(?:
+        (?P<key>{ANY_KEY}|["'][^"'\n]{{0,80}}+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,)
+      | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_][\w\ ]{{0,40}}+(?:"[^"\n]{{1,80}}+"\s*+:)))
     | (?P<nocomma>"[^"\\\n:]{{1,80}}+"{SPACE}:|'[\w -]{{1,60}}+'{SPACE}:)
-    | (?P<comment>//[^\n"]*+\n|/\*)
+    | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
     | (?P<word>\n\s*+[A-Za-z_]\w*+\s*+:)
-    | (?P<weak>,|\))
+    | (?P<weak>,|\)|\ [\w\ ]{{1,40}}+[}}\],])
     )""",
     re.VERBOSE,
 )
@@ -33,26 +36,35 @@ _after_item = re.compile(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[}}\])])
-    | ,\s{{0,1000}}+(?:(?P<string>["'“])|(?P<value>[-\d\[{{.]|{_WORD}|[A-Za-z_]\w*+\s*+[,\]])|(?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,))
+    | ,\s{{0,1000}}+(?:(?P<string>["'“])|(?P<value>[-\d\[{{.]|{_WORD}|[A-Za-z_]\w*+"?+\s*+[,\]])|(?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,))
     | (?P<colon>:)
     | (?P<next>["']|[\d\[{{])
-    | (?P<comment>//[^\n"]*+\n|/\*)
+    | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
+    | (?P<word>(?<=\s)[A-Za-z_]\w*+"?+\s*+[,\]])
     | (?P<weak>,)
     )""",
     re.VERBOSE,
 )
 _after_key = re.compile(
-    rf"""\s{{0,1000}}+(?:(?P<colon>:|：)|(?P<arrow>=>?)|(?P<pair>[\[{{]|(?:{SCALAR})(?={SPACE}[,}}]))|(?P<value>["'\d\[{{]|{_WORD})|(?P<none>[,}}])|(?P<end>\Z))""",
+    rf"""\s{{0,1000}}+(?:
+      (?P<colon>:|：)|(?P<arrow>=>?)
+    | (?P<pair>[\[{{]|(?:{SCALAR}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
+    | (?P<value>["'\d\[{{]|{_WORD})|(?P<none>[,}}])|(?P<end>\Z)
+    )""",
     re.VERBOSE,
 )
-_closed_string = re.compile(r""""[^"\\\n]{0,300}+"\s{0,200}+[,\]]""")
+_closed_string = re.compile(r"""(["'])[^"'\\\n]{0,300}+\1\s{0,200}+(?:[,\]"'\d]|\Z)""")
+_closed_number = re.compile(r"[\d.]++\s{0,50}+(?:[,\]]|\Z)")
+_one_word = re.compile(r"\w++\Z")
 _rest_of_key = re.compile(r"""[^"\\\n{}\[\]:,]{1,60}+["”]\s{0,50}+:""")
 _key_text = re.compile(r"""[^:"',{}\[\]\n]{1,60}+(?=:)""")
 _next_line_key = re.compile(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
 _next_line_item = re.compile(r"""\n\s{0,200}+"[^"\n]*+"\s{0,50}+[,\]\n]""")
+_last_fence = re.compile(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
 _last_closers = re.compile(r"""\s{0,1000}+(?:[}\]]\s{0,200}+)*+(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z""")
 _spaced_comma = re.compile(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
+_value_ahead = re.compile(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{_WORD})""")
 _colon = re.compile(r"\s{0,200}+:(?!/)")
 
 
@@ -60,7 +72,7 @@ def score(machine: Machine, reading: Reading, after: int) -> int:
     """How sure it is that a quote just before `after` closes the string: 0 not, 1 perhaps, 2 likely, 3 certain."""
     machine.look -= 100
     raw = machine.raw
-    if reading.open_end - reading.start == 2 and raw.startswith('"', after):
+    if reading.open_end - reading.start == 2 and raw.startswith(raw[reading.start], after):
         after += 1
     if reading.where == "k":
         return _score_key(_after_key.match(raw, after, machine.end), reading)
@@ -82,7 +94,7 @@ def _score_key(match: re.Match[str] | None, reading: Reading) -> int:
         return CERTAIN
     if kind in ("value", "none"):
         return 2 if not reading.inner else 1
-    return 1 if kind == "end" else 0
+    return 2 if kind == "end" and not reading.inner else 0
 
 
 def _score_value(machine: Machine, reading: Reading, match: re.Match[str] | None) -> int:
@@ -91,11 +103,11 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str] | None
     kind = match.lastgroup
     if kind in ("close", "trail"):
         return _score_close(machine, reading, match)
-    if kind in ("plus", "comment"):
-        return CERTAIN if not reading.inner else 1
+    if kind in ("plus", "comment", "note", "comma", "dots"):
+        return CERTAIN if not reading.inner else 2
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 else 1
-    return {"weak": 1, "comma": 2, "note": 2, "dots": 2}.get(kind or "", CERTAIN)
+    return 1 if kind == "weak" else CERTAIN
 
 
 def _score_item(machine: Machine, reading: Reading, match: re.Match[str] | None) -> int:
@@ -104,25 +116,29 @@ def _score_item(machine: Machine, reading: Reading, match: re.Match[str] | None)
     kind, raw = match.lastgroup, machine.raw
     if kind in ("close", "trail"):
         return _score_close(machine, reading, match)
-    if kind in ("plus", "comment"):
-        return CERTAIN if not reading.inner else 1
+    if kind in ("plus", "comment", "note", "comma"):
+        return CERTAIN if not reading.inner else 2
     if kind == "string":
         return CERTAIN if _string_stands(raw, match.start("string"), machine.end) else 1
     if kind == "next":
         return _score_next(machine, reading, match)
     if kind == "colon":
-        return 2 if machine.frames else 0
-    return {"weak": 1, "comma": 2, "note": 2}.get(kind or "", CERTAIN)
+        return CERTAIN if machine.frames and not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
+    if kind == "word":
+        return CERTAIN if not reading.inner and _one_word.match(raw, reading.open_end, match.start() - 1) else 0
+    return 1 if kind == "weak" else CERTAIN
 
 
 def _score_next(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
     """An item follows without a comma: sure where white space parts them and the next one is whole."""
     raw, at = machine.raw, match.start("next")
+    if reading.inner:
+        return 0
     if raw[at] in "\"'":
-        return CERTAIN if _closed_string.match(raw, at, machine.end) and not reading.inner else 0
+        return CERTAIN if match.end() - match.start() > 1 and _closed_string.match(raw, at, machine.end) else 0
     if raw[at].isdigit():
-        return 2 if re.compile(r"[\d.]++\s{0,50}+[,\]]").match(raw, at, machine.end) else 0
-    return 2 if not reading.inner else 0
+        return CERTAIN if _closed_number.match(raw, at, machine.end) else 0
+    return 2
 
 
 def _string_stands(raw: str, at: int, end: int) -> bool:
@@ -237,14 +253,15 @@ def line_ends_it(machine: Machine, reading: Reading, at: int) -> bool:
 def end_of_unclosed(machine: Machine, reading: Reading) -> int:
     """Where a string ends that nothing closes: before the closers that fit at the text's end, else at that end."""
     raw, end = machine.raw, machine.end
-    at = end
-    while at > reading.open_end and (raw[at - 1] in "}]" or raw[at - 1].isspace()) and end - at < 300:
+    tail = _last_fence.search(raw, max(reading.open_end, end - 300), end)
+    at = stop = tail.start() if tail else end
+    while at > reading.open_end and (raw[at - 1] in "}]" or raw[at - 1].isspace()) and stop - at < 300:
         at -= 1
-    closers = [char for char in raw[at:end] if char in "}]"]
+    closers = [char for char in raw[at:stop] if char in "}]"]
     wanted = [OPENERS[frame.kind] for frame in reversed(machine.frames[-len(closers) :])] if closers else []
     if closers and closers == wanted:
         return at
-    return end
+    return stop
 
 
 def comma_inside(machine: Machine, at: int) -> bool:
@@ -271,10 +288,6 @@ def item_is_key(machine: Machine, start: int, end: int) -> None:
         machine.comma = -1
         brackets.close_missing(machine, len(frames) - 1)
         machine.comma = comma
-    elif frames[-1].count == 0 and frames[-1].kind == "[":
-        frame = frames[-1]
-        machine.patch("mismatched_opener", frame.start, frame.start + 1, "{")
-        frame.as_kind = "{"
     else:
         machine.patch("missing_opener", start, start, "{")
         machine.push("{", 0)

@@ -17,6 +17,7 @@ _keyed = re.compile(ANY_KEY)
 _valued = re.compile(r"""["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
 _object = re.compile(rf"\{{{SPACE}(?:\}}|{ANY_KEY})")
 _set = re.compile(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
+_bare_item = re.compile(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")
 _stray = re.compile(r"""[^,{}\[\]"'\n]{1,80}+(?=[,}\]])""")
 
 
@@ -38,7 +39,12 @@ def no_comma(machine: Machine, char: str) -> None:
 
 
 def _item_follows(machine: Machine) -> bool:
-    return machine.lenient and "\n" not in machine.raw[machine.last : machine.at]
+    """A bare word follows, as another item of an array."""
+    if not machine.lenient:
+        return False
+    return "\n" not in machine.raw[machine.last : machine.at] or bool(
+        _bare_item.match(machine.raw, machine.at, machine.end)
+    )
 
 
 def _insert_comma(machine: Machine) -> None:

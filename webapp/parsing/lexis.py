@@ -15,9 +15,10 @@ space = re.compile(SPACE)
 string = re.compile(STRING)
 """A string without defect, quotes and all."""
 plain = re.compile(
-    rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[,}}\]，]|\Z|//|/\*|[\"'\[{{])|[ \t]++(?:-?\d|\#)|[ \t\r]*+\n)"
+    rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[,}}\]，]|\Z|//|/\*|[\[{{]|{KEY_AHEAD})"
+    rf"|[ \t\r]*+\n|[ \t]++(?:[\"'“]|-?\d|\#|true\b|false\b|null\b))"
 )
-"""A number or literal that a delimiter follows, or a value that a comma should part from it."""
+"""A number or literal that a delimiter follows, or another value that a comma should part from it."""
 settled = re.compile(rf"{STRING}(?={SPACE}(?:[}}\]]|,{SPACE}{KEY_AHEAD}))")
 """A string as an object's value, its closing quote beyond doubt."""
 settled_item = re.compile(

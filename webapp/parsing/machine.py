@@ -10,9 +10,8 @@ from webapp import plugins
 from webapp.parsing import brackets, cut, gaps, lexis, quotes
 from webapp.parsing.decode import scan
 from webapp.parsing.edit import Edit
-from webapp.parsing.patch import Patch, Refused
+from webapp.parsing.patch import Patch, in_order
 from webapp.parsing.repair import Repair
-from webapp.parsing.span import Span
 
 
 @dataclass(slots=True)
@@ -68,9 +67,7 @@ class Machine:
 
     def edits(self) -> list[Edit]:
         """The edits, in order, once `run` has returned."""
-        raw = self.raw
-        self.patches.sort(key=_place)
-        return [Edit(repair, Span(start, end), raw[start:end], new) for start, end, new, repair in self.patches]
+        return in_order(self.raw, self.patches)
 
     def patch(self, repair: str, start: int, end: int, new: str = "") -> None:
         self.patches.append(Patch(start, end, new, repair))
@@ -96,10 +93,6 @@ class Machine:
     def inside(self) -> str:
         """The kind of the innermost open container, or nothing."""
         return self.frames[-1].as_kind if self.frames else ""
-
-
-def _place(patch: Patch) -> tuple[int, int]:
-    return patch.start, patch.end
 
 
 @cache
@@ -213,4 +206,4 @@ def _after(machine: Machine, char: str) -> None:
 
 STEPS = {"k": _key, "c": _colon, "v": _value, "a": _after}
 
-__all__ = ["Frame", "Machine", "Patch", "Refused", "mend", "repairs"]
+__all__ = ["Frame", "Machine", "mend", "repairs"]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from webapp.parsing.edit import Edit
+from webapp.parsing.span import Span
+
 
 class Patch(NamedTuple):
     """An edit in the making; patches are sorted by place and, at one place, stay in the order made."""
@@ -12,6 +15,22 @@ class Patch(NamedTuple):
     end: int
     new: str
     repair: str
+
+
+def in_order(raw: str, patches: list[Patch]) -> list[Edit]:
+    """The patches as edits, sorted by place; one that overlaps the one before it is left out."""
+    patches.sort(key=_place)
+    edits: list[Edit] = []
+    at = 0
+    for start, end, new, repair in patches:
+        if start >= at:
+            edits.append(Edit(repair, Span(start, end), raw[start:end], new))
+            at = end
+    return edits
+
+
+def _place(patch: Patch) -> tuple[int, int]:
+    return patch.start, patch.end
 
 
 class Refused(Exception):

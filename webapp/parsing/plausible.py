@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _S = r"\s{0,200}+"
-_QUOTED = r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'|[“”„«][^“”„«»\n]{0,200}+[“”»]|`[^`\n]{0,200}+`|‘[^’\n]{0,200}+’"""
+_QUOTED = r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'|[“”„«][^“”„«»\n]{0,200}+[“”»]|`[^`´\n]{0,200}+[`´]|‘[^’\n]{0,200}+’"""
 _VALUE = r"""["'“‘`\[{\d+.-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
 _object = re.compile(
     rf"""\{{{_S}(?:
@@ -40,6 +40,7 @@ _array = re.compile(
     )""",
     re.VERBOSE,
 )
+_crossed = re.compile(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
 _fence = re.compile(rf"[{{\[]{_S}(?:```|~~~)")
 _comprehension = re.compile(r"[^{}\n]{0,120}\bfor\b[^{}\n]{1,60}\bin\b")
 _tokens = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}\[\]]')
@@ -75,6 +76,8 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
 
 def _no_object(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
     look = _object.match(raw, at, end)
+    if not look and lenient and _crossed.match(raw, at, end):
+        return None
     if not look:
         return "no key follows the brace: a placeholder or program code"
     kind = look.lastgroup
@@ -97,8 +100,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], before: str, leni
     """A brace and a name: an unquoted key, a placeholder, a format or a piece of program."""
     word = look["word"]
     if not look["colon"]:
-        bare_quote = raw[look.end("word") : look.end("word") + 1]
-        if lenient and (bare_quote == '"' or end - look.end("word") < 2):
+        if lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2):
             return None
         return f"{{{word[:20]}… is a placeholder or program code: no colon follows"
     if _comprehension.match(raw, at + 1, end):
@@ -123,6 +125,7 @@ def _listed(raw: str, at: int, end: int) -> bool:
     return _bare_value.match(raw, at, end) is not None
 
 
+_quote_next = re.compile(r"""\s{0,20}+["'“‘]""")
 _bare_value = re.compile(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 
@@ -159,7 +162,7 @@ def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | 
     return _code(raw, at, before, lenient)
 
 
-_lenient_array = re.compile(r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+[,\]\"\n]|[(+.]|0x)")
+_lenient_array = re.compile(r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+[,\]\"\n:/]|[(+.}-]|\d)")
 _numbers = re.compile(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,|\])")
 
 

@@ -36,7 +36,8 @@ QUOTES = {
 NAMES = {'"': "double", "'": "single_quotes", "`": "backticks", "´": "backticks"}
 _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, ends in QUOTES.items()}
 _triple = re.compile(r'"""|\'\'\'')
-_doubled = re.compile(r'""(?=[^\s,:}\]"])[^"\n]{0,200}+""')
+_doubled = re.compile(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
+_doubled_open = re.compile(r'""(?=[ ]?\w)[^"\n]{0,200}+"(?=\s{0,50}+[,:}\]])')
 
 
 @dataclass(slots=True)
@@ -65,10 +66,17 @@ def read(machine: Machine, where: str) -> bool:
         return False
     if _triple.match(machine.raw, machine.at, machine.end) and _read_triple(machine, where):
         return True
-    width = 2 if opener == '"' and _doubled.match(machine.raw, machine.at, machine.end) else 1
+    width = 2 if _opens_twice(machine, opener) else 1
     reading = Reading(machine.at, machine.at + width, where, QUOTES[opener])
     _walk(machine, reading, _runs[opener], reading.open_end)
     return True
+
+
+def _opens_twice(machine: Machine, opener: str) -> bool:
+    if opener not in "\"'" or not machine.raw.startswith(opener, machine.at + 1):
+        return False
+    raw, at, end = machine.raw, machine.at, machine.end
+    return bool(_doubled.match(raw, at, end) or _doubled_open.match(raw, at, end))
 
 
 def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> None:
@@ -137,11 +145,10 @@ def close(machine: Machine, reading: Reading, at: int) -> None:
     _open(machine, reading)
     machine.patches.extend(bad_escape.together(raw, reading.open_end, at, reading.patches))
     end = at + 1
-    if reading.open_end - reading.start == 2:
-        if raw.startswith('"', at + 1):
-            machine.patch("doubled_quote", at + 1, at + 2)
-            end += 1
-    elif raw[at] != '"':
+    if reading.open_end - reading.start == 2 and raw.startswith(raw[at], at + 1):
+        machine.patch("doubled_quote", at + 1, at + 2)
+        end += 1
+    if raw[at] != '"':
         machine.patch(_name(raw[at]), at, at + 1, '"')
     elif at > reading.open_end and raw[at - 1] == "," and closing.comma_inside(machine, at):
         machine.patch("comma_in_quote", at - 1, at + 1, '",')
@@ -161,10 +168,11 @@ def close_before(machine: Machine, reading: Reading, at: int) -> None:
 
 def _open(machine: Machine, reading: Reading) -> None:
     opener = machine.raw[reading.start]
-    if reading.open_end - reading.start == 2:
-        machine.patch("doubled_quote", reading.start, reading.start + 1)
-    elif opener != '"':
-        machine.patch(_name(opener), reading.start, reading.start + 1, '"')
+    first = reading.open_end - 1
+    if first > reading.start:
+        machine.patch("doubled_quote", reading.start, first)
+    if opener != '"':
+        machine.patch(_name(opener), first, first + 1, '"')
 
 
 def finish(machine: Machine, reading: Reading, end: int) -> None:
@@ -180,7 +188,8 @@ def finish(machine: Machine, reading: Reading, end: int) -> None:
 
 def _ran_out(machine: Machine, reading: Reading) -> None:
     """No quote closed the string for certain before the region's end."""
-    if reading.best_score > 1 or (reading.best_score and not machine.final):
+    alone = reading.best_score and reading.inner <= 1
+    if reading.best_score > 1 or (alone and closing.end_of_unclosed(machine, reading) < machine.end):
         machine.look -= machine.end - reading.best
         del reading.patches[reading.best_patches :]
         close(machine, reading, reading.best)

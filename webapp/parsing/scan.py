@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any
 
 from webapp import plugins
-from webapp.parsing import brackets, decode, plausible
+from webapp.parsing import brackets, decode, escaped, plausible
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import Machine
-from webapp.parsing.patch import Refused
+from webapp.parsing.patch import Refused, in_order
 from webapp.parsing.policies import Policies
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.strategy import Strategy
@@ -157,6 +157,26 @@ class Finder:
             self.cut.add(self.tracer.index(attempt))
         self._keep(attempt, tier)
         return tail
+
+    def unescaped(self, start: int, layer: escaped.Layer, tier: int) -> int:
+        """Try a value whose text is the inside of a JSON string: `layer` takes that string's escapes off."""
+        machine = Machine(layer.text, 0, len(layer.text), final=layer.end >= len(self.tracer.raw.rstrip()))
+        whole = decode.decode(layer.text, finite=True)
+        patches = list(layer.patches)
+        end = layer.end
+        if whole.failure:
+            try:
+                machine.run()
+            except Refused as refused:
+                return self.reject("escaped", start, layer.end, str(refused))
+            patches = layer.compose(machine.edits())
+            end = layer.raw_end(max(machine.at, machine.last))
+        edits = in_order(self.tracer.raw, [patch for patch in patches if patch.end <= end])
+        attempt = self.tracer.attempt("escaped", Span(start, end), edits, finite=True)
+        if machine.truncated:
+            self.cut.add(self.tracer.index(attempt))
+        self._keep(attempt, tier)
+        return end
 
     def _refused(self, strategy: str, start: int, limit: int, refused: Refused, tier: int) -> int:
         """Record that the machine gave up, and step over the whole of what it gave up on, so that no fragment is taken."""

@@ -14,9 +14,21 @@ if TYPE_CHECKING:
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
     if match[0].startswith("/") and machine.state == "v" and match[0][1] not in "/*":
         return False
-    machine.patch(plugin.name, match.start(), len(match[0].rstrip()) + match.start())
-    machine.at = match.end()
+    end = len(match[0].rstrip()) + match.start()
+    if match[0][:2] != "/*" and machine.frames and match.end() == machine.end:
+        end = _before_closer(match[0], match.start()) or end
+    machine.patch(plugin.name, match.start(), end)
+    machine.at = end
     return True
+
+
+def _before_closer(text: str, start: int) -> int:
+    """A line comment that no line's end ends stops at the first closing bracket, with which the value goes on."""
+    found = _closer.search(text)
+    return start + found.start() if found else 0
+
+
+_closer = re.compile(r"\s*[}\]]")
 
 
 plugin = Repair(

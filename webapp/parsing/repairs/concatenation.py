@@ -10,18 +10,32 @@ from webapp.parsing.repair import Repair
 if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
 
+_QUOTES = "\"'`”’"
+
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    raw, end = machine.raw, machine.last
-    if not machine.frames or raw[end - 1] != '"' or raw[match.end()] != '"':
+    raw, end, begin = machine.raw, machine.last, match.end()
+    if not machine.frames or raw[end - 1] not in _QUOTES or ("+" not in match[0] and machine.inside != "{"):
         return False
-    string = _string.match(raw, match.end(), machine.end)
-    if not string or ("+" not in match[0] and machine.inside != "{"):
+    if raw[end:begin].strip(" \t\r\n+"):
         return False
-    machine.patch(plugin.name, end - 1, match.end() + 1)
-    machine.at = machine.last = string.end()
+    if machine.patches and machine.patches[-1][:2] == (end - 1, end):
+        machine.patches.pop()
+    return _join(machine, end - 1, begin)
+
+
+def _join(machine: Machine, start: int, begin: int) -> bool:
+    """Remove what stands between two strings; the second one's opening quote at `begin` goes with it."""
+    from webapp.parsing import quotes
+
+    machine.patch(plugin.name, start, begin + 1)
+    made = len(machine.patches)
+    machine.at = begin
+    quotes.read(machine, "v" if machine.inside == "{" else "i")
+    machine.patches[made:] = [patch for patch in machine.patches[made:] if patch[:2] != (begin, begin + 1)]
     return True
 
 
-_string = re.compile(r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrtu])*+"')
-plugin = Repair("concatenation", r'\+\s*+(?=")|(?="[^"\n]*+"\s*+[},])', "a", '+"', order=10, mend=_mend)
+plugin = Repair(
+    "concatenation", r"""\+\s*+(?=["'`])|(?="[^"\n]*+"\s*+[},])""", "a", '+"', order=10, mend=_mend
+)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
     number = match["number"]
-    machine.truncated = True
+    machine.truncated = machine.truncated or match.end() == machine.end
     if number:
         machine.patch("cut_number", match.end("number"), match.end())
         machine.value_done(match.end())
@@ -26,7 +26,7 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
 
 plugin = Repair(
     "cut_number",
-    r"(?P<number>-?(?:0|[1-9]\d*+)(?:\.\d++)?+)?+(?:\.|[eE][-+]?|-)\Z",
+    r"(?P<number>-?(?:0|[1-9]\d*+)(?:\.\d++)?+)?+(?:[eE][-+]?(?=\s*+(?:[,}\]]|\Z))|(?:\.|-)(?=\s*+,?\s*+\Z))",
     "v",
     "-0123456789",
     order=15,

@@ -17,8 +17,11 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
         return False
     start = match.start()
     if machine.comma >= 0:
-        start, machine.comma = machine.comma, -1
-        machine.state = "a"
+        if machine.patches and machine.patches[-1].end > machine.comma:
+            machine.patch(plugin.name, machine.comma, machine.comma + 1)
+        else:
+            start = machine.comma
+        machine.comma, machine.state = -1, "a"
     elif machine.state in "kv" and (comma := _comma.match(machine.raw, after, machine.end)):
         after = comma.end()
     machine.patch(plugin.name, start, after)

@@ -1,7 +1,24 @@
-"""Text between a value and the next delimiter is removed."""
+"""Text between two tokens that is part of neither is removed."""
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
+
 from webapp.parsing.repair import Repair
 
-plugin = Repair("stray_text")
+if TYPE_CHECKING:
+    from webapp.parsing.machine import Machine
+
+
+def _mend(machine: Machine, match: re.Match[str]) -> bool:
+    if machine.frames[-1].count == 0:
+        return False
+    machine.patch(plugin.name, match.start(), match.end())
+    machine.at = match.end()
+    return True
+
+
+plugin = Repair(
+    "stray_text", r"""[A-Za-z_][\w ]{0,60}+(?<=\s)(?="[^"\n]{1,80}+"\s{0,20}+:)|"{2,4}(?=\s{1,20}+"[^"\n]{1,80}+"\s{0,20}+:)""", "k", order=40, mend=_mend
+)

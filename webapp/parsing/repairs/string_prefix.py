@@ -17,4 +17,4 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-plugin = Repair("string_prefix", r"[uUbBrRfF]{1,2}(?=[\"'])", "kv", "uUbBrRfF", order=10, mend=_mend)
+plugin = Repair("string_prefix", r"[uUbBrRfF]{1,2}(?=[\"'](?![,\]:}]))", "kv", "uUbBrRfF", order=10, mend=_mend)

@@ -27,7 +27,7 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
 
 plugin = Repair(
     "unquoted_key",
-    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>\")?(?=\s*+(?::|：|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'\[{]))",
+    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>\")?(?=\s*+(?::|：|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
     "k",
     order=60,
     mend=_mend,

@@ -22,7 +22,7 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     raw, start = machine.raw, match.start()
     end = _end(machine, start)
     text = raw[start:end]
-    if code := _CODE.search(text):
+    if code := _CODE.search(_braced.sub("", text)):
         if "(" not in text or ")" not in text or not machine.lenient:
             raise Refused(start + code.start(), "the value is program code")
     if not text:
@@ -41,6 +41,8 @@ def _end(machine: Machine, at: int) -> int:
         if char == "(":
             closed = _call.match(raw, at, machine.end)
             at = closed.end() if closed else at + 1
+        elif char == "{" and (braced := _braced.match(raw, at, machine.end)):
+            at = braced.end()
         elif char == "," and not item and not _comma_ends(machine, at):
             at += 1
         else:
@@ -57,7 +59,11 @@ def _comma_ends(machine: Machine, at: int) -> bool:
 
 def _quote(machine: Machine, start: int, end: int) -> None:
     raw = machine.raw
-    if raw[end : end + 1] == '"' and machine.end > end:
+    if raw[end : end + 1] == '"' and machine.end > end and _number.fullmatch(raw, start, end):
+        machine.patch("stray_text", end, end + 1)
+        machine.value_done(end + 1)
+        return
+    if raw[end : end + 1] == '"' and machine.end > end and not _key.match(raw, end, machine.end):
         machine.patch("missing_quote", start, start, '"')
         machine.value_done(end + 1)
         return
@@ -70,8 +76,10 @@ def _quote(machine: Machine, start: int, end: int) -> None:
     machine.value_done(end)
 
 
+_number = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 _special = re.compile(r"\\(?![\"\\/bfnrt]|u[0-9a-fA-F]{4})")
-_stop = re.compile(r"(?:[^,，}\]\n\"(\\]|\\[^\n])*+")
+_stop = re.compile(r"(?:[^,，{}\]\n\"(\\]|\\[^\n])*+")
+_braced = re.compile(r"\{[\w ]{1,80}+\}")
 _call = re.compile(r"\([^()\n\"]{0,200}+\)")
 _bracket = re.compile(r"\s{0,100}+(?:[}\]\n]|\Z)")
 plugin = Repair("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()]", "v", order=90, mend=_mend)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from webapp.parsing import plausible, scan
+from webapp.parsing.strategies import lines
 from webapp.parsing.strategy import Strategy
 
 _empty = re.compile(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
@@ -20,7 +21,9 @@ def _take(finder: scan.Finder, match: re.Match[str]) -> int:
     weak = _empty.match(raw, at, finder.end)
     if weak and tier == scan.PROSE:
         tier = scan.WEAK
-    return finder.consider("balanced", at, [finder.end], tier)
+    last = finder.found[-1][1].span.end if finder.found else 0
+    name = "lines" if lines.on_a_line(raw, last, at) else "balanced"
+    return finder.consider(name, at, [finder.end], tier)
 
 
 def _reject(finder: scan.Finder, at: int, reason: str) -> int:
