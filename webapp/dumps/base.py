@@ -69,23 +69,25 @@ def id_problem(at: str, value: Any, used: str) -> Iterator[Problem]:
         yield Problem(at, f"expected a text, found {kind_of(value)}; the session is called {used!r}")
 
 
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_NUMERIC = (int, float, str)
 _NUMBER = re.compile(r"-?\d{1,18}(\.0*)?")
 
 
 def whole(value: Any) -> int | None:
     """A whole number that fits 63 bits, from a number or its text; None for anything else, NaN included."""
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return None
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = int(value.partition(".")[0])
     if isinstance(value, float):
         value = int(value) if value.is_integer() else None
-    return value if isinstance(value, int) and -(2**63) <= value < 2**63 else None
+    return value if isinstance(value, int) and _LEAST <= value <= _MOST else None
 
 
 def number(value: Any) -> float | None:
     """A finite number, from a number or its text; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    if value is None or isinstance(value, bool) or not isinstance(value, _NUMERIC):
         return None
     try:
         found = float(value)

@@ -13,7 +13,6 @@ from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Unknown
 from webapp.dumps.source import Source, opened
 from webapp.plugins import collect
 
-
 MOST_EARLY = 1000
 """How many problems are held back until the first session."""
 

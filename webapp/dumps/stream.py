@@ -91,7 +91,7 @@ class Decoder:
             raise Damage(f"nested deeper than {MAX_DEPTH} levels", at) from None
         except ValueError:
             raise Damage("holds a number of more than 4300 digits", at) from None
-        if text.count("[", at, end) + text.count("{", at, end) > MAX_DEPTH and depth(value) > MAX_DEPTH:
+        if end - at > MAX_DEPTH and _brackets(text, at, end) > MAX_DEPTH and depth(value) > MAX_DEPTH:
             raise Damage(f"nested deeper than {MAX_DEPTH} levels", at)
         return value, end
 
@@ -106,6 +106,10 @@ class Decoder:
         """A problem for each key that stood twice in the value decoded last."""
         for key in dict.fromkeys(self.repeated):
             yield Problem(at, f"the key {key!r} stands twice in one object; the last one was kept")
+
+
+def _brackets(text: str, at: int, end: int) -> int:
+    return text.count("[", at, end) + text.count("{", at, end)
 
 
 def depth(value: Any) -> int:
@@ -353,22 +357,27 @@ def _items(window: Window, key: str) -> Iterator[Part]:
             comma = char == "{"
             yield from _missing_comma(window, resync, f"{key}[{index}]")
             continue
-        item = Item(key, index, None)
         try:
             value = window.value()
         except Damage as damage:
-            resync.skip(window)
-            window.cut = not window.peek()
-            ending = "the dump ends before another one begins" if window.cut else "this one was left out"
-            yield Problem(item.at, f"{_said(damage)}; {ending}")
+            yield _left_out(window, resync, damage, f"{key}[{index}]")
         else:
             resync.learn(value)
-            yield from window.decoder.repeats(item.at)
+            if window.decoder.repeated:
+                yield from window.decoder.repeats(f"{key}[{index}]")
             yield Item(key, index, value)
         index, comma = index + 1, False
     if char and comma and index:
         yield Problem(f"{key}[{index}]", f"a comma too many ({window.place(window.at)})")
     yield from _closed(window, char, f"the list {key!r}" if key else "the list")
+
+
+def _left_out(window: Window, resync: Resync, damage: Damage, at: str) -> Problem:
+    """Pass a damaged item and say so."""
+    resync.skip(window)
+    window.cut = not window.peek()
+    ending = "the dump ends before another one begins" if window.cut else "this one was left out"
+    return Problem(at, f"{_said(damage)}; {ending}")
 
 
 def _missing_comma(window: Window, resync: Resync, at: str) -> Iterator[Problem]:

@@ -18,7 +18,7 @@ def moment(value: Any) -> datetime | None:
     if isinstance(value, str):
         value = value.strip()
         return moment(float(value)) if _NUMERIC.fullmatch(value) else _written(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
         return None
     try:
         return datetime.fromtimestamp(_seconds(value), UTC)

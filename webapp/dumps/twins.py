@@ -18,6 +18,9 @@ LOOKAHEAD = 64
 MOST_TEXT = 8 * 1024 * 1024
 """Characters held back at most, whatever the count of turns."""
 
+_PLACE = ("sounding", "phase", "round", "model", "answers")
+_TAKEN_OVER = (*_PLACE[:4], "agent", "attempt", "sent_at", "tokens_in", "tokens_out", "cost", "tool_calls")
+
 Side = tuple[str, int]
 """The kind of a pair, and which of its two sides."""
 
@@ -25,7 +28,7 @@ LAST_RESPONSE = -1
 """Stands in `Turn.answers` for the last response of the same sounding until `merged` knows which that is."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Slot:
     """A turn on its way through the window, and the side of a pair that it still waits for."""
 
@@ -54,11 +57,10 @@ def merged(turns: Iterable[tuple[Turn | Problem, Side | None]]) -> Iterator[Turn
 
 
 def _answering(turn: Turn, last: dict[int | None, int]) -> Turn:
-    """`LAST_RESPONSE` made an entry: of the same sounding, else outside soundings, else of the session."""
+    """`LAST_RESPONSE` made an entry: of the last response of the same sounding, else of the whole session."""
     if turn.answers != LAST_RESPONSE:
         return turn
-    places = (turn.sounding, None) if turn.sounding in last else (None,)
-    return replace(turn, answers=next((last[place] for place in places if place in last), None))
+    return replace(turn, answers=last.get(turn.sounding, last.get(None)))
 
 
 def _remember(turn: Turn | Problem, last: dict[int | None, int]) -> None:
@@ -88,44 +90,44 @@ def _pair(slot: Slot, turn: Turn, side: Side, waiting: dict[Side, deque[Slot]]) 
 
 def _twin(turn: Turn, others: Iterable[Slot]) -> Slot | None:
     """The first that says exactly the same in the same place, else one whose text holds or is held by this one's."""
-    near = [other for other in others if isinstance(other.turn, Turn) and _same_place(other.turn, turn)]
+    near = [other for other in others if _same_place(other.turn, turn)]
+    said = _stripped(turn)
     for other in near:
-        if isinstance(other.turn, Turn) and _stripped(other.turn) == _stripped(turn):
+        if _stripped(other.turn) == said:
             return other
     if turn.kind == "response":
         return None
     for other in near:
-        if isinstance(other.turn, Turn) and _holds(other.turn, turn):
+        if _holds(other.turn, turn):
             return other
     return near[0] if near and turn.kind == "error" else None
 
 
-def _same_place(one: Turn, other: Turn) -> bool:
+def _same_place(one: Turn | Problem, other: Turn) -> bool:
     """No contradiction in where they stand; an error's twin answers the same response."""
-    pairs = (
-        (one.sounding, other.sounding),
-        (one.phase, other.phase),
-        (one.round, other.round),
-        (one.model, other.model),
-        (one.answers, other.answers),
-    )
-    return all(left is None or right is None or left == right for left, right in pairs)
+    for name in _PLACE:
+        left, right = getattr(one, name, None), getattr(other, name)
+        if left is not None and right is not None and left != right:
+            return False
+    return True
 
 
-def _holds(one: Turn, other: Turn) -> bool:
+def _holds(one: Turn | Problem, other: Turn) -> bool:
     left, right = _stripped(one), _stripped(other)
     return bool(left and right) and (left in right or right in left)
 
 
-def _stripped(turn: Turn) -> str:
-    return (turn.raw or "").strip()
+def _stripped(turn: Turn | Problem) -> str:
+    return (turn.raw or "").strip() if isinstance(turn, Turn) else ""
 
 
 def _completed(first: Turn, later: Turn) -> Turn:
     """The first of two twins with what only the later one knew."""
-    names = ("agent", "model", "phase", "sounding", "round", "attempt", "sent_at", "tokens_in", "tokens_out", "cost")
-    known = {name: getattr(later, name) for name in names if getattr(first, name) is None}
-    return replace(first, tool_calls=first.tool_calls or later.tool_calls, **known)
+    known = {}
+    for name in _TAKEN_OVER:
+        if getattr(first, name) is None and (value := getattr(later, name)) is not None:
+            known[name] = value
+    return replace(first, **known) if known else first
 
 
 def _leave(slot: Slot, waiting: dict[Side, deque[Slot]]) -> Turn | Problem:

@@ -87,18 +87,18 @@ def _turn(count: int, entry: dict[str, Any], node: str, role: str, parquet: bool
         raw_at=raw_at,
         role=role or None,
         agent=text(metadata.get("tool")) if kind == "tool_result" else None,
-        model=text(_first(entry, "model")),
+        model=text(entry.get("model")),
         phase=text(_first(entry, "phase_name", "cell_name")),
         sounding=whole(_first(entry, "sounding_index", "take_index")),
-        round=whole(_first(entry, "turn_number", inside=metadata)),
-        attempt=whole(_first(entry, "attempt_number", inside=metadata)),
-        parent=text(_first(entry, "parent_id")),
+        round=_either(entry, metadata, "turn_number"),
+        attempt=_either(entry, metadata, "attempt_number"),
+        parent=text(entry.get("parent_id")),
         tool_calls=calls if isinstance(calls, list) and calls else None,
         answers=LAST_RESPONSE if kind == "error" and node != "error" else None,
         sent_at=moment(_first(entry, "timestamp", "timestamp_iso")),
-        tokens_in=whole(_first(entry, "tokens_in")),
-        tokens_out=whole(_first(entry, "tokens_out")),
-        cost=number(_first(entry, "cost")),
+        tokens_in=whole(entry.get("tokens_in")),
+        tokens_out=whole(entry.get("tokens_out")),
+        cost=number(entry.get("cost")),
         source=entry,
     )
 
@@ -118,14 +118,19 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _first(entry: dict[str, Any], *names: str, inside: dict[str, Any] | None = None) -> Any:
-    """The first of these fields that is neither missing, null nor NaN; then the same of the metadata."""
-    for fields in (entry, inside or {}):
-        for name in names:
-            value = fields.get(name)
-            if value is not None and value == value:
-                return value
+def _first(entry: dict[str, Any], *names: str) -> Any:
+    """The first of these fields that is neither missing, null nor NaN."""
+    for name in names:
+        value = entry.get(name)
+        if value is not None and value == value:
+            return value
     return None
+
+
+def _either(entry: dict[str, Any], metadata: dict[str, Any], name: str) -> int | None:
+    """A whole number of the entry, else of its metadata."""
+    found = whole(entry.get(name))
+    return whole(metadata.get(name)) if found is None else found
 
 
 def _raw(entry: dict[str, Any], kind: Kind, parquet: bool) -> tuple[str | None, tuple[str | int, ...] | None]:
@@ -133,7 +138,8 @@ def _raw(entry: dict[str, Any], kind: Kind, parquet: bool) -> tuple[str | None, 
     for name in ("content", "content_json"):
         value = _first(entry, name)
         if isinstance(value, str):
-            inner = json_text(value) if name == "content_json" or parquet or _strings_are_json(entry) else None
+            unwrap = name == "content_json" or (value[:1] == '"' and (parquet or _strings_are_json(entry)))
+            inner = json_text(value) if unwrap else None
             if isinstance(inner, str):
                 return inner, None
             if name == "content" or inner is not None:
@@ -145,7 +151,7 @@ def _raw(entry: dict[str, Any], kind: Kind, parquet: bool) -> tuple[str | None, 
 
 def _strings_are_json(entry: dict[str, Any]) -> bool:
     """Whether this entry comes from the parquet fallback, where every structured field is JSON text."""
-    return any(isinstance(entry.get(name), str) for name in ("metadata", "tool_calls", "image_paths"))
+    return isinstance(entry.get("metadata"), str) or isinstance(entry.get("tool_calls"), str)
 
 
 def _answer(response: Any) -> str | None:
