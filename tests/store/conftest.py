@@ -19,6 +19,7 @@ from webapp.config import Settings
 from webapp.dumps.records import Record
 from webapp.store import database
 from webapp.store.ingest import Ingested, ingest
+from webapp.store.models import Base
 
 SERVER = "postgresql+psycopg://root@127.0.0.1:5432"
 _numbers = itertools.count()
@@ -36,7 +37,7 @@ def _administer(*statements: str) -> None:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """The name of a migrated database to copy; skipped where no server answers, failing then under CI."""
+    """The name of a migrated database of this run; skipped where no server answers, failing then under CI."""
     name = f"fencepost_test_{os.getpid()}"
     try:
         _administer(f"CREATE DATABASE {name}")
@@ -51,20 +52,18 @@ def postgres() -> Iterator[str]:
         yield name
     finally:
         engine.dispose()
-        _administer(f"DROP DATABASE {name}")
+        _administer(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of an empty, migrated database: each test runs on both."""
+BOTH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+
+
+@pytest.fixture(params=BOTH)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a migrated database without rows: each test runs on both."""
     if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'store.sqlite3'}"
-        return
-    template = request.getfixturevalue("postgres")
-    name = f"{template}_{next(_numbers)}"
-    _administer(f"CREATE DATABASE {name} TEMPLATE {template}")
-    yield f"{SERVER}/{name}"
-    _administer(f"DROP DATABASE {name} WITH (FORCE)")
+        return f"sqlite:///{tmp_path / 'store.sqlite3'}"
+    return f"{SERVER}/{request.getfixturevalue('postgres')}"
 
 
 @pytest.fixture
@@ -72,7 +71,28 @@ def engine(url: str) -> Iterator[sa.Engine]:
     engine = database.connect(url)
     database.migrate(engine)
     yield engine
+    if engine.dialect.name == "postgresql":
+        with engine.begin() as connection:
+            for table in reversed(Base.metadata.sorted_tables):
+                connection.execute(table.delete())
     engine.dispose()
+
+
+@pytest.fixture(params=BOTH)
+def blank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine]:
+    """A migrated database of the test's own, whose schema it may change."""
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'blank.sqlite3'}"
+    else:
+        name = f"{request.getfixturevalue('postgres')}_{next(_numbers)}"
+        _administer(f"CREATE DATABASE {name}")
+        url = f"{SERVER}/{name}"
+    engine = database.connect(url)
+    database.migrate(engine)
+    yield engine
+    engine.dispose()
+    if request.param != "sqlite":
+        _administer(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from webapp.store import database
 from webapp.store.models import Base
 
 
-def test_metadata_and_migrations_agree(engine: sa.Engine) -> None:
-    with engine.connect() as connection:
+def test_metadata_and_migrations_agree(blank: sa.Engine) -> None:
+    with blank.connect() as connection:
         options = {"compare_type": True, "compare_server_default": True}
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, Base.metadata) == []
@@ -35,12 +35,12 @@ def test_a_fresh_database_is_brought_to_head(tmp_path: Path) -> None:
     engine.dispose()
 
 
-def test_a_newer_database_is_refused_in_words(engine: sa.Engine) -> None:
-    with engine.begin() as connection:
+def test_a_newer_database_is_refused_in_words(blank: sa.Engine) -> None:
+    with blank.begin() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
     with pytest.raises(database.NewerDatabase, match="'9999', which this Fencepost does not know"):
-        database.migrate(engine)
-    assert database.revision(engine) == "9999"
+        database.migrate(blank)
+    assert database.revision(blank) == "9999"
 
 
 def test_two_may_migrate_at_once(tmp_path: Path) -> None:
@@ -64,17 +64,17 @@ def test_two_may_migrate_at_once(tmp_path: Path) -> None:
     assert failures == []
 
 
-def test_the_migration_can_be_taken_back(engine: sa.Engine) -> None:
+def test_the_migration_can_be_taken_back(blank: sa.Engine) -> None:
     from alembic.runtime.environment import EnvironmentContext
 
     config = database.alembic_config()
     script = ScriptDirectory.from_config(config)
-    with database.writing(engine) as connection:
+    with database.writing(blank) as connection:
         step = EnvironmentContext(config, script, fn=lambda at, _: script._downgrade_revs("base", at))
         with step as context:
             context.configure(connection=connection)
             context.run_migrations()
-    assert set(sa.inspect(engine).get_table_names()) == {"alembic_version"}
+    assert set(sa.inspect(blank).get_table_names()) == {"alembic_version"}
 
 
 def test_sqlite_runs_in_wal_mode_with_foreign_keys(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-LONGEST_ID = 1024
+LONGEST_ID = 2048
 """bytes of UTF-8; PostgreSQL's B-tree takes entries up to 2,704 bytes"""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 

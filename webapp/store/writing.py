@@ -62,6 +62,7 @@ def write(
     if plan.stored is not None and not plan.grows:
         return Outcome("found", plan.stored.id, plan.stored.key, 0)
     if plan.stored is not None:
+        dump_id(connection)
         tally = growth.restored(connection, plan.stored.id, plan.stored.home)
         writer = Writer(connection, plan.stored.id, Parser(plan.stored.home), tally, problem)
         count = writer.write(_after(turns, plan.skip))
