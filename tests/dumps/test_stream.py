@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.dumps import BadDump, Problem
-from webapp.dumps.stream import MAX_DEPTH, Item, Member, depth, kind_of, walk
+from webapp.dumps.decoding import MAX_DEPTH, depth, kind_of
+from webapp.dumps.stream import Item, Member, walk
 
 ENTRIES = frozenset(("entries",))
 

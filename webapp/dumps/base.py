@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
+from webapp.dumps.decoding import kind_of
 from webapp.dumps.head import Head
 from webapp.dumps.records import Problem, Record, Turn
 from webapp.dumps.source import Source
-from webapp.dumps.stream import Item, Part, kind_of
+from webapp.dumps.stream import Item, Part
 
 Entry = tuple[str, dict[str, Any]]
 """An entry with its place in the dump ("entries[3]", "line 4")."""

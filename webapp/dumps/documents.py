@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from webapp import jsontext
+from webapp.dumps.decoding import kind_of
 from webapp.dumps.head import Head, trailing
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import Source
-from webapp.dumps.stream import Item, Member, Opened, Part, kind_of, walk
+from webapp.dumps.stream import Item, Member, Opened, Part, walk
 
 
 def members(source: Source, head: Head, streamed: str, *, wanted: str) -> dict[str, Any]:

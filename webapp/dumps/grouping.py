@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from webapp.dumps.base import Entry, entry_or_problem
+from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Source
-from webapp.dumps.stream import Damage, Decoder
 
 SessionOf = Callable[[dict[str, Any]], str | None]
 Place = Callable[[int], str]

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.source import CHUNK, Source
-from webapp.dumps.stream import Damage, Decoder, Item, Member, Opened, walk
+from webapp.dumps.stream import Item, Member, Opened, walk
 
 HEAD = 256 * 1024
 TAIL = 64 * 1024

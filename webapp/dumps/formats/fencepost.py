@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from webapp.dumps.base import Context, Entry, Format, id_problem, id_text, objects, text
+from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import members, require_list
 from webapp.dumps.head import Head
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn
 from webapp.dumps.source import Source
-from webapp.dumps.stream import kind_of, walk
+from webapp.dumps.stream import walk
 from webapp.plugins import collect
 
 

@@ -1,0 +1,98 @@
+"""Decodes one JSON value out of a text with the standard library's scanner, and says in words what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.records import Problem
+
+MAX_DEPTH = 400
+"""What is nested deeper cannot safely be written again by the standard library from within a deep call stack."""
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+class Damage(ValueError):
+    """A value cannot be decoded; `at` is the character at which it went wrong."""
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+
+
+class Decoder:
+    """`json.loads` for one value, which also notices keys that stand twice in one object (`repeated`)."""
+
+    def __init__(self) -> None:
+        self.repeated: list[str] = []
+        self._scan = json.JSONDecoder(strict=False, object_pairs_hook=self._pairs).raw_decode
+
+    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            keys = [key for key, _ in pairs]
+            self.repeated.extend(key for key in found if keys.count(key) > 1)
+        return found
+
+    def value(self, text: str, at: int) -> tuple[Any, int]:
+        """The value at `at` and where it ends. Raises `Damage`."""
+        self.repeated.clear()
+        try:
+            value, end = self._scan(text, at)
+        except json.JSONDecodeError as error:
+            raise Damage(_lower(error.msg), error.pos) from None
+        except RecursionError:
+            raise Damage(f"nested deeper than {MAX_DEPTH} levels", at) from None
+        except ValueError:
+            raise Damage("holds a number of more than 4300 digits", at) from None
+        if end - at > MAX_DEPTH and _brackets(text, at, end) > MAX_DEPTH and depth(value) > MAX_DEPTH:
+            raise Damage(f"nested deeper than {MAX_DEPTH} levels", at)
+        return value, end
+
+    def loads(self, text: str) -> Any:
+        """One value and nothing else but space. Raises `Damage`."""
+        value, end = self.value(text, skip_space(text, 0))
+        if (end := skip_space(text, end)) < len(text):
+            raise Damage("something follows the value", end)
+        return value
+
+    def repeats(self, at: str) -> Iterator[Problem]:
+        """A problem for each key that stood twice in the value decoded last."""
+        for key in dict.fromkeys(self.repeated):
+            yield Problem(at, f"the key {key!r} stands twice in one object; the last one was kept")
+
+
+def _brackets(text: str, at: int, end: int) -> int:
+    return text.count("[", at, end) + text.count("{", at, end)
+
+
+def depth(value: Any) -> int:
+    """How many lists and objects `value` is nested, found without recursion."""
+    deepest, todo = 0, [(value, 1)]
+    while todo:
+        inner, level = todo.pop()
+        if isinstance(inner, dict | list):
+            deepest = max(deepest, level)
+            todo.extend((child, level + 1) for child in (inner.values() if isinstance(inner, dict) else inner))
+    return deepest
+
+
+def kind_of(value: Any) -> str:
+    """What JSON calls a value, with its article, for messages."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    names = ((dict, "an object"), (list, "a list"), (str, "a text"), (int | float, "a number"))
+    return next((name for kind, name in names if isinstance(value, kind)), type(value).__name__)
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def skip_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
