@@ -26,9 +26,9 @@ class Contains(sa.sql.functions.GenericFunction[bool]):
 
 def contains(column: Any, text: str) -> sa.ColumnElement[bool]:
     """See `Contains`; the column is an `ExactText`."""
-    escaped = "".join(_escaped(byte) for byte in text.encode("utf-8", "surrogatepass")).lower()
-    plain = text.encode("utf-8", "replace").decode().lower()
-    return Contains(column, sa.literal(plain, sa.String()), sa.literal(escaped, sa.String()))
+    data = text.encode("utf-8", "surrogatepass")
+    escaped = "".join(_escaped(byte) for byte in data).lower()
+    return Contains(column, sa.literal(data, sa.LargeBinary()), sa.literal(escaped, sa.String()))
 
 
 def _escaped(byte: int) -> str:
@@ -40,8 +40,8 @@ def _escaped(byte: int) -> str:
 
 @compiles(Contains, "sqlite")
 def _sqlite(element: Contains, compiler: Any, **options: Any) -> str:
-    column, plain, _ = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"instr(lower(CAST({column} AS TEXT)), {plain}) > 0"
+    column, data, _ = (compiler.process(clause, **options) for clause in element.clauses)
+    return f"instr(lower(CAST({column} AS TEXT)), lower(CAST({data} AS TEXT))) > 0"
 
 
 @compiles(Contains, "postgresql")

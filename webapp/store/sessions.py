@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.dialect import contains
+from webapp.store.ids import shortened
 from webapp.store.models import Session, SessionModel
 
 VERDICTS = ("clean", "extracted", "repaired", "failed", "none")
@@ -122,7 +123,7 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
 
 def find(db: orm.Session, ident: str) -> Session:
     """The latest revision of the session with that id, else the session with that key; raises `NoSuchSession`."""
-    by_id = sa.select(Session).where(Session.external_id == ident).order_by(Session.revision.desc()).limit(1)
+    by_id = sa.select(Session).where(Session.external_id == shortened(ident)).order_by(Session.revision.desc()).limit(1)
     found = db.scalar(by_id)
     if found is None and ident.isascii() and ident.isalnum() and len(ident) <= 16:
         found = db.scalar(sa.select(Session).where(Session.key == ident))
