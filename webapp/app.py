@@ -43,7 +43,6 @@ def configure(app: Flask, settings: Settings) -> None:
         SETTINGS=settings,
         SECRET_KEY=secret_key(settings.data / "secret_key"),
         SQLALCHEMY_ENGINES={"default": database.options(settings.database)},
-        TRUSTED_HOSTS=list(settings.trusted_hosts),
         MAX_CONTENT_LENGTH=settings.max_upload,
         MAX_FORM_MEMORY_SIZE=2 * 1024 * 1024,
         SESSION_COOKIE_SAMESITE="Lax",

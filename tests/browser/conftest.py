@@ -55,7 +55,7 @@ def stop(process: subprocess.Popen[str]) -> None:
         process.stdout.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a server over a fresh data folder with the examples in it."""
     process, url = serve(tmp_path_factory.mktemp("data"))
@@ -63,6 +63,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     stop(process)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def base_url(server: str) -> str:
     return server

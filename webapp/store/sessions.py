@@ -14,6 +14,7 @@ from sqlalchemy import orm
 from webapp.store.dialect import contains
 from webapp.store.ids import shortened
 from webapp.store.models import Session, SessionModel
+from webapp.store.types import short
 
 VERDICTS = ("clean", "extracted", "repaired", "failed", "none")
 LABELS = ("labelled", "unlabelled")
@@ -152,7 +153,7 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
         labelled = _known("label", filters.label, LABELS) == "labelled"
         conditions.append(Session.label_count > 0 if labelled else Session.label_count == 0)
     if filters.format:
-        conditions.append(Session.source_format == filters.format[:64].replace("\0", ""))
+        conditions.append(Session.source_format == short(filters.format, 64))
     if filters.q:
         conditions.append(sa.or_(contains(Session.external_id, filters.q), contains(Session.title, filters.q)))
     return conditions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Flask, Response, jsonify, render_template, request
+from flask import Flask, Response, current_app, jsonify, render_template, request
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -48,7 +48,5 @@ def on_bad_request(error: ValueError) -> Answer:
 
 def on_bug(error: Exception) -> Answer:
     """A bug of ours: the log gets the traceback, the reader gets words."""
-    from flask import current_app
-
     current_app.logger.exception("unhandled: %s %s", request.method, request.path, exc_info=error)
     return answer(500, "internal_error", "Something broke on our side. The server's log says what.")

@@ -77,7 +77,7 @@ def _belongs(text: str, at: int) -> bool:
     return code == 0x200D and 0 < at < len(text) - 1 and ord(text[at - 1]) >= 0x2600 and ord(text[at + 1]) >= 0x2600
 
 
-def visible(text: str) -> str:
-    """`text` with every special character, line break and tab as its label in brackets, for one-line previews."""
-    pieces = [run.text if run.label is None else f"⟨{run.label}⟩" for run in runs(text)]
+def visible(text: str | None) -> str:
+    """`text` (None is empty) with every special character, line break and tab as its label in brackets, for one-line previews."""
+    pieces = [run.text if run.label is None else f"⟨{run.label}⟩" for run in runs(text or "")]
     return "".join(pieces).replace("\n", "↵").replace("\t", "⇥")

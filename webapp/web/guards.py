@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hmac
+import re
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, abort, redirect, request, session, url_for
+from flask import Flask, Response, abort, current_app, redirect, request, session, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 CSP = "; ".join(
@@ -32,9 +33,20 @@ OPEN_ENDPOINTS = frozenset({"static", "login.form", "login.submit"})
 
 
 def init_app(app: Flask) -> None:
+    app.before_request(refuse_other_hosts)
     app.before_request(refuse_other_origins)
     app.before_request(require_token)
     app.after_request(add_headers)
+
+
+def refuse_other_hosts() -> None:
+    """Refuse a `Host` that is not on the list: a name that someone pointed at this machine (DNS rebinding).
+
+    Not Flask's `TRUSTED_HOSTS`, which cannot hold an IPv6 address and answers without a page.
+    """
+    name = re.sub(r":\d+\Z", "", request.headers.get("Host", "")).lower()
+    if name not in current_app.config["SETTINGS"].trusted_hosts:
+        abort(400, f"This server does not answer to the name {name!r}. FENCEPOST_TRUSTED_HOSTS adds names.")
 
 
 def refuse_other_origins() -> None:
@@ -56,8 +68,6 @@ def refuse_other_origins() -> None:
 
 def require_token() -> AnyResponse | None:
     """With `FENCEPOST_TOKEN` set, ask every request for it: as a bearer token, or once in a form."""
-    from flask import current_app
-
     token = current_app.config["SETTINGS"].token
     if token is None or request.endpoint in OPEN_ENDPOINTS or may_enter(token):
         return None

@@ -1,0 +1,206 @@
+"""The pages in a real Chromium, as a person uses them, with and without JavaScript."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+STORY = "ui_run_764686752e2f"
+
+
+@pytest.fixture(autouse=True)
+def quiet(page: Page, server: str) -> Iterator[None]:
+    """No page logs an error, breaks the content policy, or asks another host for anything."""
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(server) else complaints.append(request.url))
+    yield
+    assert complaints == []
+
+
+def failing_turn(page: Page) -> None:
+    page.goto(f"/sessions/{STORY}")
+    page.locator("a[data-failed]").first.click()
+    expect(page.locator("html.js .attempts")).to_be_visible()
+
+
+def test_the_list_shows_failed_sessions_first_with_a_mark_a_response(page: Page) -> None:
+    page.goto("/")
+    rows = page.locator("table.sessions tbody tr")
+    failed = [row.get_attribute("class") == "failed" for row in rows.all()]
+    assert failed == sorted(failed, reverse=True) and any(failed) and not all(failed)
+    row = rows.filter(has_text=STORY)
+    marks = row.locator(".strip .o")
+    assert marks.count() == int(row.locator("td.num").nth(1).inner_text())
+    assert row.locator(".strip .o.rescued").count() > 0
+
+
+def test_f_filters_to_failed_sessions_and_the_page_says_how_many_it_hides(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("f")
+    page.wait_for_url(re.compile("failed=1"))
+    expect(page.locator("table.sessions")).to_contain_text("hidden by filters")
+    expect(page.locator("table.sessions tbody tr:not(.failed)")).to_have_count(0)
+
+
+def test_a_turn_opens_on_its_home_profile_and_one_key_shows_what_fencepost_makes_of_it(page: Page) -> None:
+    failing_turn(page)
+    expect(page.locator(".profiles [aria-current]")).to_contain_text("windlass-strict")
+    expect(page.locator(".raw .at")).to_have_text("}")
+    expect(page.locator(".raw .caret")).to_contain_text(re.compile(r"Extra data line \d+, column \d+, offset \d+"))
+    page.keyboard.press("x")
+    expect(page.locator(".profiles [aria-current]")).to_contain_text("fencepost")
+    removed = page.locator(".raw del")
+    expect(removed).to_contain_text("}}")
+    expect(removed.locator(".hidden").first).to_have_text(re.compile("removed by extra_closer"))
+    expect(page.locator(".tree")).to_contain_text("run_code")
+    assert "profile=fencepost" in page.url
+    page.keyboard.press("x")
+    expect(page.locator(".profiles [aria-current]")).to_contain_text("windlass-strict")
+
+
+def test_brackets_step_through_the_attempts_and_back_works(page: Page) -> None:
+    failing_turn(page)
+    page.keyboard.press("x")
+    expect(page.locator(".attempt.open.chosen")).to_be_visible()
+    page.keyboard.press("[")
+    expect(page.locator(".attempt.open")).to_contain_text("whole")
+    expect(page.locator(".raw del")).to_have_count(0)
+    page.keyboard.press("]")
+    expect(page.locator(".attempt.open.chosen")).to_be_visible()
+    expect(page.locator(".raw del")).to_be_visible()
+    page.go_back()
+    expect(page.locator(".attempt.open")).to_contain_text("whole")
+
+
+def test_a_click_chooses_a_profile_and_the_address_keeps_it(page: Page) -> None:
+    failing_turn(page)
+    page.locator(".profiles a", has_text="windlass-balanced").click()
+    expect(page.locator(".profiles [aria-current]")).to_contain_text("windlass-balanced")
+    expect(page.locator(".attempt.open")).to_contain_text("removed 2 extra braces")
+    page.reload()
+    expect(page.locator(".profiles [aria-current]")).to_contain_text("windlass-balanced")
+
+
+def test_n_and_p_go_between_the_turns_that_did_not_parse(page: Page) -> None:
+    failing_turn(page)
+    first = page.url
+    page.keyboard.press("n")
+    page.wait_for_url(lambda url: url != first)
+    expect(page.locator(".rail [aria-current] .o")).to_have_class(re.compile("failed|rescued"))
+    page.keyboard.press("p")
+    page.wait_for_url(first)
+
+
+def test_question_mark_lists_the_keys(page: Page) -> None:
+    failing_turn(page)
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    expect(page.locator("#keys dl")).to_contain_text("next turn that did not parse")
+    page.keyboard.press("Escape")
+    expect(page.locator("#keys")).to_be_hidden()
+
+
+def test_typing_in_a_field_presses_no_key(page: Page) -> None:
+    failing_turn(page)
+    here = page.url
+    page.locator("[name=note]").fill("")
+    page.locator("[name=note]").press_sequentially("n x ? 5")
+    assert page.url == here and page.locator("[name=note]").input_value() == "n x ? 5"
+
+
+def test_dump_writes_a_file_says_where_and_links_it(page: Page) -> None:
+    page.goto(f"/sessions/{STORY}")
+    page.keyboard.press("d")
+    message = page.locator("#messages .message")
+    expect(message).to_contain_text(f"logs/session_dumps/{STORY}.json")
+    with page.expect_download() as download:
+        message.get_by_role("link").click()
+    document = json.loads(Path(download.value.path()).read_text())
+    assert document["session_id"] == STORY
+    assert f"{document['entry_count']} entries" in message.inner_text()
+
+
+def test_merged_entries_are_counted_once_and_both_can_be_seen(page: Page) -> None:
+    failing_turn(page)
+    expect(page.locator(".rail [aria-current]")).to_contain_text("×2")
+    twin = page.locator("details.source", has_text="Logged again")
+    twin.locator("summary").click()
+    expect(twin.locator("pre")).to_contain_text("turn_output")
+
+
+def test_a_label_is_given_by_keyboard_and_listed(page: Page) -> None:
+    failing_turn(page)
+    page.keyboard.press("3")
+    page.locator("[name=cause]").fill("extra-closing")
+    page.locator("[name=note]").fill("two braces too many")
+    page.locator("[name=note]").press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#label legend")).to_contain_text("missed")
+    page.goto("/labels")
+    row = page.locator("table.labels tbody tr").first
+    for words in ("missed", "extra-closing", "two braces too many", STORY):
+        expect(row).to_contain_text(words)
+
+
+def test_a_dropped_file_is_ingested_and_its_problems_are_listed(page: Page) -> None:
+    page.goto("/dumps")
+    body = json.dumps(
+        {"session_id": "dropped", "entries": [{"node_type": "agent", "role": "agent", "content": "{]"}, 7]}
+    )
+    page.evaluate(
+        """(body) => {
+          const data = new DataTransfer();
+          data.items.add(new File([body], "dropped.json"));
+          document.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+        }""",
+        body,
+    )
+    row = page.locator("table.dumps tbody tr").first
+    expect(row).to_contain_text("dropped.json")
+    row.locator("summary").click()
+    expect(row).to_contain_text("entries[1]")
+    page.set_input_files("#file", {"name": "bad.json", "mimeType": "application/json", "buffer": b"{]"})
+    page.get_by_role("button", name="Ingest").click()
+    expect(page.locator("#dumps .message.bad")).to_contain_text("bad.json")
+
+
+def test_a_narrow_page_never_scrolls_sideways(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    for path in ("/", f"/sessions/{STORY}", f"/sessions/{STORY}/turns/12", "/dumps", "/labels", "/profiles"):
+        page.goto(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+
+
+def test_every_page_works_without_javascript(browser: Browser, server: str, tmp_path: Path) -> None:
+    context = browser.new_context(java_script_enabled=False, base_url=server)
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_role("link", name=STORY).click()
+    page.get_by_role("button", name="Dump").click()
+    expect(page.locator(".message")).to_contain_text("logs/session_dumps")
+    page.locator("a[data-failed]").first.click()
+    page.locator(".profiles a", has_text="fencepost").click()
+    expect(page.locator(".raw del")).to_contain_text("}}")
+    page.locator(".attempt a").first.click()
+    expect(page.locator(".attempt.open")).to_contain_text("whole")
+    page.locator(".choices label", has_text="unsure").click()
+    page.locator("[name=author]").fill("no-script")
+    page.get_by_role("button", name="Save label").click()
+    page.goto("/labels")
+    expect(page.locator("table.labels")).to_contain_text("no-script")
+    dump = tmp_path / "plain.json"
+    dump.write_text(json.dumps([{"role": "user", "content": "hi"}, {"role": "assistant", "content": '{"a": 1}'}]))
+    page.goto("/dumps")
+    page.set_input_files("#file", dump)
+    page.get_by_role("button", name="Ingest").click()
+    expect(page.locator("table.dumps")).to_contain_text("plain.json")
+    context.close()

@@ -1,0 +1,238 @@
+"""What goes in through the API comes out on every page, however odd; nothing answers 500."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+Post = Callable[..., Any]
+
+FOUR_BRACES = 'I will run it.\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```\n'
+ODD_IDS = ["../../etc/x", "a/b", "%2e%2e", "CON", "", "🦊" * 300, "..", "a/turns/0", "x\x00y", "\ud800", "<b>&\"'", " "]
+
+
+def entry(content: Any, node_type: str = "agent", role: str = "agent", **more: Any) -> dict[str, Any]:
+    return {"timestamp": 1764684000.5, "node_type": node_type, "role": role, "content": content, "model": "m-1"} | more
+
+
+def windlass(session_id: Any, *entries: Any) -> bytes:
+    return json.dumps({"session_id": session_id, "entry_count": len(entries), "entries": list(entries)}).encode()
+
+
+def test_a_dump_goes_in_once(post: Post) -> None:
+    body = windlass("s1", entry(FOUR_BRACES))
+    first, again = post(body), post(body)
+    assert (first.status_code, again.status_code) == (201, 200)
+    assert first.json["sessions"] == again.json["sessions"] == ["s1"]
+    assert first.json["problems"] == []
+    assert first.json["dump"]["sha256"] == again.json["dump"]["sha256"]
+
+
+def test_gzip_is_opened(post: Post) -> None:
+    assert post(gzip.compress(windlass("s1", entry("hi")))).status_code == 201
+
+
+def test_multipart_takes_several_files_and_keeps_the_good_ones(client: FlaskClient) -> None:
+    files = [(io.BytesIO(windlass("s1", entry("hi"))), "a.json"), (io.BytesIO(b"{"), "b.json")]
+    answer = client.post("/api/dumps", data={"file": files})
+    assert answer.status_code == 201
+    assert "dump" in answer.json["dumps"][0] and "error" in answer.json["dumps"][1]
+
+
+def test_the_turn_carries_its_trace_under_any_profile(client: FlaskClient, post: Post) -> None:
+    post(windlass("s1", entry(FOUR_BRACES)))
+    home = client.get("/api/session/s1/turns/0").json
+    assert (home["profile"], home["trace"]["verdict"], home["failed"], home["rescued"]) == (
+        "windlass-strict",
+        "failed",
+        True,
+        True,
+    )
+    ours = client.get("/api/session/s1/turns/0?profile=fencepost").json["trace"]
+    assert ours["values"] == [{"tool": "run_code", "arguments": {"code": "print(1)"}}]
+    assert client.get("/api/session/s1/turns/0?profile=nope").status_code == 404
+    assert client.get("/api/session/s1/turns/1").status_code == 404
+
+
+@pytest.mark.parametrize("external_id", ODD_IDS, ids=lambda name: repr(name[:9]))
+def test_an_odd_id_works_in_every_url(client: FlaskClient, post: Post, external_id: str, tmp_path: Path) -> None:
+    given = post(windlass(external_id, entry(FOUR_BRACES)))
+    assert given.json["sessions"] == [external_id]
+    ident = quote(external_id.encode("utf-8", "surrogatepass"), safe="")
+    key = client.get("/api/sessions").json["sessions"][0]["key"]
+    for name in (ident, key):
+        for path in (f"/sessions/{name}", f"/sessions/{name}/turns/0", f"/sessions/{name}/turns/0/raw"):
+            assert client.get(path).status_code == 200, path
+        assert client.get(f"/api/session/{name}/turns/0").json["session"] == external_id
+        written = client.post(f"/api/session/{name}/dump").json
+        assert written["success"] and written["entry_count"] == 1
+        assert Path(written["dump_path"]).resolve().is_relative_to(tmp_path / "logs" / "session_dumps")
+        assert client.get(f"/api/session/{name}/dump").json["session_id"] == external_id
+    assert client.get("/").status_code == 200
+
+
+def test_a_dump_taken_in_again_changes_nothing(client: FlaskClient, post: Post) -> None:
+    post(windlass("s1", entry(FOUR_BRACES), entry("done")))
+    before = client.get("/api/sessions").json
+    dumped = client.get("/api/session/s1/dump").data
+    assert [e["content"] for e in json.loads(dumped)["entries"]] == [FOUR_BRACES, "done"]
+    assert post(dumped, "s1-again.json").status_code == 200
+    assert client.get("/api/sessions").json == before
+    assert client.get("/dumps").text.count("s1-again.json") == 0
+
+
+def test_the_dump_file_is_the_streamed_document(client: FlaskClient, post: Post) -> None:
+    post(windlass("s1", entry(FOUR_BRACES)))
+    path = Path(client.post("/api/session/s1/dump").json["dump_path"])
+    assert path.name == "s1.json"
+    written, streamed = json.loads(path.read_bytes()), client.get("/api/session/s1/dump").json
+    assert written["entries"] == streamed["entries"] and written["entry_count"] == 1
+
+
+def test_unknown_sessions_are_not_found_in_words(client: FlaskClient) -> None:
+    for path in ("/api/session/nope", "/api/session/nope/dump", "/api/session/nope/turns/0"):
+        assert client.get(path).status_code == 404
+        assert client.get(path).json["error"]["code"] == "not_found"
+    assert client.post("/api/session/nope/dump").status_code == 404
+    assert "nope" in client.get("/sessions/nope").text
+
+
+BAD = {
+    "empty": (b"", 422),
+    "no JSON": (b"{]", 415),
+    "a number": (b"17", 415),
+    "a picture": (b"\x89PNG\r\n\x1a\n\x00\x00", 415),
+    "entries missing": (b'{"session_id": "s"}', 415),
+    "entries no list": (b'{"session_id": "s", "entries": 5}', 422),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_gets_words_and_a_place(client: FlaskClient, post: Post, name: str) -> None:
+    body, _ = BAD[name]
+    answer = post(body)
+    assert answer.status_code in (415, 422), answer.json
+    error = answer.json["error"]
+    assert error["code"] and error["message"] and error["at"]
+    assert client.get("/dumps").status_code == 200
+
+
+ODD_ENTRIES = [
+    7,
+    None,
+    [],
+    "text",
+    entry(None),
+    entry(5),
+    entry([1, "two"]),
+    entry({"tool": "x"}),
+    entry("NUL \x00 and \ud800 alone"),
+    entry("x", timestamp="yesterday", model=5, metadata="{broken", tokens_in="many"),
+    {"content": "no other key"},
+]
+
+
+def test_odd_entries_do_not_spoil_the_good_ones(client: FlaskClient, post: Post) -> None:
+    answer = post(windlass("s1", entry("first"), *ODD_ENTRIES, entry(FOUR_BRACES)))
+    assert answer.status_code == 201
+    assert len(answer.json["problems"]) >= 4
+    assert all(problem["at"] and problem["reason"] for problem in answer.json["problems"])
+    turns = client.get("/api/session/s1").json["turns"]
+    assert turns[0]["preview"] == "first"
+    for turn in turns:
+        assert client.get(f"/sessions/s1/turns/{turn['position']}").status_code == 200
+        assert client.get(f"/api/session/s1/turns/{turn['position']}").status_code == 200
+    assert client.get("/sessions/s1").status_code == 200
+
+
+def test_a_cut_dump_keeps_what_came_before_the_cut(client: FlaskClient, post: Post) -> None:
+    body = windlass("s1", *(entry(f"turn {i}") for i in range(50)))
+    answer = post(body[: len(body) // 2])
+    assert answer.status_code == 201 and answer.json["problems"]
+    assert 20 <= client.get("/api/sessions").json["sessions"][0]["turns"] <= 25
+
+
+def test_raw_text_is_shown_and_never_interpreted(client: FlaskClient, post: Post) -> None:
+    post(windlass("<i>s</i>", entry("<script>alert(1)</script> ![x](http://e.example/p.png) {{ 7*7 }}", model="<u>m")))
+    for path in ("/", "/sessions/%3Ci%3Es%3C%2Fi%3E", "/sessions/%3Ci%3Es%3C%2Fi%3E/turns/0", "/dumps"):
+        text = client.get(path).text
+        assert "<script>alert" not in text and "<i>s" not in text and "<u>m" not in text and ">49<" not in text
+        assert "<img" not in text
+
+
+def test_a_label_is_made_listed_changed_and_removed(client: FlaskClient, post: Post) -> None:
+    post(windlass("s1", entry(FOUR_BRACES)))
+    form = {"judgement": "missed", "cause": "extra-closing", "note": "two <b>braces</b>", "author": "ada"}
+    assert client.post("/sessions/s1/turns/0/label", data=form).status_code == 302
+    page = client.get("/labels").text
+    assert "missed" in page and "extra-closing" in page and "two &lt;b&gt;braces" in page and "ada" in page
+    assert client.post("/sessions/s1/turns/0/label", data=form | {"judgement": "wrong"}).status_code == 302
+    assert [label["judgement"] for label in client.get("/api/labels").json["labels"]] == ["wrong"]
+    client.post("/sessions/s1/turns/0/label", data={"remove": "1", "author": "ada"})
+    assert client.get("/api/labels").json["labels"] == []
+
+
+def test_the_api_takes_a_label_with_an_expected_value(client: FlaskClient, post: Post) -> None:
+    post(windlass("s1", entry(FOUR_BRACES)))
+    body = {"judgement": "wrong", "cause": "extra-closing", "expected": None, "author": "ada"}
+    label = client.put("/api/session/s1/turns/0/label", json=body).json["label"]
+    assert label["expected"] is None and label["author"] == "ada"
+    for bad in ({"judgement": "so-so"}, [], "text"):
+        refused = client.put("/api/session/s1/turns/0/label", json=bad)
+        assert refused.status_code == 422 and refused.json["error"]["message"]
+
+
+def test_a_bad_label_is_refused_in_the_form(client: FlaskClient, post: Post) -> None:
+    post(windlass("s1", entry(FOUR_BRACES)))
+    answer = client.post("/sessions/s1/turns/0/label", data={"judgement": "so-so"})
+    assert answer.status_code == 422 and "right" in answer.text
+
+
+def test_the_partial_and_the_page_differ_by_the_htmx_header_alone(client: FlaskClient, post: Post) -> None:
+    post(windlass("s1", entry(FOUR_BRACES)))
+    page = client.get("/sessions/s1/turns/0")
+    partial = client.get("/sessions/s1/turns/0", headers={"HX-Request-Type": "partial"})
+    assert "HX-Request-Type" in page.headers["Vary"] and "HX-Request-Type" in partial.headers["Vary"]
+    assert partial.text.strip() in page.text and "<html" not in partial.text
+
+
+def test_a_long_text_with_thousands_of_attempts_makes_a_bounded_page(client: FlaskClient, post: Post) -> None:
+    raw = "{a} and {b: \n" * 10_000
+    post(windlass("s1", entry(raw)))
+    page = client.get("/sessions/s1/turns/0?profile=fencepost")
+    assert page.status_code == 200
+    assert len(page.data) < 400_000
+    assert client.get("/sessions/s1/turns/0/raw").data.decode() == raw
+
+
+def test_filters_live_in_the_url(client: FlaskClient, post: Post, app: Flask) -> None:
+    post(windlass("bad", entry(FOUR_BRACES)), "1.json")
+    post(windlass("good", entry("hello", model="m-2")), "2.json")
+    assert [s["id"] for s in client.get("/api/sessions?failed=1").json["sessions"]] == ["bad"]
+    assert [s["id"] for s in client.get("/api/sessions?model=m-2").json["sessions"]] == ["good"]
+    assert client.get("/api/sessions?failed=1").json["hidden"] == 1
+    assert "hidden by" in client.get("/?failed=1").text
+    assert client.get("/?verdict=nonsense").status_code == 400
+    assert client.get("/?after=nonsense").status_code == 400
+
+
+@pytest.mark.parametrize("method", ["get", "post", "put", "delete"])
+def test_odd_paths_and_methods_are_answered_in_words(client: FlaskClient, method: str) -> None:
+    for path in (
+        "/api/nothing",
+        "/api/sessions",
+        "/sessions/x/turns/999999999999999999999",
+        "/static/../app.py",
+        "/api/dumps",
+    ):
+        answer = getattr(client, method)(path)
+        assert answer.status_code < 500, (method, path)

@@ -1,0 +1,100 @@
+"""Guards: hosts, origins, headers, the token and the secret key."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from webapp.app import secret_key
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:5001", "[::1]:5001"])
+def test_this_machine_s_names_are_answered(client: FlaskClient, host: str) -> None:
+    assert client.get("/", headers={"Host": host}).status_code == 200
+
+
+def test_another_host_name_is_refused(client: FlaskClient) -> None:
+    assert client.get("/", headers={"Host": "evil.example"}).status_code == 400
+    assert client.get("/api/sessions", headers={"Host": "evil.example"}).json["error"]["code"] == "bad_request"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+    ],
+)
+def test_an_unsafe_method_from_another_site_is_refused(client: FlaskClient, headers: dict[str, str]) -> None:
+    answer = client.post("/api/dumps", data=b"[]", headers=headers)
+    assert answer.status_code == 403
+    assert "another site" in answer.json["error"]["message"]
+
+
+@pytest.mark.parametrize("headers", [{}, {"Sec-Fetch-Site": "same-origin"}, {"Origin": "http://localhost"}])
+def test_our_own_pages_and_scripts_are_let_in(client: FlaskClient, headers: dict[str, str]) -> None:
+    assert client.post("/api/dumps", data=b"", headers=headers).status_code == 422
+
+
+def test_reading_is_never_refused_for_its_origin(client: FlaskClient) -> None:
+    assert client.get("/", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/", "/dumps", "/nothing", "/api/sessions"])
+def test_every_answer_carries_the_headers(client: FlaskClient, path: str) -> None:
+    headers = client.get(path).headers
+    assert headers["Content-Security-Policy"].startswith("default-src 'none';")
+    assert "unsafe" not in headers["Content-Security-Policy"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_no_template_holds_an_inline_style_script_or_foreign_address() -> None:
+    root = Path(__file__).resolve().parents[2]
+    for template in (root / "templates").rglob("*.html"):
+        text = template.read_text()
+        assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?![^>]*\bsrc=)|https?://|\|\s*safe", text), template
+
+
+def test_a_token_is_asked_for_where_one_is_set(make: Callable[..., Flask]) -> None:
+    client = make(token="s3cret").test_client()
+    assert client.get("/api/sessions").status_code == 401
+    assert client.get("/api/sessions", headers={"Authorization": "Bearer wrong"}).status_code == 401
+    assert client.get("/api/sessions", headers={"Authorization": "Bearer s3cret"}).status_code == 200
+
+
+def test_the_login_page_lets_a_browser_in_and_goes_on(make: Callable[..., Flask]) -> None:
+    client = make(token="s3cret").test_client()
+    assert client.get("/dumps").headers["Location"] == "/login?next=/dumps"
+    assert client.post("/login?next=/dumps", data={"token": "nope"}).status_code == 422
+    assert client.post("/login?next=/dumps", data={"token": "s3cret"}).headers["Location"] == "/dumps"
+    assert client.get("/dumps").status_code == 200
+
+
+@pytest.mark.parametrize("wanted", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x"])
+def test_login_leads_nowhere_else(make: Callable[..., Flask], wanted: str) -> None:
+    client = make(token="s3cret").test_client()
+    answer = client.post("/login", query_string={"next": wanted}, data={"token": "s3cret"})
+    assert answer.headers["Location"] == "/"
+
+
+def test_the_secret_key_is_random_kept_and_private(tmp_path: Path, app: Flask) -> None:
+    path = tmp_path / "key"
+    key = secret_key(path)
+    assert len(key) == 32 and secret_key(path) == key
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert app.config["SECRET_KEY"] != key
+
+
+def test_an_upload_over_the_limit_is_refused_in_words(make: Callable[..., Flask]) -> None:
+    client = make(max_upload=1024 * 1024).test_client()
+    answer = client.post("/api/dumps?filename=big.json", data=b" " * (1024 * 1024 + 1))
+    assert answer.status_code == 413
+    assert "FENCEPOST_MAX_UPLOAD" in answer.json["error"]["message"]
