@@ -119,6 +119,12 @@ def test_a_first_entry_longer_than_the_head_does_not_hide_the_format(got):
     assert len(got(json.dumps({"session_id": "s", "entries": [entry, entry]})).only) == 2
 
 
+def test_a_first_line_that_is_no_json_does_not_hide_the_others(got):
+    found = got("started logging\n" + ENTRY + "\n" + ENTRY + "\n", "run.jsonl")
+    assert len(found.only) == 2
+    assert [problem.at for problem in found.problems] == ["line 1"]
+
+
 def test_reading_closes_the_file_when_left_early(tmp_path):
     path = tmp_path / "x"
     path.write_text(DUMP)

@@ -71,6 +71,8 @@ def look(source: Source) -> Head:
         shape = "empty"
     elif start[0] in "{[":
         shape = "lines" if _are_lines(source, text) else "object" if start[0] == "{" else "array"
+    elif any(isinstance(value, dict) for value in _first_values(text)):
+        shape = "lines"
     head = Head(source.filename, text, shape, whole=len(text) < HEAD // 4)
     if shape == "lines":
         head.lines = list(_first_values(text)) or list(

@@ -9,7 +9,7 @@ from typing import cast
 
 from webapp.dumps.base import Format
 from webapp.dumps.head import Head, look
-from webapp.dumps.records import BadDump, Problem, Record, SessionStart, UnknownFormat
+from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.source import Source, opened
 from webapp.plugins import collect
 
@@ -75,15 +75,18 @@ def _checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
     seen: dict[str, int] = {}
     early: list[Problem] = []
     for record in _guarded(records, seen):
-        yield from _once(source, seen, early)
-        if isinstance(record, SessionStart):
+        if source.problem is not None:
+            yield from _once(source, seen, early)
+        if isinstance(record, Turn):
+            yield record
+        elif isinstance(record, SessionStart):
             yield from _unique(record, seen)
             yield from early
             early.clear()
-        elif isinstance(record, Problem) and not seen:
-            early += [record] if len(early) < MOST_EARLY else []
-        else:
+        elif seen:
             yield record
+        elif len(early) < MOST_EARLY:
+            early.append(record)
     yield from _once(source, seen, early)
     if not seen:
         first = early[0] if early else Problem("byte 0", "the dump holds no session")

@@ -150,6 +150,40 @@ def test_a_whole_response_alone(got):
     assert found.entries() == [body]
 
 
+def test_the_responses_api(got):
+    body = {
+        "request": {"model": "m", "input": "Add one and one."},
+        "response": {
+            "output": [
+                {"type": "reasoning", "summary": []},
+                {"type": "function_call", "name": "add", "arguments": '{"a": 1', "call_id": "c"},
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "2"}]},
+            ]
+        },
+    }
+    found = got(json.dumps(body))
+    assert [(turn.kind, turn.raw, turn.agent) for turn in found.only] == [
+        ("prompt", "Add one and one.", None),
+        ("event", None, None),
+        ("tool_call", '{"a": 1', "add"),
+        ("response", "2", None),
+    ]
+    assert found.entries() == [body]
+
+
+@pytest.mark.parametrize("response", ["Two.", {"role": "assistant", "content": "Two."}])
+def test_messages_with_a_bare_response(got, response):
+    lines = [{"messages": MESSAGES[:1], "response": response}] * 2
+    found = got("\n".join(map(json.dumps, lines)), "log.jsonl")
+    assert [turn.raw for turn in found.only] == ["Be brief.", "Two.", "Two."]
+
+
+def test_lines_that_name_their_sessions(got):
+    lines = [{**MESSAGES[0], "session_id": name} for name in "aba"]
+    found = got("\n".join(map(json.dumps, lines)), "log.jsonl")
+    assert (found.ids, [len(turns) for turns in found.turns]) == (["a", "b"], [2, 1])
+
+
 def test_messages_of_no_list(got):
     with pytest.raises(ValueError, match="messages: expected a list, found a number"):
         got('{"messages": 3}')

@@ -35,6 +35,8 @@ class OpenAi:
             yield from _document(source, head)
         elif any(isinstance(sample, dict) and _is_conversation(sample) for sample in head.samples):
             yield from _conversations(source, head)
+        elif head.shape == "lines" and head.any_has("session_id"):
+            yield from _sessions(source)
         else:
             yield SessionStart(source.stem, self.name)
             yield from self.turns(_entries(source, head), {})
@@ -47,7 +49,7 @@ plugin = OpenAi()
 
 
 def _is_message(value: dict[str, Any]) -> bool:
-    return value.get("role") in _ROLES and not isinstance(value.get("role"), dict) and "node_type" not in value
+    return value.get("role") in _ROLES and "node_type" not in value
 
 
 def _is_conversation(value: dict[str, Any]) -> bool:
@@ -56,22 +58,27 @@ def _is_conversation(value: dict[str, Any]) -> bool:
 
 def _is_exchange(value: dict[str, Any]) -> bool:
     """A whole response, alone or with its request."""
-    return "choices" in value or ("response" in value and "request" in value)
+    asked = any(key in value for key in ("request", "messages", "input"))
+    return (
+        "choices" in value
+        or ("response" in value and asked)
+        or (isinstance(value.get("output"), list) and "model" in value)
+    )
 
 
 def _sniff_object(head: Head) -> int:
+    if _is_exchange({**head.members, **head.items}):
+        return 55
     if "messages" in head.items:
         found = [item for item in head.items["messages"] if isinstance(item, dict)]
         return 60 if all(_is_message(item) for item in found) else 20
     if "messages" in head.members:
         return 30
-    if "choices" in head.items or {"request", "response"} <= head.keys:
-        return 55
     return 40 if _is_message(head.members) and "content" in head.keys else 0
 
 
 def _document(source: Source, head: Head) -> Iterator[Record]:
-    if "messages" not in head.keys:
+    if "messages" not in head.keys or _is_exchange({**head.members, **head.items}):
         yield SessionStart(source.stem, plugin.name)
         yield from plugin.turns(_whole(source), {})
         return
@@ -103,6 +110,13 @@ def _whole(source: Source) -> Iterator[Entry | Problem]:
 
 def _entries(source: Source, head: Head) -> Iterator[Entry | Problem]:
     return objects(walk(source.text(), frozenset()), "") if head.shape == "array" else grouping.lines(source)
+
+
+def _sessions(source: Source) -> Iterator[Record]:
+    """Messages one a line that name their sessions."""
+    for name, entries in grouping.by_session(source, lambda message: id_text(message.get("session_id"))):
+        yield SessionStart(name, plugin.name)
+        yield from plugin.turns(entries, {})
 
 
 def _conversations(source: Source, head: Head) -> Iterator[Record]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from webapp.dumps import grouping
-from webapp.dumps.base import Context, Entry, id_problem, id_text, objects
+from webapp.dumps.base import Context, Entry, id_problem, id_text, objects, text
 from webapp.dumps.documents import array_as_lines, members, require_list
 from webapp.dumps.formats import _windlass
 from webapp.dumps.head import Head
@@ -63,10 +63,16 @@ def _document(source: Source, head: Head) -> Iterator[Record]:
     known = members(source, head, "entries", wanted="session_id")
     name = _session_id(source, head, known)
     extra = {key: value for key, value in known.items() if key not in ("session_id", "entries")}
-    yield SessionStart(name, plugin.name, home=HOME, extra=extra)
+    yield SessionStart(name, plugin.name, home=HOME, title=_title(head), extra=extra)
     yield from id_problem("session_id", known.get("session_id"), name)
     entries = objects(_counted(walk(source.text(), frozenset(("entries",))), known), "entries")
     yield from plugin.turns(entries, extra)
+
+
+def _title(head: Head) -> str | None:
+    """The cascade that ran: the first that an entry names."""
+    entries = [entry for entry in head.items.get("entries", []) if isinstance(entry, dict)]
+    return next((found for entry in entries if (found := text(entry.get("cascade_id")))), None)
 
 
 def _session_id(source: Source, head: Head, known: dict[str, Any]) -> str:
