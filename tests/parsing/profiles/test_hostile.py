@@ -1,0 +1,106 @@
+"""No profile raises on any text or takes more than linear time on texts made to blow up its original."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from webapp.parsing import parse, profiles
+from webapp.parsing.edit import apply
+
+LONG = 100_000
+SECONDS = 1.5
+BRICKS = {
+    "openers": "{",
+    "arrays": "[",
+    "open keys": '{"a":',
+    "quotes": '"',
+    "backslashes": "\\",
+    "closers": "}",
+    "fences": "```json\n",
+    "fence and brace": "```json{",
+    "fenced nothing": "```json{}x",
+    "fenced calls": '```json{"tool":1}```',
+    "fenced failures": "```json{x}\n```",
+    "python fences": "```python",
+    "ticks": "`",
+    "open strings": '{"a": "b, x',
+    "inner quotes": '{"a": "b "c" d"}',
+    "thoughts": "<think>{",
+    "placeholders": "Take {price} and ",
+    "alternating": "{[",
+    "empty objects": "{}",
+    "nested pairs": "{{}",
+    "three levels": "```json{{{}}}",
+    "spaces": " ",
+    "line feeds": "\n",
+    "control characters": '"\n',
+    "surrogates": "\ud800{",
+    "nuls": "\x00{}",
+    "grepped": "truth: 1.1.1 falsehood::: ",
+    "digits": "1",
+    "constants": "NaN ",
+}
+STARTS = {"": "", "a fence": "```json", "an opened fence": "```json{", "a key": '{"a": "'}
+
+
+@pytest.mark.parametrize("name", profiles())
+@pytest.mark.parametrize("start", STARTS)
+def test_long_texts_take_linear_time(name: str, start: str) -> None:
+    slow = {}
+    for what, brick in BRICKS.items():
+        raw = STARTS[start] + brick * (LONG // len(brick))
+        started = time.perf_counter()
+        trace = parse(raw, name)
+        slow[what] = time.perf_counter() - started
+        assert trace.profile == name
+    assert max(slow.values()) < SECONDS, {what: seconds for what, seconds in slow.items() if seconds > SECONDS / 3}
+
+
+@pytest.mark.parametrize("what", ["quotes", "fences", "arrays", "openers"])
+def test_the_library_is_stopped_in_time(what: str) -> None:
+    """At the longest text that it is given, behind the beginning that slows it most."""
+    raw = ("{" * 99 + BRICKS[what] * LONG)[:20_000]
+    started = time.perf_counter()
+    parse(raw, "json-repair")
+    assert time.perf_counter() - started < 2 * SECONDS
+
+
+@pytest.mark.parametrize("name", profiles())
+@pytest.mark.parametrize("gap", [" ", "\n", "\u3000"])
+def test_a_fence_and_many_spaces(name: str, gap: str) -> None:
+    """Report 003's pattern took 35 s on 4,000 of them."""
+    started = time.perf_counter()
+    parse("```json" + gap * LONG, name)
+    parse("```json" + gap * LONG + "{" + gap * LONG + "x``` " + gap * LONG, name)
+    assert time.perf_counter() - started < SECONDS
+
+
+@pytest.mark.parametrize("name", profiles())
+@pytest.mark.parametrize("depth", [100, 900, 990, 1000, 100_000])
+def test_deep_nesting_is_a_failure_at_most(name: str, depth: int) -> None:
+    arrays, objects = "[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth
+    for raw in (arrays, objects, f"```json\n{objects}\n```"):
+        parse(raw, name)
+
+
+@pytest.mark.parametrize("name", profiles())
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(st.characters(categories=None), max_size=60)
+    | st.text(st.sampled_from('{}[]"\\:,`\n j\ud800\x00'), max_size=60)
+)
+def test_any_text_keeps_the_round_trip(name: str, raw: str) -> None:
+    trace = parse(raw, name)
+    for attempt in trace.attempts:
+        apply(raw, attempt.span, attempt.edits)
+    assert len(trace.values) == len(trace.chosen)
+
+
+@pytest.mark.parametrize("name", profiles())
+def test_a_long_integer_is_a_failure_at_most(name: str) -> None:
+    parse("1" * 10_000, name)
+    parse('{"a": ' + "1" * 10_000 + "}", name)

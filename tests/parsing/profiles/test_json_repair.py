@@ -1,0 +1,85 @@
+"""The library as a profile: located where that is exact, honest where not, and never a raise or a long wait."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from webapp.parsing import parse
+from webapp.parsing.edit import apply
+from webapp.parsing.profiles import json_repair
+from webapp.parsing.span import Span
+
+library = pytest.importorskip("json_repair", reason="needs the optional json_repair library")
+
+
+def test_json_alone_is_clean():
+    trace = parse('{"a": 1}', "json-repair")
+    assert (trace.verdict, trace.values) == ("clean", ({"a": 1},))
+
+
+def test_json_in_prose_is_located():
+    raw = 'Here it is: {"a": [1, "x"]} as asked'
+    trace = parse(raw, "json-repair")
+    assert (trace.verdict, trace.values) == ("extracted", ({"a": [1, "x"]},))
+    assert trace.attempts[-1].span.of(raw) == '{"a": [1, "x"]}'
+    assert trace.attempts[-1].note.startswith("located")
+
+
+def test_a_repaired_value_is_unlocated_and_says_so():
+    raw = "{'a': 1, b: 2,"
+    trace = parse(raw, "json-repair")
+    assert trace.verdict == "repaired"
+    assert trace.values == (library.loads(raw),)
+    attempt = trace.attempts[-1]
+    assert attempt.note.startswith("unlocated")
+    assert apply(raw, attempt.span, attempt.edits) == '{"a": 1, "b": 2}'
+
+
+def test_true_is_not_one():
+    """A value that only equals the text's is not located there."""
+    assert json_repair._located("[1] [true]", "[true]") == Span(4, 10)
+
+
+def test_prose_is_no_json_and_no_error():
+    trace = parse("I have nothing to add.", "json-repair")
+    assert trace.verdict == "none"
+    assert trace.attempts[-1].reason == "the library finds no JSON in it and answers with an empty string"
+
+
+@pytest.mark.parametrize("raw", ["{" * 99 + '"' * 19_000, "x" * 20_000 + "{'a': 1}"])
+def test_what_would_take_too_long_is_stopped(raw):
+    trace = parse(raw, "json-repair")
+    assert (trace.verdict, trace.values, trace.exhausted) == ("failed", (), True)
+
+
+def test_what_escapes_from_the_library_is_a_failure():
+    trace = parse("[" * 5000, "json-repair")
+    assert trace.attempts[-1].reason.endswith("the library lets this error escape")
+
+
+def test_the_limit_leaves_no_hook_behind():
+    parse("{'a'", "json-repair")
+    assert sys.getprofile() is None
+
+
+def test_what_the_library_raises_is_a_failure(monkeypatch):
+    monkeypatch.setattr(library, "repair_json", lambda *args, **kwargs: [][0])
+    trace = parse("{'a'}", "json-repair")
+    assert trace.verdict == "failed"
+    assert trace.attempts[-1].reason == "IndexError: list index out of range"
+
+
+def test_without_the_library_it_says_so(monkeypatch):
+    def absent(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(json_repair, "import_module", absent)
+    trace = parse("{'a': 1}", "json-repair")
+    assert trace.verdict == "none"
+    assert trace.attempts[-1].reason == "the library is not installed: fencepost[json-repair]"
+
+
+def test_the_version_is_the_library_s():
+    assert json_repair.plugin.version[0].isdigit()

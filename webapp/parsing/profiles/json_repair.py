@@ -1,0 +1,147 @@
+"""The json_repair library beside the others, its value located in the response where that can be done exactly."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from importlib import import_module
+from types import FrameType
+from typing import Any
+
+from webapp.parsing.edit import Edit
+from webapp.parsing.engine import Tracer
+from webapp.parsing.span import Span, stripped
+
+LONGEST = 20_000  # characters; from there on the library's time grows with the square of the length
+CALLS = 60  # events (calls and returns) a character; the extraction cases take 1 to 41
+MORE_CALLS = 20_000
+PLACES = 20  # openers at which its value is looked for
+# What the library is known to raise, or might, being made of indexing and string handling.
+RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
+_UNLOCATED = "unlocated: the library gives no positions, so its own output stands for the whole response"
+
+
+class JsonRepair:
+    """The library as a profile; `version` is the library's, or "absent"."""
+
+    name = "json-repair"
+    report = None
+    about = (
+        "1. Decodes the whole response, as the library does first. 2. Else hands it to json_repair.loads. The library "
+        "says nothing of where its value comes from. Where exactly that value stands unchanged behind one of the first "
+        f"{PLACES} brackets of the response, that place is shown. Elsewhere its own output is shown as one edit that "
+        "replaces the whole response, and the note says that it is unlocated.\n"
+        f"Responses of more than {LONGEST:,} characters are not given to it, and on shorter ones it is stopped after a "
+        "fixed number of calls, since on some it would take minutes; the trace then says that it was exhausted. The "
+        "library is optional: install fencepost[json-repair]. Without it this profile decodes whole responses only."
+    )
+
+    @cached_property
+    def version(self) -> str:
+        from importlib import metadata
+
+        try:
+            return metadata.version("json-repair")
+        except metadata.PackageNotFoundError:
+            return "absent"
+
+    def run(self, tracer: Tracer) -> None:
+        everything = Span(0, len(tracer.raw))
+        attempt = tracer.attempt("whole", everything, offers=False)
+        if attempt.ok:
+            tracer.choose(attempt)
+        elif attempt.error and attempt.error.type == "RecursionError":
+            tracer.fail("library", everything, f"{attempt.error.said}: the library lets this error escape")
+        elif len(tracer.raw) > LONGEST:
+            _stop(tracer, everything, f"longer than {LONGEST:,} characters: not given to the library")
+        else:
+            _repair(tracer, everything)
+
+
+def _repair(tracer: Tracer, everything: Span) -> None:
+    try:
+        library: Any = import_module("json_repair")
+    except ImportError:
+        tracer.reject("library", everything, "the library is not installed: fencepost[json-repair]")
+        return
+    try:
+        with _limited(CALLS * len(tracer.raw) + MORE_CALLS):
+            value = library.repair_json(tracer.raw, return_objects=True, skip_json_loads=True)
+        text = json.dumps(value)
+    except _Spent:
+        _stop(tracer, everything, "the library was stopped: it took more calls than a response of this length may take")
+    except RAISES as error:
+        tracer.fail("library", everything, f"{type(error).__name__}: {error}")
+    else:
+        _judge(tracer, everything, text)
+
+
+class _Spent(BaseException):
+    """The library used up its calls; no exception that it could catch itself."""
+
+
+@contextmanager
+def _limited(calls: int) -> Iterator[None]:
+    """Stop what runs inside after so many calls and returns: unlike seconds, the same on every machine."""
+    before, left = sys.getprofile(), calls
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise _Spent
+
+    sys.setprofile(count)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def _stop(tracer: Tracer, everything: Span, reason: str) -> None:
+    tracer.exhausted = True
+    record = tracer.fail if re.search(r"[\[{]", tracer.raw) else tracer.reject
+    record("library", everything, reason)
+
+
+def _judge(tracer: Tracer, everything: Span, text: str) -> None:
+    if text == '""':
+        tracer.reject("library", everything, "the library finds no JSON in it and answers with an empty string")
+    else:
+        _choose(tracer, text)
+
+
+def _choose(tracer: Tracer, text: str) -> None:
+    """Record the library's output, as it stands in the response or in its place."""
+    span = _located(tracer.raw, text)
+    if span:
+        tracer.choose(tracer.attempt("library", span, note="located: its value stands here unchanged"))
+        return
+    span = stripped(tracer.raw)
+    edit = Edit("json_repair", span, span.of(tracer.raw), text)
+    attempt = tracer.attempt("library", span, [edit], note=_UNLOCATED)
+    if attempt.ok:
+        tracer.choose(attempt)
+
+
+def _located(raw: str, text: str) -> Span | None:
+    """The first place where the decoder itself reads what the library's output `text` says."""
+    decoder = json.JSONDecoder()
+    for count, match in enumerate(re.finditer(r"[\[{]", raw)):
+        if count == PLACES:
+            return None
+        try:
+            value, end = decoder.raw_decode(raw, match.start())
+        except (ValueError, RecursionError):
+            continue
+        if json.dumps(value) == text:
+            return Span(match.start(), end)
+    return None
+
+
+plugin = JsonRepair()
