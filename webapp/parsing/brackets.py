@@ -27,7 +27,7 @@ def close(machine: Machine, char: str) -> None:
     """A closing bracket stands at `machine.at`."""
     if not machine.frames:
         raise Refused(machine.at, f"{char!r} closes nothing")
-    if CLOSERS[char] == machine.frames[-1].kind:
+    if CLOSERS[char] in (machine.frames[-1].kind, machine.frames[-1].as_kind):
         _close_top(machine)
     else:
         _mismatched(machine, char)
@@ -45,7 +45,7 @@ def _close_top(machine: Machine) -> None:
     if frame.doubled and raw.startswith("}", at + 1):
         machine.patch("doubled_brace", at + 1, at + 2)
         width = 2
-    if frame.as_kind != frame.kind:
+    if raw[at] != OPENERS[frame.as_kind]:
         machine.patch("tuple" if frame.kind == "(" else "set", at, at + 1, OPENERS[frame.as_kind])
     machine.frames.pop()
     machine.value_done(at + width)
@@ -60,6 +60,7 @@ def settle(machine: Machine) -> None:
     elif machine.state == "v" and frame.as_kind == "{":
         no_value(machine)
     elif machine.comma >= 0:
+        machine.unpatch(machine.comma, machine.comma + 1)
         machine.patch("trailing_comma", machine.comma, machine.comma + 1)
         machine.comma = -1
 
@@ -71,6 +72,7 @@ def no_value(machine: Machine) -> None:
         at -= 1
     if machine.missing == "drop":
         start = machine.comma if machine.comma >= 0 else machine.key_start
+        machine.unpatch(start, start + 1)
         machine.patch("missing_value", start, at)
         machine.last = max(machine.last, start)
     else:

@@ -236,10 +236,11 @@ def line_ends_it(machine: Machine, reading: Reading, at: int) -> bool:
     raw, end = machine.raw, machine.end
     if reading.where == "k" or reading.inner % 2:
         return False
-    opened = raw.count("{", reading.open_end, at) - raw.count("}", reading.open_end, at)
-    machine.look -= at - reading.open_end
     next_line = (_next_line_key if reading.where == "v" else _next_line_item).match(raw, at, end)
-    if not next_line or opened > 0 or machine.look < 0:
+    if not next_line or machine.look < 0:
+        return False
+    machine.look -= at - reading.open_end
+    if raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at):
         return False
     stop = at
     while stop > reading.open_end and raw[stop - 1] in ", \t\r":

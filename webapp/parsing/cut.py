@@ -25,6 +25,7 @@ def finish(machine: Machine) -> None:
 def drop(machine: Machine, start: int) -> None:
     """The region ends inside something of which nothing can be kept, a key for example; it began at `start`."""
     begin = machine.comma if machine.comma >= 0 else start
+    machine.unpatch(begin, begin + 1)
     machine.patch("truncation", begin, machine.end)
     machine.truncated = True
     machine.comma = -1

@@ -73,6 +73,22 @@ def read(text: str, at: int) -> tuple[int, Any, int]:
     return end, value, end - at
 
 
+def first_keys(text: str) -> tuple[Any, bool]:
+    """The value of a text that decodes, the first of two equal keys counting, and whether there were two."""
+    repeated: list[bool] = []
+
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(reversed(members))
+        repeated.append(len(made) < len(members))
+        return {key: made[key] for key, _ in members}
+
+    try:
+        value = json.loads(text, object_pairs_hook=pairs)
+    except (RecursionError, ValueError):
+        return None, False
+    return value, any(repeated)
+
+
 def _refuse(name: str) -> NoReturn:
     raise NotFinite(name)
 

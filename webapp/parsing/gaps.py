@@ -18,6 +18,8 @@ _valued = re.compile(r"""["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|N
 _object = re.compile(rf"\{{{SPACE}(?:\}}|{ANY_KEY})")
 _set = re.compile(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
 _bare_item = re.compile(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")
+_commas = re.compile(rf",(?:{SPACE},)*+")
+_colons = re.compile(rf":(?:{SPACE}:)*+")
 _stray = re.compile(r"""[^,{}\[\]"'\n]{1,80}+(?=[,}\]])""")
 
 
@@ -61,6 +63,8 @@ def _stop(machine: Machine, char: str) -> None:
         machine.patch("stray_text", at, stray.end())
         machine.at = stray.end()
     elif char in "`~<|)" or (line_ends and char not in "\"':}]"):
+        while machine.patches and machine.patches[-1].end > machine.last:
+            machine.patches.pop()
         brackets.close_missing(machine, 0)
         machine.at, machine.state = machine.last, ""
     else:
@@ -94,21 +98,27 @@ def no_value(machine: Machine, char: str) -> None:
         machine.value_done(machine.last)
         machine.at = at
     elif char == "," and machine.inside:
-        machine.patch("doubled_comma", at, at + 1)
-        machine.at += 1
-    elif char == ":" and machine.inside == "{":
-        machine.patch("doubled_colon", at, at + 1)
-        machine.at += 1
+        drop_commas(machine)
+    elif (colons := _colons.match(machine.raw, at, machine.end)) and machine.inside == "{":
+        machine.patch("doubled_colon", at, colons.end())
+        machine.at = colons.end()
     else:
         raise Refused(at, f"{_shown(machine.raw, at)} stands where a value belongs")
+
+
+def drop_commas(machine: Machine) -> None:
+    """A run of commas with nothing before each is removed as one."""
+    match = _commas.match(machine.raw, machine.at, machine.end)
+    end = match.end() if match else machine.at + 1
+    machine.patch("doubled_comma", machine.at, end)
+    machine.at = end
 
 
 def stray_in_key(machine: Machine, char: str) -> None:
     """Where a key belongs stands none."""
     at, frames = machine.at, machine.frames
     if char == ",":
-        machine.patch("doubled_comma", at, at + 1)
-        machine.at += 1
+        drop_commas(machine)
     elif char == "{" and machine.comma >= 0 and len(frames) > 1 and frames[-2].as_kind == "[":
         comma = machine.comma
         machine.comma = -1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 from webapp import plugins
 from webapp.parsing import brackets, cut, gaps, lexis, quotes
 from webapp.parsing.decode import scan
 from webapp.parsing.edit import Edit
 from webapp.parsing.patch import Patch, in_order
-from webapp.parsing.repair import Repair
+from webapp.parsing.repair import Mend, Repair
 
 
 @dataclass(slots=True)
@@ -72,6 +72,14 @@ class Machine:
     def patch(self, repair: str, start: int, end: int, new: str = "") -> None:
         self.patches.append(Patch(start, end, new, repair))
 
+    def unpatch(self, start: int, end: int) -> bool:
+        """Take back the recent patch of exactly `raw[start:end]`, where there is one."""
+        for index in range(len(self.patches) - 1, max(-1, len(self.patches) - 9), -1):
+            if self.patches[index][:2] == (start, end):
+                del self.patches[index]
+                return True
+        return False
+
     def value_done(self, end: int) -> None:
         """A value ended at `end`."""
         self.at = self.last = end
@@ -101,27 +109,22 @@ def repairs() -> dict[str, Repair]:
     return plugins.collect("webapp.parsing.repairs")
 
 
-@cache
-def _tokens(state: str) -> tuple[tuple[re.Pattern[str], Repair], ...]:
-    """The repairs that a pattern announces in `state`, in the order they are tried."""
-    found = [repair for repair in repairs().values() if state in repair.states]
+@lru_cache(maxsize=4096)
+def _tokens(state: str, char: str) -> tuple[tuple[re.Pattern[str], Mend], ...]:
+    """The repairs that may begin with `char` in `state`, in the order they are tried."""
+    wide = "\x80" if char >= "\x80" else char
+    found = [
+        r for r in repairs().values() if state in r.states and (not r.starts or char in r.starts or wide in r.starts)
+    ]
     found.sort(key=lambda repair: repair.order)
-    return tuple((re.compile(repair.pattern), repair) for repair in found)
-
-
-@cache
-def _tokens_at(state: str, char: str) -> tuple[tuple[re.Pattern[str], Repair], ...]:
-    return tuple(pair for pair in _tokens(state) if not pair[1].starts or char in pair[1].starts)
+    return tuple((re.compile(repair.pattern), repair.mend) for repair in found if repair.mend)
 
 
 def mend(machine: Machine, char: str) -> bool:
     """Try the repairs whose pattern may begin with `char`; True where one of them moved the machine on."""
-    known = char if char < "\x80" else "\x80"
-    for pattern, repair in _tokens_at(machine.state, char) if known == char else _tokens(machine.state):
-        if repair.starts and char not in repair.starts:
-            continue
+    for pattern, repair in _tokens(machine.state, char):
         match = pattern.match(machine.raw, machine.at, machine.end)
-        if match and repair.mend and repair.mend(machine, match):
+        if match and repair(machine, match):
             return True
     return False
 

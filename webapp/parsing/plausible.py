@@ -44,6 +44,7 @@ _crossed = re.compile(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
 _fence = re.compile(rf"[{{\[]{_S}(?:```|~~~)")
 _comprehension = re.compile(r"[^{}\n]{0,120}\bfor\b[^{}\n]{1,60}\bin\b")
 _tokens = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}\[\]]')
+_NO_CODE = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "-")
 _assigned = re.compile(
     r"(?:^|\n)[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+[A-Za-z_$][\w$.]*+(?:\[[^\]\n]{0,40}\])?"
     r"(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:\w+\()?\Z"
@@ -131,7 +132,7 @@ _bare_value = re.compile(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\
 
 def _code(raw: str, at: int, before: str, lenient: bool) -> str | None:
     """What stands before the bracket, where that says program code."""
-    if not before or before.isspace():
+    if before.rstrip()[-1:] in _NO_CODE:
         return None
     if _assigned.search(before):
         return "it is assigned to a name in program code"

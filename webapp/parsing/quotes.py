@@ -53,6 +53,7 @@ class Reading:
     best: int = -1
     best_score: int = 0
     best_patches: int = 0
+    best_extra: tuple[Patch, ...] = ()
 
 
 def read(machine: Machine, where: str) -> bool:
@@ -135,8 +136,7 @@ def _closes(machine: Machine, reading: Reading, at: int) -> bool:
 def _remember(reading: Reading, at: int, score: int, *patches: Patch) -> None:
     if score > reading.best_score:
         reading.best, reading.best_score, reading.best_patches = at, score, len(reading.patches)
-        reading.patches.extend(patches)
-        reading.best_patches = len(reading.patches)
+        reading.best_extra = patches
 
 
 def close(machine: Machine, reading: Reading, at: int) -> None:
@@ -191,7 +191,7 @@ def _ran_out(machine: Machine, reading: Reading) -> None:
     alone = reading.best_score and reading.inner <= 1
     if reading.best_score > 1 or (alone and closing.end_of_unclosed(machine, reading) < machine.end):
         machine.look -= machine.end - reading.best
-        del reading.patches[reading.best_patches :]
+        reading.patches[reading.best_patches :] = reading.best_extra
         close(machine, reading, reading.best)
         return
     _open_cut(machine, reading)
@@ -209,7 +209,9 @@ def _open_cut(machine: Machine, reading: Reading) -> None:
     if at == machine.end:
         machine.truncated = True
         machine.look -= machine.end - reading.start
-    at, dropped = bad_escape.cut_off(machine.raw, reading.open_end, at)
+    dropped = 0
+    if at == machine.end:
+        at, dropped = bad_escape.cut_off(machine.raw, reading.open_end, at)
     if dropped:
         machine.patch("truncation", at, dropped)
         machine.truncated = True

@@ -19,7 +19,8 @@ class Repair:
     """One kind of defect. A repair without a pattern is made by the machine itself, between two tokens or inside a string.
 
     `states` says where the pattern is tried, a string of the machine's states: `k` key, `c` colon, `v` value, `a` after
-    a value. The first characters that it can begin with are `starts` (all, where that is empty). Lower `order` is tried first.
+    a value. The first characters that it can begin with are `starts`, all where that is empty,
+    "\\x80" standing for everything outside ASCII. Lower `order` is tried first.
     """
 
     name: str

@@ -26,11 +26,11 @@ SHOWN = 2_000
 
 @dataclass(slots=True)
 class Finder:
-    """Looks for candidates in `raw`, tries each, and keeps what was accepted with its tier."""
+    """Looks for candidates in `raw` and tries each; `found` has the tier and index of each attempt that was accepted."""
 
     tracer: Tracer
     policies: Policies
-    found: list[tuple[int, Attempt]] = field(default_factory=list)
+    found: list[tuple[int, int]] = field(default_factory=list)
     end: int = 0
     budget: int = 0
     skips: int = 0
@@ -40,6 +40,7 @@ class Finder:
     hidden: tuple[int, int, int] = (0, 0, 0)
     fence: str = ""
     loose: dict[str, int] = field(default_factory=dict)
+    whole: Span = Span(0, 0)
 
     def region(self, start: int, end: int) -> None:
         """Look at `raw[start:end]`, from where the last candidate ended."""
@@ -47,13 +48,19 @@ class Finder:
         at, self.end = max(start, self.done), end
         self.budget = self.budget or 6 * len(raw) + 10_000
         self.skips = self.skips or 4 * len(raw) + 10_000
-        pattern = _events()
-        strategies = _strategies()
-        while match := pattern.search(raw, at, end):
-            take = strategies[match.lastgroup or ""].take
-            at = max(take(self, match) if take else match.end(), match.start() + 1)
-            self.done = max(self.done, at)
+        self.whole = stripped(raw)
+        hint, pattern, strategies = _hint(), _events(), _strategies()
+        while near := hint.search(raw, at, end):
+            at = near.start()
+            match = pattern.match(raw, at, end)
+            take = strategies[match.lastgroup or ""].take if match else None
+            at = max(take(self, match), at + 1) if match and take else near.end()
+        self.done = max(self.done, at)
         self._tell_hidden()
+
+    def lenient(self, start: int, tier: int = PROSE) -> bool:
+        """Whether the place says that JSON is meant: a fence, a tag, or the very beginning of the response."""
+        return tier == MARKED or start <= self.whole.start
 
     def reject(self, strategy: str, start: int, end: int, reason: str) -> int:
         """Record a candidate that is no JSON; after the first thousands, only how many there were."""
@@ -103,19 +110,18 @@ class Finder:
         """The end of the extra closers behind a value; in prose only those that touch it and close no other opener."""
         raw = self.tracer.raw
         tail = brackets.tail(raw, end, limit)
-        if tail == end or tier == MARKED or not raw[:start].strip():
+        if tail == end or tier == MARKED or start <= self.whole.start:
             return tail
         if raw[end].isspace() or any(start - self.loose.get(kind, -1000) < 300 for kind in "{["):
             return end
         return tail
 
     def _name(self, strategy: str, start: int, end: int) -> str:
-        whole = stripped(self.tracer.raw)
-        return "whole" if start <= whole.start and end >= whole.end else strategy
+        return "whole" if start <= self.whole.start and end >= self.whole.end else strategy
 
     def _keep(self, attempt: Attempt, tier: int) -> None:
         if attempt.ok:
-            self.found.append((tier, attempt))
+            self.found.append((tier, self.tracer.index(attempt)))
 
     def _mended(self, strategy: str, start: int, limits: list[int], tier: int, note: str | None) -> int:
         end = start
@@ -124,8 +130,8 @@ class Finder:
                 self.tracer.raw,
                 start,
                 limit,
-                lenient=tier == MARKED or not self.tracer.raw[:start].strip(),
-                final=not self.tracer.raw[limit:].strip(),
+                lenient=self.lenient(start, tier),
+                final=limit >= self.whole.end,
                 missing=self.policies.missing,
             )
             try:
@@ -160,7 +166,7 @@ class Finder:
 
     def unescaped(self, start: int, layer: escaped.Layer, tier: int) -> int:
         """Try a value whose text is the inside of a JSON string: `layer` takes that string's escapes off."""
-        machine = Machine(layer.text, 0, len(layer.text), final=layer.end >= len(self.tracer.raw.rstrip()))
+        machine = Machine(layer.text, 0, len(layer.text), final=layer.end >= self.whole.end)
         whole = decode.decode(layer.text, finite=True)
         patches = list(layer.patches)
         end = layer.end
@@ -182,8 +188,7 @@ class Finder:
         """Record that the machine gave up, and step over the whole of what it gave up on, so that no fragment is taken."""
         end = self.skip(start, limit)
         end = end if end > refused.at else max(refused.at, start + 1)
-        lenient = tier == MARKED or not self.tracer.raw[:start].strip()
-        if lenient:
+        if self.lenient(start, tier):
             self.tracer.fail(strategy, Span(start, end), str(refused))
             return end
         return self.reject(strategy, start, end, str(refused))
@@ -200,6 +205,13 @@ class Finder:
 @cache
 def _strategies() -> dict[str, Strategy]:
     return plugins.collect("webapp.parsing.strategies")
+
+
+@cache
+def _hint() -> re.Pattern[str]:
+    """Runs of the characters with which any candidate begins: a search for one of them is what prose costs."""
+    starts = "".join(sorted({char for strategy in _strategies().values() for char in strategy.starts}))
+    return re.compile(f"[{re.escape(starts)}]")
 
 
 @cache

@@ -16,9 +16,12 @@ Take = Callable[["Finder", "re.Match[str]"], int]
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way to find candidates. All patterns are searched together, in one pass; lower `order` wins at one place."""
+    """A way to find candidates. All patterns are tried together, in one pass, where one of the characters in
+    `starts` stands; lower `order` wins at one place.
+    """
 
     name: str
     pattern: str = ""
+    starts: str = ""
     order: int = 50
     take: Take | None = None

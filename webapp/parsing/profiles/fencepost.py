@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from webapp.parsing.decode import first_keys
+from webapp.parsing.edit import apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.policies import Policies
 from webapp.parsing.scan import Finder
@@ -26,8 +29,8 @@ class Fencepost:
     def run(self, tracer: Tracer) -> None:
         tracer.policy = self.policies.as_dict()
         whole = _whole(tracer)
-        if whole.ok and (self.policies.scalars == "accept" or isinstance(whole.value, (dict, list))):
-            tracer.choose(whole)
+        if whole.ok:
+            self._take_whole(tracer, whole)
             return
         finder = Finder(tracer, self.policies)
         outside, inside = _regions(tracer.raw)
@@ -38,32 +41,56 @@ class Fencepost:
                 break
         self._choose(tracer, finder)
 
+    def _take_whole(self, tracer: Tracer, whole: Attempt) -> None:
+        """The response is JSON: it is the result, unless a policy says otherwise."""
+        if self.policies.scalars == "ignore" and not isinstance(whole.value, (dict, list)):
+            tracer.amend(whole, outcome="rejected", reason="a bare scalar (policy: ignore)")
+        elif _duplicates(tracer, 0, self.policies.duplicates):
+            tracer.chosen.append(0)
+
     def _choose(self, tracer: Tracer, finder: Finder) -> None:
         best = max((tier for tier, _ in finder.found), default=0)
-        kept: list[Attempt] = []
-        for tier, attempt in finder.found:
+        kept: list[int] = []
+        for tier, index in finder.found:
             if tier < best:
-                tracer.amend(
-                    attempt, outcome="rejected", reason="what a fence, a tag or an object holds goes before it"
-                )
-            elif self.policies.truncated == "refuse" and tracer.index(attempt) in finder.cut:
-                tracer.amend(attempt, outcome="failed", reason="it was cut off (policy: refuse)")
+                _amend(tracer, index, outcome="rejected", reason="what a fence, a tag or an object holds goes before it")
+            elif self.policies.truncated == "refuse" and index in finder.cut:
+                _amend(tracer, index, outcome="failed", reason="it was cut off (policy: refuse)")
                 tracer.offered = True
-            else:
-                kept.append(attempt)
-        for attempt in _roots(tracer, kept, self.policies):
-            tracer.choose(attempt)
+            elif _duplicates(tracer, index, self.policies.duplicates):
+                kept.append(index)
+        tracer.chosen.extend(_roots(tracer, kept, self.policies))
         tracer.ambiguous = len(kept) > 1
-        tracer.truncated = bool(finder.cut & set(tracer.chosen)) or (not tracer.chosen and bool(finder.cut))
+        tracer.truncated = bool(finder.cut.intersection(tracer.chosen)) or (not tracer.chosen and bool(finder.cut))
 
 
-def _roots(tracer: Tracer, kept: list[Attempt], policies: Policies) -> list[Attempt]:
+def _amend(tracer: Tracer, index: int, **changes: Any) -> None:
+    tracer.attempts[index] = replace(tracer.attempts[index], **changes)
+
+
+def _duplicates(tracer: Tracer, index: int, policy: str) -> bool:
+    """Apply the policy for equal keys to an accepted attempt; False where that refuses it."""
+    if policy == "last":
+        return True
+    attempt = tracer.attempts[index]
+    value, repeated = first_keys(apply(tracer.raw, attempt.span, attempt.edits))
+    if repeated and policy == "error":
+        _amend(tracer, index, outcome="failed", reason="a key stands twice in one object (policy: error)")
+        tracer.offered = True
+        return False
+    if repeated:
+        _amend(tracer, index, value=value, note="the first of equal keys counts (policy: first)")
+    return True
+
+
+def _roots(tracer: Tracer, kept: list[int], policies: Policies) -> list[int]:
     """The attempts that the policy `roots` makes the result; the others stay accepted and unchosen."""
     if len(kept) < 2 or policies.roots == "all":
         return kept
     if policies.roots == "best":
-        scored = [tracer.amend(attempt, score=_score(attempt, policies.wanted)) for attempt in kept]
-        return [max(scored, key=lambda attempt: attempt.score or 0)]
+        for index in kept:
+            _amend(tracer, index, score=_score(tracer.attempts[index], policies.wanted))
+        return [max(kept, key=lambda index: tracer.attempts[index].score or 0)]
     return [kept[0] if policies.roots == "first" else kept[-1]]
 
 

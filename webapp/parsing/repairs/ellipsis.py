@@ -17,6 +17,7 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
         return False
     start = match.start()
     if machine.comma >= 0:
+        machine.unpatch(machine.comma, machine.comma + 1)
         if machine.patches and machine.patches[-1].end > machine.comma:
             machine.patch(plugin.name, machine.comma, machine.comma + 1)
         else:

@@ -15,7 +15,8 @@ _JSON = {"true": "true", "false": "false", "null": "null", "none": "null", "unde
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    machine.patch(plugin.name, match.start(), match.end(), _JSON[match[0].lower()])
+    if match[0] not in ("true", "false", "null"):
+        machine.patch(plugin.name, match.start(), match.end(), _JSON[match[0].lower()])
     machine.value_done(match.end())
     return True
 

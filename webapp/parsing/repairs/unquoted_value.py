@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from webapp.parsing.patch import Refused
 from webapp.parsing.repair import Repair
+from webapp.parsing.repairs import control_character
 
 if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
@@ -59,27 +60,34 @@ def _comma_ends(machine: Machine, at: int) -> bool:
 
 def _quote(machine: Machine, start: int, end: int) -> None:
     raw = machine.raw
-    if raw[end : end + 1] == '"' and machine.end > end and _number.fullmatch(raw, start, end):
+    closed = raw[end : end + 1] == '"' and machine.end > end
+    if closed and _number.fullmatch(raw, start, end):
         machine.patch("stray_text", end, end + 1)
         machine.value_done(end + 1)
         return
-    if raw[end : end + 1] == '"' and machine.end > end and not _key.match(raw, end, machine.end):
-        machine.patch("missing_quote", start, start, '"')
-        machine.value_done(end + 1)
-        return
-    machine.patch(plugin.name, start, start, '"')
-    for match in _special.finditer(raw, start, end):
-        machine.patch("bad_escape", match.start(), match.start(), "\\")
-    machine.patch(plugin.name, end, end, '"')
-    if end == machine.end and machine.final:
-        machine.truncated = True
-    machine.value_done(end)
+    closed = closed and not _key.match(raw, end, machine.end)
+    machine.patch("missing_quote" if closed else plugin.name, start, start, '"')
+    _escape(machine, start, end)
+    if not closed:
+        machine.patch(plugin.name, end, end, '"')
+        machine.truncated = machine.truncated or (end == machine.end and machine.final)
+    machine.value_done(end + closed)
+
+
+def _escape(machine: Machine, start: int, end: int) -> None:
+    """What may not stand in a string as it is, in the text that is to become one."""
+    for match in _special.finditer(machine.raw, start, end):
+        if match["slash"]:
+            machine.patch("bad_escape", match.start(), match.start(), "\\")
+        elif match["control"]:
+            machine.patches.append(control_character.patch(machine.raw, match.start()))
 
 
 _number = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
-_special = re.compile(r"\\(?![\"\\/bfnrt]|u[0-9a-fA-F]{4})")
+_special = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<slash>\\)|(?P<control>[\x00-\x1f])')
 _stop = re.compile(r"(?:[^,，{}\]\n\"(\\]|\\[^\n])*+")
 _braced = re.compile(r"\{[\w ]{1,80}+\}")
 _call = re.compile(r"\([^()\n\"]{0,200}+\)")
 _bracket = re.compile(r"\s{0,100}+(?:[}\]\n]|\Z)")
-plugin = Repair("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()]", "v", order=90, mend=_mend)
+_STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}[]\"'`()") + "\x80"
+plugin = Repair("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()]", "v", _STARTS, order=90, mend=_mend)

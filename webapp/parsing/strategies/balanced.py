@@ -13,15 +13,14 @@ _empty = re.compile(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 
 def _take(finder: scan.Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
-    first = not raw[:at].strip() if at < 2000 else False
-    reason = plausible.why_not(raw, at, finder.end, lenient=first or bool(finder.fence))
+    reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at) or bool(finder.fence))
     if reason:
         return _reject(finder, at, reason)
     tier = scan.MARKED if finder.fence else scan.PROSE
     weak = _empty.match(raw, at, finder.end)
     if weak and tier == scan.PROSE:
         tier = scan.WEAK
-    last = finder.found[-1][1].span.end if finder.found else 0
+    last = finder.tracer.attempts[finder.found[-1][1]].span.end if finder.found else 0
     name = "lines" if lines.on_a_line(raw, last, at) else "balanced"
     return finder.consider(name, at, [finder.end], tier)
 
@@ -39,4 +38,4 @@ def _reject(finder: scan.Finder, at: int, reason: str) -> int:
     return finder.reject("balanced", at, end, reason)
 
 
-plugin = Strategy("balanced", r"[{\[]", 90, _take)
+plugin = Strategy("balanced", r"[{\[]", "{[", 90, _take)

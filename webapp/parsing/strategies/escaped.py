@@ -14,7 +14,13 @@ def _take(finder: scan.Finder, match: re.Match[str]) -> int:
         return finder.reject("escaped", at, match.end(), "an escaped quote follows, and the budget is used up")
     layer = escaped.peel(raw, at, finder.end)
     finder.skips -= layer.end - at
-    return finder.unescaped(at, layer, scan.MARKED if not raw[:at].strip() else scan.PROSE)
+    return finder.unescaped(at, layer, scan.MARKED if finder.lenient(at) else scan.PROSE)
 
 
-plugin = Strategy("escaped", r"[{\[](?:\s|\\[nrt]){0,200}(?:[{\[](?:\s|\\[nrt]){0,200})?\\\"", 30, _take)
+plugin = Strategy(
+    "escaped",
+    r"[{\[](?:\s|\\[nrt]){0,200}(?:[{\[](?:\s|\\[nrt]){0,200})?\\\"",
+    "{[",
+    30,
+    _take,
+)

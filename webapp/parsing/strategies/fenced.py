@@ -80,4 +80,4 @@ def _code(finder: scan.Finder, start: int, begin: int, ticks: str, label: str) -
     return finder.reject("fenced", start, end, f"a fence of {label}, not of JSON")
 
 
-plugin = Strategy("fenced", r"`{3,}|~{3,}", 10, _take)
+plugin = Strategy("fenced", r"`{3,}|~{3,}", "`~", 10, _take)

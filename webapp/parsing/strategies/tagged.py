@@ -26,7 +26,9 @@ def _limits(finder: scan.Finder, tag: str, at: int) -> list[int]:
 
 plugin = Strategy(
     "tagged",
-    r"<[A-Za-z|｜][^<>\n]{0,60}+>\s*+(?=[{\[])|\[/?[A-Z][A-Z_]{2,30}\](?:[ \t\r\n]*+[a-z_]\w{0,60}(?=\{))?\s*+",
+    r"<[A-Za-z|｜][^<>\n]{0,60}+>\s*+(?=[{\[])"
+    r"|\[/?[A-Z][A-Z_]{2,30}\](?:[ \t\r\n]*+[a-z_]\w{0,60}(?=\{))?\s*+",
+    "<[",
     20,
     _take,
 )

@@ -1,0 +1,163 @@
+"""Measures the fencepost profile: cases solved, growth on hostile text, and time against `json.loads`.
+
+Run from the checkout: `PYTHONPATH=. python benchmarks/parsing.py [cases|growth|speed|size]…`. Times are CPU time of
+this process, the best of several runs; ratios are taken within one run. `json_repair`, and where they are installed
+`fast_json_repair` and `jsonmend`, run beside it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import math
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from webapp.parsing import parse
+
+CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases" / "extraction.jsonl"
+OTHERS = {"json_repair": "repair_json", "fast_json_repair": "repair_json", "jsonmend": "repair_json"}
+
+GROWTH: dict[str, Callable[[int], str]] = {
+    "{ only": lambda n: "{" * n,
+    "[ only": lambda n: "[" * n,
+    '{"a": nested': lambda n: '{"a":' * (n // 5),
+    "quotes only": lambda n: '"' * n,
+    "backslashes only": lambda n: "\\" * n,
+    "} only": lambda n: "}" * n,
+    "fences unclosed": lambda n: "```json\n" * (n // 8),
+    "fence and spaces": lambda n: "```json\n{" + " " * n,
+    "unclosed string with , x": lambda n: '{"a": "' + "b, x" * (n // 4),
+    "quotes then , x": lambda n: '{"a": "' + 'b", x' * (n // 5),
+    "inner quotes": lambda n: '{"a": "' + 'b"c ' * (n // 4),
+    "<think>{": lambda n: "<think>{" * (n // 8),
+    "prose openers": lambda n: "see {price} and [1] " * (n // 20),
+    "alternating openers": lambda n: "[{" * (n // 2),
+    "strings never closed": lambda n: '{"a": "b, "c: ' * (n // 14),
+    "<tool_call> unclosed": lambda n: '<tool_call>{"a": ' * (n // 17),
+    "escaped openers": lambda n: '{\\"a\\": ' * (n // 8),
+    "lines in a string": lambda n: '{"a": "x ' + '"\n' * (n // 2),
+    "commas only": lambda n: "[" + "," * n,
+    "refused again and again": lambda n: '{"a": [1, 2; ' * (n // 12),
+}
+
+
+def document(size: int) -> str:
+    """A clean JSON text of about `size` characters: records with strings, numbers, lists and nested objects."""
+    row = {"id": 1, "name": "a name of some length", "ok": True, "tags": ["x", "y"], "at": {"x": 1.5, "y": None}}
+    rows = [{**row, "id": index} for index in range(max(1, size // 112))]
+    return json.dumps(rows)
+
+
+def lexical(size: int, defects: int) -> str:
+    """The same with small defects in even spread: literals, quotes, keys, trailing commas, comments."""
+    parts = [
+        '"ok": True,',
+        "'name': 'a name of some length',",
+        "count: 5,",
+        '"tags": ["x", "y",],',
+        '"at": 1, // here\n',
+    ]
+    filler = '"plain": "' + "z" * max(1, size // max(defects, 1) - 34) + '", '
+    body = "".join(parts[index % len(parts)] + filler for index in range(defects))
+    return "{" + body + '"end": 0}'
+
+
+def structural(size: int) -> str:
+    """The same size with missing and extra closers, missing commas and inner quotes."""
+    row = '{"a": {"b": [1, 2, {"c": "he said "hi" ok"}}, "d": 1 "e": [1, 2}, '
+    return "[" + row * (size // len(row)) + "1]"
+
+
+def seconds(run: Callable[[], Any], repeat: int = 5) -> float:
+    """The least CPU time that `run` took."""
+    best = math.inf
+    for _ in range(repeat):
+        start = time.process_time()
+        run()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def others() -> dict[str, Callable[[str], Any]]:
+    """The other repairers that are installed."""
+    found: dict[str, Callable[[str], Any]] = {}
+    for module, name in OTHERS.items():
+        try:
+            found[module] = getattr(importlib.import_module(module), name)
+        except (ImportError, AttributeError):
+            continue
+    return found
+
+
+def cases() -> None:
+    """How many of the given cases are solved."""
+    right = total = 0
+    for line in CASES.read_text("utf-8", "surrogatepass").splitlines():
+        case = json.loads(line)
+        values = list(parse(case["text"]).values)
+        wanted = [case["expected"], *case.get("accept", [])]
+        total += 1
+        right += not values if case.get("nothing") else (values in wanted or (len(values) == 1 and values[0] in wanted))
+    print(f"cases: {right} of {total}")
+
+
+def growth() -> None:
+    """Seconds at 1e3, 1e4 and 1e5 characters, and the exponent between the first and the last and the last two."""
+    print(f"{'pattern':26} {'1e3 ms':>8} {'1e4 ms':>8} {'1e5 ms':>8} {'exponent':>9}")
+    for name, make in GROWTH.items():
+        times = [seconds(lambda text=make(size): parse(text), 3) for size in (1_000, 10_000, 100_000)]
+        exponent = max(math.log10(times[2] / times[1]), math.log(times[2] / times[0], 100))
+        print(f"{name:26} " + " ".join(f"{took * 1000:8.2f}" for took in times) + f" {exponent:9.2f}")
+
+
+def speed() -> None:
+    """Ratios to `json.loads` on the clean document of the same size, trace included."""
+    clean = document(100_000)
+    texts = {
+        "clean": clean,
+        "prose round it": "Here is what you asked for:\n\n" + clean + "\n\nHope this helps!",
+        "fence": "Here you are:\n```json\n" + clean + "\n```\nDone.",
+        "2,000 lexical defects": lexical(100_000, 2_000),
+        "structural defects": structural(100_000),
+    }
+    rivals = others()
+    print(f"{'text':24} {'chars':>8} {'fencepost':>10} " + " ".join(f"{name:>17}" for name in rivals))
+    for name, text in texts.items():
+        base = seconds(lambda size=len(text): json.loads(SAME[size]), 7)
+        trace = parse(text)
+        row = [seconds(lambda text=text: parse(text), 7) / base]
+        row += [seconds(lambda text=text, run=run: run(text), 1) / base for run in rivals.values()]
+        edits = sum(len(attempt.edits) for attempt in trace.attempts)
+        print(f"{name:24} {len(text):8} {row[0]:9.2f}x " + " ".join(f"{ratio:16.2f}x" for ratio in row[1:]), edits)
+
+
+class _Same(dict[int, str]):
+    """Clean documents by size, made when first asked for."""
+
+    def __missing__(self, size: int) -> str:
+        self[size] = document(size)
+        return self[size]
+
+
+SAME = _Same()
+
+
+def size() -> None:
+    """Ten million characters, clean, in prose, and cut off."""
+    clean = document(10_000_000)
+    for name, text in {"clean": clean, "in prose": f"Look: {clean} ok", "cut off": clean[:-20]}.items():
+        trace = None
+        took = seconds(lambda text=text: parse(text), 1)
+        trace = parse(text)
+        print(f"10 MB {name:10} {took:6.2f} s  {trace.verdict}, truncated: {trace.truncated}")
+
+
+PARTS = {"cases": cases, "growth": growth, "speed": speed, "size": size}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()
