@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len
+from rich.cells import cell_len, get_character_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -70,8 +70,19 @@ def _wrapped(console: Console, first: str, others: str, text: Text) -> Iterator[
     if not console.is_terminal or cell_len(text.plain) <= room:
         yield Text.assemble((first, "dim"), text)
         return
-    for index, part in enumerate(text.wrap(console, room, overflow="fold")):
+    for index, part in enumerate(text.divide(_folds(text.plain, room))):
         yield Text.assemble((others if index else first, "dim"), part)
+
+
+def _folds(plain: str, room: int) -> Iterator[int]:
+    """Where to cut so that no part is wider than `room` cells."""
+    used = 0
+    for index, char in enumerate(plain):
+        width = get_character_cell_size(char)
+        if used + width > room:
+            yield index
+            used = 0
+        used += width
 
 
 def _attempts(raw: str, trace: Trace) -> Iterator[Text]:

@@ -86,4 +86,4 @@ def _print_head(trace: Trace) -> None:
     plain = bool(os.environ.get("NO_COLOR"))
     for line, bold in _words.head(trace):
         style: dict[str, Any] = {"fg": _words.COLOURS[trace.verdict], "bold": True} if bold else {}
-        click.secho(line, color=False if plain else None, **style)
+        click.secho(line, sys.stdout, color=False if plain else None, **style)

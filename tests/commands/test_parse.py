@@ -1,0 +1,223 @@
+"""`fencepost parse`: the trace as JSON and drawn, bulk lines, exit codes, hostile bytes, and what it may import."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from rich.console import Console
+
+from webapp.cli import main
+from webapp.commands import _render
+from webapp.parsing import parse
+from webapp.parsing.trace import Trace
+
+ROOT = Path(__file__).resolve().parents[2]
+CALL = (
+    'Here\'s my tool call:\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(\'hello\')"}}}}\n```\n\nBye.\n'
+)
+
+
+def run(*arguments: str, text: str | bytes = CALL) -> Result:
+    return CliRunner().invoke(main, ["parse", *arguments], input=text)
+
+
+def test_json_is_the_trace_and_nothing_else():
+    result = run("--json", "--profile", "windlass-balanced")
+    document = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert document | {"microseconds": 0} == parse(CALL, "windlass-balanced").as_dict() | {"microseconds": 0}
+    assert list(document)[:4] == ["profile", "version", "verdict", "truncated"]
+    assert Trace.from_dict(document).values[0]["tool"] == "run_code"
+
+
+def test_a_file_is_read_as_standard_input_is(tmp_path: Path):
+    path = tmp_path / "response.txt"
+    path.write_bytes(CALL.encode())
+    from_file = json.loads(run("--json", "--profile", "four-tier", str(path)).stdout)
+    from_input = json.loads(run("--json", "--profile", "four-tier", "-").stdout)
+    assert from_file | {"microseconds": 0} == from_input | {"microseconds": 0}
+
+
+def test_line_ends_are_kept():
+    document = json.loads(run("--json", "--profile", "direct", text=b'{"a":\r\n1}\r\n').stdout)
+    assert document["attempts"][0]["span"] == [0, 11]
+
+
+@pytest.mark.parametrize(
+    ("text", "profile", "code"),
+    [("{}", "direct", 0), ("no", "direct", 1), ("no", "windlass-strict", 1), ("no", "all", 1), ("{}", "all", 0)],
+)
+def test_the_answer_is_the_exit_code(text: str, profile: str, code: int):
+    assert run("--profile", profile, text=text).exit_code == code
+    assert run("--profile", profile, "--json", text=text).exit_code == code
+
+
+def test_an_unknown_profile_lists_those_there_are():
+    result = run("--profile", "nope")
+    assert result.exit_code == 2
+    assert "no profile is called 'nope'; there are " in result.stderr
+    assert "windlass-balanced" in result.stderr
+
+
+@pytest.mark.parametrize(("name", "words"), [("missing.txt", "there is no file"), (".", "cannot read")])
+def test_what_cannot_be_read_is_wrong_use(name: str, words: str):
+    result = run("--profile", "direct", name)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_bytes_that_are_not_utf_8_are_replaced_and_said():
+    result = run("--json", "--profile", "direct", text=b'{"a": "\xff\xfe"}')
+    assert json.loads(result.stdout)["values"] == [{"a": "\ufffd\ufffd"}]
+    assert "standard input is not UTF-8 at byte 7: such bytes are shown as U+FFFD" in result.stderr
+
+
+def test_drawn_with_marks_that_need_no_colour():
+    result = run("--profile", "windlass-balanced")
+    lines = result.stdout.split("\n")
+    assert lines[0].startswith(
+        "◆ repaired: decoded after repair, by windlass-balanced 1. 1 value, 1 edit, 2 attempts, "
+    )
+    assert '4 ┃ ⟦{"tool": "run_code", "arguments": {"code": "print(\'hello\')"}}[-}}-]⟧' in lines
+    assert "5 │ ```" in lines
+    assert '     extra_closer, line 4 column 62: removed "}}"' in lines
+    assert '  "tool": "run_code",' in lines
+
+
+def test_the_caret_stands_under_the_error():
+    lines = run("--profile", "windlass-balanced").stdout.split("\n")
+    at = next(index for index, line in enumerate(lines) if "▲ Extra data: line 4 column 62 (char 91)" in line)
+    assert lines[at - 1][lines[at].index("▲") :] == "}}"
+    assert "json.loads said: Extra data: line 1 column 62 (char 61)" in lines[at + 1]
+
+
+def test_the_caret_minds_wide_characters():
+    lines = run("--profile", "direct", text='{"名前": nope}').stdout.split("\n")
+    at = next(index for index, line in enumerate(lines) if "▲" in line)
+    before = lines[at - 1][: lines[at - 1].index("nope")]
+    assert lines[at].index("▲") == len(before) + 2
+
+
+def test_an_escaped_line_feed_is_drawn_in_place():
+    lines = run("--profile", "four-tier", text='{"a": "x\ny"}').stdout.split("\n")
+    assert '1 ┃ ⟦{"a": "x{+\\n+}[-↵-]' in lines
+    assert '2 ┃ y"}⟧' in lines
+
+
+def test_terminal_controls_never_reach_the_terminal():
+    result = run("--profile", "direct", text='\x1b[31m\u202e\x07{"a": "\x9b"}\x00 \ud7ff')
+    assert not set(result.stdout) & set("\x1b\u202e\x07\x9b\x00")
+    assert "␛[31m<U+202E>␇" in result.stdout
+    assert "<U+009B>" in result.stdout
+
+
+def test_long_texts_are_cut_and_say_so():
+    raw = "\n".join(f"line {number}" for number in range(500)) + '\n{"a": 1}\n' + "tail\n" * 500
+    result = run("--profile", "four-tier", text=raw)
+    assert "498 lines not shown" in result.stdout
+    assert '501 ┃ ⟦{"a": 1}⟧' in result.stdout
+    assert len(result.stdout.split("\n")) < 60
+
+
+def test_many_attempts_are_cut_and_say_so():
+    result = run("--profile", "master-scored", text="{x} " * 100 + '{"a": 1}')
+    assert "… 61 attempts more: --json prints all" in result.stdout
+
+
+def test_colour_strikes_and_underlines():
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, color_system="standard", width=40, highlight=False)
+    trace = parse('{"a": "x\ny"}', "four-tier")
+    _render.render(console, '{"a": "x\ny"}', trace)
+    assert "\x1b[9;31m[-↵-]" in stream.getvalue()
+    assert "\x1b[4;32m{+\\n+}" in stream.getvalue()
+
+
+def test_long_lines_fold_behind_the_gutter_of_a_terminal():
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, color_system=None, width=30, highlight=False)
+    raw = '{"a": "' + "x" * 60 + '"}'
+    _render.render(console, raw, parse(raw, "direct"))
+    folded = [line for line in stream.getvalue().split("\n") if "┃" in line]
+    assert len(folded) == 3
+    assert all(line.startswith(("1 ┃ ", "  ┃ ")) for line in folded)
+
+
+def test_all_profiles_are_one_line_each():
+    result = run("--profile", "all")
+    lines = result.stdout.strip().split("\n")
+    assert any(line.startswith("◆ windlass-balanced ") and "1 edit" in line and '"run_code"' in line for line in lines)
+    assert any(line.startswith("✕ windlass-strict ") for line in lines)
+    documents = json.loads(run("--profile", "all", "--json").stdout)
+    assert [line.split()[1] for line in lines] == [document["profile"] for document in documents]
+
+
+def test_bulk_lines_come_back_in_order_with_their_ids():
+    lines = [json.dumps({"id": number, "text": f'{{"a": {number}}}'}) for number in range(5)]
+    result = run("--jsonl", "--profile", "direct", text="\n".join(lines) + "\n\n")
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.exit_code == 0
+    assert [answer["id"] for answer in answers] == [0, 1, 2, 3, 4]
+    assert list(answers[0])[:3] == ["id", "profile", "version"]
+    assert answers[4]["values"] == [{"a": 4}]
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "known"),
+    [
+        ("nope", "not JSON: Expecting value: line 1 column 1 (char 0)", None),
+        ("[1]", 'takes an object with "id" and "text", not list', None),
+        ('{"text": "x"}', 'has no "id"', None),
+        ('{"id": 7}', 'has no "text"', 7),
+        ('{"id": "a", "text": 1}', '"text" is no string', "a"),
+        ("[" * 100_000, "not JSON: maximum recursion depth exceeded", None),
+    ],
+)
+def test_a_bad_line_is_answered_and_does_not_stop_the_rest(line: str, message: str, known: object):
+    good = '{"id": 1, "text": "{}"}'
+    result = run("--jsonl", "--profile", "direct", text=f"{good}\n{line}\n{good}\n")
+    answers = [json.loads(answer) for answer in result.stdout.splitlines()]
+    assert result.exit_code == 1
+    assert [answer.get("verdict") for answer in answers] == ["clean", None, "clean"]
+    assert answers[1]["id"] == known
+    assert answers[1]["error"]["code"] == "bad_line"
+    assert answers[1]["error"]["message"].startswith(message)
+    assert answers[1]["error"]["at"] == 2
+    assert f"-, line 2: {message}" in result.stderr
+
+
+def test_bulk_with_all_profiles_writes_a_line_for_each():
+    result = run("--jsonl", "--profile", "all", text='{"id": 1, "text": "{}"}\n')
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {answer["id"] for answer in answers} == {1}
+    assert len({answer["profile"] for answer in answers}) == len(answers) > 9
+
+
+def test_a_value_as_deep_as_the_decoder_reads_can_be_written():
+    for depth in range(900, 1001, 5):
+        result = run("--json", "--profile", "direct", text="[" * depth + "]" * depth)
+        assert json.loads(result.stdout)["verdict"] in ("clean", "failed")
+
+
+def test_neither_flask_nor_sqlalchemy_nor_rich_is_imported_for_json():
+    code = (
+        "import sys; from webapp.cli import main\n"
+        "try: main(['parse', '--json', '--profile', 'direct'])\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'flask', 'sqlalchemy', 'rich', 'json_repair', 'werkzeug'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=b"{}", capture_output=True, cwd=ROOT, check=True)
+    assert done.stderr.decode().strip() == "[]"
+
+
+def test_a_terminal_without_unicode_gets_escapes():
+    command = [sys.executable, "-m", "webapp", "parse", "--profile", "direct"]
+    environment = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    done = subprocess.run(command, input=b"{}", capture_output=True, cwd=ROOT, env=environment, check=True)
+    assert done.stdout.startswith(b"\\u25cf clean")

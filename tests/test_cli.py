@@ -1,0 +1,54 @@
+"""The program as a whole: help without importing commands, version, settings."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from webapp import __version__, config
+from webapp.cli import COMMANDS, main
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_help_lists_every_command_and_every_setting():
+    said = CliRunner().invoke(main, ["--help"]).stdout
+    assert all(f"  {name} " in said for name in COMMANDS)
+    assert all(variable in said for variable, _ in config.describe())
+
+
+def test_help_imports_no_command():
+    code = "import sys; from webapp.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    code += "print([name for name in sys.modules if name.startswith('webapp.commands')], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, cwd=ROOT, check=True)
+    assert done.stderr.decode().strip() == "[]"
+
+
+def test_version():
+    assert CliRunner().invoke(main, ["--version"]).stdout == f"fencepost, version {__version__}\n"
+
+
+def test_an_unknown_command_is_wrong_use():
+    assert CliRunner().invoke(main, ["nope"]).exit_code == 2
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_is_there_under_its_name_and_has_json(name: str):
+    assert find_spec(f"webapp.commands.{name}"), f"webapp/commands/{name}.py is missing"
+    command = importlib.import_module(f"webapp.commands.{name}").command
+    assert isinstance(command, click.Command)
+    said = CliRunner().invoke(main, [name, "--help"], prog_name="fencepost")
+    assert said.exit_code == 0
+    assert said.stdout.startswith(f"Usage: fencepost {name} ")
+
+
+def test_the_module_is_the_program():
+    done = subprocess.run([sys.executable, "-m", "webapp", "--help"], capture_output=True, cwd=ROOT, check=True)
+    assert done.stdout.startswith(b"Usage: fencepost ")
