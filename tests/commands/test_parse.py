@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -190,6 +192,19 @@ def test_a_bad_line_is_answered_and_does_not_stop_the_rest(line: str, message: s
     assert answers[1]["error"]["message"].startswith(message)
     assert answers[1]["error"]["at"] == 2
     assert f"-, line 2: {message}" in result.stderr
+
+
+def test_a_bar_counts_the_bytes_where_standard_error_is_a_terminal(tmp_path: Path):
+    path = tmp_path / "responses.jsonl"
+    path.write_text('{"id": 1, "text": "{}"}\n' * 50)
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "webapp", "parse", "--jsonl", "--profile", "direct", str(path)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=slave, cwd=ROOT, check=True)
+    os.close(slave)
+    said = os.read(master, 100_000).decode()
+    os.close(master)
+    assert "parsing" in said
+    assert len(done.stdout.splitlines()) == 50
 
 
 def test_bulk_with_all_profiles_writes_a_line_for_each():

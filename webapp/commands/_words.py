@@ -53,7 +53,8 @@ def head(trace: Trace) -> Iterator[tuple[str, bool]]:
 
 def flags(trace: Trace) -> list[str]:
     said = [f"{name}: {meaning}" for name, meaning in FLAGS.items() if getattr(trace, name)]
-    return said + [visible(f"policy {name}: {value}") for name, value in trace.policy.items()]
+    policies = ", ".join(f"{name} {value}" for name, value in trace.policy.items() if value)
+    return said + ([visible(f"policies: {policies}")] if policies else [])
 
 
 def attempt_mark(attempt: Attempt, verdict: str, chosen: bool) -> str:

@@ -83,7 +83,7 @@ def _print_readable(raw: str, traces: Sequence[Trace], many: bool) -> None:
 
 
 def _print_head(trace: Trace) -> None:
-    plain = bool(os.environ.get("NO_COLOR"))
+    colour = False if os.environ.get("NO_COLOR") else True if os.environ.get("FORCE_COLOR") else None
     for line, bold in _words.head(trace):
         style: dict[str, Any] = {"fg": _words.COLOURS[trace.verdict], "bold": True} if bold else {}
-        click.secho(line, sys.stdout, color=False if plain else None, **style)
+        click.secho(line, sys.stdout, color=colour, **style)

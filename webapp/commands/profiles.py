@@ -19,10 +19,10 @@ def command(as_json: bool, about: bool) -> None:
     if as_json:
         click.echo(jsontext.dumps(found))
         return
-    width = max(len(entry["name"]) for entry in found)
+    width, versions = (max(len(entry[key]) for entry in found) for key in ("name", "version"))
     for entry in found:
         report = f"report {entry['report']}" if entry["report"] else ""
-        click.echo(f"{entry['name']:<{width}}  {entry['version']:>3}  {report:<10}  {entry['help']}")
+        click.echo(f"{entry['name']:<{width}}  {entry['version']:<{versions}}  {report:<10}  {entry['help']}")
         if about and entry["about"]:
             _tell(entry["about"])
 
