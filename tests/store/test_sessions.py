@@ -51,6 +51,7 @@ def test_a_line_says_all_that_the_list_shows(four: None, db: orm.Session) -> Non
         (Filters(model="m1"), ["rescued", "fine"]),
         (Filters(model="m\0"), []),
         (Filters(format="windlass"), ["rescued", "lost", "fine"]),
+        (Filters(format="\ud800\0"), []),
         (Filters(label="unlabelled"), ["rescued", "lost", "chat", "fine"]),
         (Filters(label="labelled"), []),
         (Filters(q="RESC"), ["rescued"]),

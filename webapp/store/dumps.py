@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.types import short
 
 MOST_PROBLEMS = 50
 MOST_SESSIONS = 20
@@ -60,9 +61,9 @@ def find(db: orm.Session, ident: str | int) -> DumpLine:
     """The dump with that sha256 or number; raises `NoSuchDump`."""
     text = str(ident)
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
-    found = db.scalar(sa.select(Dump.id).where(sa.or_(Dump.sha256 == text, Dump.id == number)))
+    found = db.scalar(sa.select(Dump.id).where(sa.or_(Dump.sha256 == short(text, 65), Dump.id == number)))
     if found is None:
-        raise NoSuchDump(f"no dump has the number or hash {text!r}")
+        raise NoSuchDump(f"no dump has the number or hash {text[:200]!r}")
     return line(db.connection(), found)
 
 

@@ -15,11 +15,10 @@ from webapp import dumps as readers
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
-from webapp.parsing.engine import profiles
 from webapp.store import database, kept, writing
 from webapp.store.dumps import DumpLine, line
 from webapp.store.models import Dump, DumpSession, Session
-from webapp.store.parsed import OURS
+from webapp.store.parsed import OURS, is_known
 from webapp.store.spill import Spill
 
 MOST_PROBLEMS = 200
@@ -162,16 +161,15 @@ class _Reading:
 
     def _home(self, start: SessionStart) -> str:
         """The argument, else what the dump says, else the setting; a name that no profile has is a problem."""
-        known = profiles()
         for name in (self.home, start.home):
             if name is None:
                 continue
-            if name in known:
+            if is_known(name):
                 return name
-            reason = f"no profile is called {name!r}; {self.settings.home!r} was taken as the home profile"
+            reason = f"no profile is called {name[:200]!r}; the setting FENCEPOST_HOME was taken instead"
             self._note(Problem(f"session {start.external_id[:200]}", reason))
             break
-        return self.settings.home if self.settings.home in known else OURS
+        return self.settings.home if is_known(self.settings.home) else OURS
 
     def _dump(self, connection: sa.Connection) -> int:
         """The dump's row, made (or taken up again after a failure) when the first thing is written."""

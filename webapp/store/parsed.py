@@ -11,13 +11,21 @@ _MOST_KEPT = 256
 _LONGEST_KEPT = 16 * 1024
 
 
+def is_known(name: str) -> bool:
+    """Whether there is a profile of that name."""
+    try:
+        engine.profile(name)
+    except engine.UnknownProfile:
+        return False
+    return True
+
+
 class Parser:
     """Runs the profiles of one session; texts that come again soon are not parsed again."""
 
     def __init__(self, home: str) -> None:
         self.home = home
-        known = engine.profiles()
-        self._profiles = [known[name] for name in dict.fromkeys((home, OURS)) if name in known]
+        self._profiles = [engine.profile(name) for name in dict.fromkeys((home, OURS))]
         self._kept: OrderedDict[str, tuple[Trace, ...]] = OrderedDict()
 
     def traces(self, raw: str) -> tuple[Trace, ...]:

@@ -12,11 +12,10 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import Profile, Trace
-from webapp.store import growth, rows
+from webapp.store import growth, rows, sessions
 from webapp.store.database import writing
 from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Run, Session, Turn
 from webapp.store.parsed import OURS
-from webapp.store.sessions import NoSuchSession
 from webapp.store.tally import READABLE
 from webapp.store.turns import MODEL_KINDS
 
@@ -65,14 +64,8 @@ def replay(engine: sa.Engine, profile: str, *, session: str | None = None, progr
 def _scope(engine: sa.Engine, session: str | None) -> dict[str, Any]:
     if session is None:
         return {}
-    with engine.connect() as connection:
-        newest = sa.select(Session.id).where(Session.external_id == session).order_by(Session.revision.desc())
-        found = connection.scalar(newest.limit(1))
-        if found is None:
-            found = connection.scalar(sa.select(Session.id).where(Session.key == session[:16]))
-    if found is None:
-        raise NoSuchSession(f"no session has the id {session[:200]!r}")
-    return {"session_id": found}
+    with orm.Session(engine) as db:
+        return {"session_id": sessions.find(db, session).id}
 
 
 def _begin(engine: sa.Engine, profile: str, scope: dict[str, Any]) -> tuple[int, int]:
