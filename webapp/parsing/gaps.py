@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
 
 _keyed = re.compile(ANY_KEY)
-_valued = re.compile(r"""["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
+_valued = re.compile(r"""(?!```)["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
 _object = re.compile(rf"\{{{SPACE}(?:\}}|{ANY_KEY})")
 _set = re.compile(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
 _bare_item = re.compile(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")

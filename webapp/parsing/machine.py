@@ -30,7 +30,7 @@ class Machine:
     """Reads `raw[start:end]`. `state` is one letter: `k` key, `c` colon, `v` value, `a` after a value, `` finished.
 
     `last` is the end of the last value, `comma` the offset of the comma read since (or -1), `key_end` the end of
-    the last key. `lenient` is set where the place says that JSON is meant (a fence, a tag, the whole text), `final` where
+    the last key, `string_end` that of the last value read as a string. `lenient` is set where the place says that JSON is meant (a fence, a tag, the whole text), `final` where
     `end` is the end of the whole text, so that what is missing there was cut off.
     """
 
@@ -44,6 +44,7 @@ class Machine:
     state: str = "v"
     last: int = 0
     comma: int = -1
+    string_end: int = -1
     key_start: int = 0
     key_end: int = 0
     frames: list[Frame] = field(default_factory=list)
@@ -175,6 +176,7 @@ def _value(machine: Machine, char: str) -> None:
     else:
         clean = lexis.plain.match(raw, at, end)
     if clean:
+        machine.string_end = clean.end() if char == '"' else -1
         machine.value_done(clean.end())
     elif char in "{[":
         _container(machine, char)

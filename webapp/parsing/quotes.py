@@ -183,6 +183,7 @@ def finish(machine: Machine, reading: Reading, end: int) -> None:
     elif reading.where == "i" and machine.frames and closing.colon_follows(machine, end):
         closing.item_is_key(machine, reading.start, end)
     else:
+        machine.string_end = end
         machine.value_done(end)
 
 

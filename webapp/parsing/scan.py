@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from webapp import plugins
 from webapp.parsing import brackets, decode, escaped, plausible
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import Machine
 from webapp.parsing.patch import Refused, in_order
 from webapp.parsing.policies import Policies
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.strategy import Strategy
+from webapp.parsing.sweep import sweep
 from webapp.parsing.trace import Attempt
 
+Limits = Callable[[], list[int]] | None
+"""Asked for only where repairs are needed: the offsets at which the value may have to end, nearest first."""
 WEAK, PROSE, MARKED = 1, 2, 3
 """How plainly a place says that JSON is meant: a list of numbers in a sentence, an object in prose, a fence or a tag."""
 SHOWN = 2_000
@@ -84,21 +88,42 @@ class Finder:
                 "balanced", Span(start, end), f"{count:,} more candidates were looked at and are no JSON"
             )
 
-    def consider(self, strategy: str, start: int, limits: list[int], tier: int, note: str | None = None) -> int:
-        """Try the value that begins at `start`, first as it is, then repaired up to one of `limits`; where it ends."""
+    def consider(self, strategy: str, start: int, limits: Limits, tier: int, note: str | None = None) -> int:
+        """Try the value that begins at `start`: as it is, swept, then repaired up to one of `limits`; where it ends."""
         if self.budget > 0:
             end, value, cost = decode.read(self.tracer.raw, start)
-            if end > 0 and not brackets.goes_on(self.tracer.raw, start, end, limits[-1]):
-                return self._as_it_is(strategy, start, end, value, limits, tier, note)
+            if end > 0 and not brackets.goes_on(self.tracer.raw, start, end, self.end):
+                return self._as_it_is(strategy, start, end, value, tier, note)
             self.budget -= cost
-        return self._mended(strategy, start, limits, tier, note)
+            if end < 0 and (stop := self._swept(strategy, start, tier, note)):
+                return stop
+        return self._mended(strategy, start, limits() if limits else [self.end], tier, note)
+
+    def _swept(self, strategy: str, start: int, tier: int, note: str | None) -> int:
+        """Try the value with the edits that one lexical pass finds; where it ends, or 0."""
+        raw = self.tracer.raw
+        stop, edits = sweep(raw, start, self.end)
+        self.budget -= stop - start
+        while stop > start and raw[stop - 1] in " \t\r\n":
+            stop -= 1
+        while edits and edits[-1].span.end > stop:
+            edits.pop()
+        if not edits or raw[stop - 1] not in "}]":
+            return 0
+        span = Span(start, stop)
+        decoded = decode.decode(apply(raw, span, edits), finite=True)
+        if decoded.failure or brackets.goes_on(raw, start, stop, self.end):
+            return 0
+        name = self._name(strategy, start, stop)
+        self._keep(self.tracer.record(name, span, decoded.value, edits, note=note), tier)
+        return stop
 
     def _as_it_is(
-        self, strategy: str, start: int, end: int, value: Any, limits: list[int], tier: int, note: str | None
+        self, strategy: str, start: int, end: int, value: Any, tier: int, note: str | None
     ) -> int:
         raw = self.tracer.raw
         edits: tuple[Edit, ...] = ()
-        tail = self._tail(start, end, limits[-1], tier)
+        tail = self._tail(start, end, self.end, tier)
         if tail > end:
             first = end + len(raw[end:tail]) - len(raw[end:tail].lstrip())
             edits = (Edit("extra_closer", Span(first, tail), raw[first:tail], ""),)

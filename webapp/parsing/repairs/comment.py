@@ -31,6 +31,11 @@ def _before_closer(text: str, start: int) -> int:
 _closer = re.compile(r"\s*[}\]]")
 
 
+def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
+    start, end = match.span(match.lastgroup or 0)
+    return ((start, end, ""),)
+
+
 plugin = Repair(
     "comment",
     r"//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|#[^\n]*+|<!--(?:[^-]|-(?!->))*+-->",
@@ -38,4 +43,6 @@ plugin = Repair(
     "/#<",
     order=5,
     mend=_mend,
+    quick=r"//[^\n\r]*+(?=[\r\n])|/\*[^*/]*+\*/",
+    quicken=_quicken,
 )

@@ -10,12 +10,9 @@ from webapp.parsing.repair import Repair
 if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
 
-_QUOTES = "\"'`”’"
-
-
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
     raw, end, begin = machine.raw, machine.last, match.end()
-    if not machine.frames or raw[end - 1] not in _QUOTES or ("+" not in match[0] and machine.inside != "{"):
+    if not machine.frames or machine.string_end != end or ("+" not in match[0] and machine.inside != "{"):
         return False
     if raw[end:begin].strip(" \t\r\n+"):
         return False

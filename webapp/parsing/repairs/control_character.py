@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from webapp.parsing.patch import Patch
 from webapp.parsing.repair import Repair
 
-plugin = Repair("control_character")
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
@@ -14,3 +15,17 @@ def patch(raw: str, at: int) -> Patch:
     """The escape of the control character at `at` (RFC 8259, section 7)."""
     char = raw[at]
     return Patch(at, at + 1, _SHORT.get(char) or f"\\u{ord(char):04x}", "control_character")
+
+
+def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
+    start, end = match.span(match.lastgroup or 0)
+    found = _controls.finditer(match.string, start, end)
+    return tuple((spot.start(), spot.end(), patch(match.string, spot.start()).new) for spot in found)
+
+
+_controls = re.compile(r"[\x00-\x1f]")
+plugin = Repair(
+    "control_character",
+    quick=r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"(?=[ \t\r\n]*+[:,}\]])',
+    quicken=_quicken,
+)

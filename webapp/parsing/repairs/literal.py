@@ -21,6 +21,11 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
+def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
+    word = match[match.lastgroup or 0]
+    return ((match.end() - len(word), match.end(), _JSON[word.lower()]),)
+
+
 plugin = Repair(
     "literal",
     r"(?i:true|false|null|none|undefined|nil)\b(?=\s*+(?:[,}\])\n]|//|/\*|\#|```|\Z))",
@@ -28,4 +33,6 @@ plugin = Repair(
     "tTfFnNuU",
     order=20,
     mend=_mend,
+    quick=r"(?:True|False|None|TRUE|FALSE|NULL|undefined)(?=[ \t\r\n]*+[,}\]])",
+    quicken=_quicken,
 )

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from webapp.parsing.repair import Repair
 
-plugin = Repair("single_quotes")
+
+def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
+    end = match.end()
+    start = match.start(match.lastgroup or 0)
+    return (start, start + 1, '"'), (end - 1, end, '"')
+
+
+plugin = Repair(
+    "single_quotes", quick=r"""'[^'"\\\x00-\x1f]*+'(?=[ \t\r\n]*+[:,}\]])""", quicken=_quicken
+)

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from webapp.parsing.repair import Repair
 
-plugin = Repair("trailing_comma")
+
+def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
+    return ((match.end() - 1, match.end(), ""),)
+
+
+plugin = Repair("trailing_comma", quick=r",(?=[ \t\r\n]*+[}\]])", quicken=_quicken)

@@ -25,10 +25,17 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
+def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
+    start, end = match.span(match.lastgroup or 0)
+    return (start, start, '"'), (end, end, '"')
+
+
 plugin = Repair(
     "unquoted_key",
     r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>\")?(?=\s*+(?::|：|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
     "k",
     order=60,
     mend=_mend,
+    quick=r"[A-Za-z_$][\w$]*+(?=[ \t]*+:)",
+    quicken=_quicken,
 )

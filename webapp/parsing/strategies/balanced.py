@@ -22,7 +22,7 @@ def _take(finder: scan.Finder, match: re.Match[str]) -> int:
         tier = scan.WEAK
     last = finder.tracer.attempts[finder.found[-1][1]].span.end if finder.found else 0
     name = "lines" if lines.on_a_line(raw, last, at) else "balanced"
-    return finder.consider(name, at, [finder.end], tier)
+    return finder.consider(name, at, None, tier)
 
 
 def _reject(finder: scan.Finder, at: int, reason: str) -> int:

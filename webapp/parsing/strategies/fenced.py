@@ -48,7 +48,7 @@ def _take(finder: scan.Finder, match: re.Match[str]) -> int:
     if not opens or plausible.why_not(raw, at, finder.end, lenient=True):
         finder.fence = ticks if "\n" in raw[begin : at + 1] else ""
         return at
-    end = finder.consider("fenced", at, _limits(finder, at, ticks), scan.MARKED, _note(label))
+    end = finder.consider("fenced", at, lambda: _limits(finder, at, ticks), scan.MARKED, _note(label))
     close = _close.match(raw, end, finder.end)
     finder.fence = "" if close or end >= finder.end else ticks
     return close.end() if close else end

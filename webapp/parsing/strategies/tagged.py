@@ -14,7 +14,7 @@ def _take(finder: scan.Finder, match: re.Match[str]) -> int:
         return at
     if plausible.why_not(raw, at, finder.end, lenient=True):
         return at
-    return finder.consider("tagged", at, _limits(finder, match[0].strip(), at), scan.MARKED, match[0].strip())
+    return finder.consider("tagged", at, lambda: _limits(finder, match[0].strip(), at), scan.MARKED, match[0].strip())
 
 
 def _limits(finder: scan.Finder, tag: str, at: int) -> list[int]:
