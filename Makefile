@@ -36,6 +36,7 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	@$(BIN)/python -m pip uninstall --quiet --yes setuptools 2>/dev/null || true  # Python 3.11's venv brings it; nothing here needs it
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.installed
