@@ -1,0 +1,64 @@
+"""`fencepost db`: migrate and status."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.commands.stored import Run, dump, runner
+from webapp.store.database import HEAD
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return runner(tmp_path / "data")
+
+
+def test_migrate_makes_the_database_once(run: Run) -> None:
+    assert run("db", "migrate").stdout == f"from revision none to {HEAD}\n"
+    assert run("db", "migrate").stdout == f"at revision {HEAD}, the newest; nothing to do\n"
+    assert json.loads(run("db", "migrate", "--json").stdout) == {"before": HEAD, "revision": HEAD}
+
+
+def test_status_before_there_is_anything(run: Run) -> None:
+    done = run("db", "status")
+    assert done.exit_code == 1
+    assert f"revision none, the newest is {HEAD}" in done.stdout
+
+
+def test_status_counts_what_there_is(run: Run, tmp_path: Path) -> None:
+    run("ingest", str(dump(tmp_path / "a.json", "s1", "{}", "x")))
+    done = run("db", "status", "--json")
+    assert done.exit_code == 0
+    answer = json.loads(done.stdout)
+    assert (answer["revision"], answer["counts"]["session"], answer["counts"]["turn"]) == (HEAD, 1, 2)
+    assert answer["database"].startswith("sqlite:///")
+    assert run("db", "status").stdout.splitlines()[1] == f"revision {HEAD}"
+
+
+def test_a_newer_database_is_refused(run: Run, tmp_path: Path) -> None:
+    run("db", "migrate")
+    with closing(sqlite3.connect(tmp_path / "data" / "fencepost.sqlite3")) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = 'future'")
+    done = run("db", "migrate")
+    assert done.exit_code == 1
+    assert "a newer one wrote it" in done.stderr
+    assert run("db", "status").exit_code == 1
+
+
+def test_a_database_that_cannot_be_opened(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    done = run("db", "status", FENCEPOST_DATABASE=f"sqlite:///{folder}")
+    assert done.exit_code == 1
+    assert "unable to open database file" in done.stderr
+
+
+def test_a_password_is_not_shown(run: Run) -> None:
+    done = run("db", "status", FENCEPOST_DATABASE="postgresql+psycopg://ann:secret@127.0.0.1:1/none?connect_timeout=2")
+    assert done.exit_code == 1
+    assert "secret" not in done.output

@@ -1,0 +1,97 @@
+"""`fencepost ingest`: files and standard input, summaries, exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands.stored import BROKEN, Run, dump, runner
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return runner(tmp_path / "data")
+
+
+def test_a_file_is_read_and_summed_up(run: Run, tmp_path: Path) -> None:
+    done = run("ingest", str(dump(tmp_path / "a.json", "s1", "{}", BROKEN)))
+    assert done.exit_code == 0
+    assert done.stdout == f"● {tmp_path / 'a.json'}: windlass, 1 session (1 new), 2 new turns\n"
+    again = run("ingest", str(tmp_path / "a.json"))
+    assert (again.exit_code, again.stdout) == (0, f"· {tmp_path / 'a.json'}: windlass, 1 session, all there already\n")
+
+
+def test_several_files_end_in_a_table_and_one_bad_file_does_not_stop_the_rest(run: Run, tmp_path: Path) -> None:
+    good, grown = dump(tmp_path / "a.json", "s1", "{}"), dump(tmp_path / "b.json", "s1", "{}", "more")
+    bad, missing = tmp_path / "bad.json", tmp_path / "missing.json"
+    bad.write_text("not json")
+    done = run("ingest", *map(str, (good, bad, missing, grown)), COLUMNS="200")
+    assert done.exit_code == 1
+    assert f"✕ {bad}: The dump is not JSON" in done.stderr
+    assert f"✕ {missing}: there is no file" in done.stderr
+    assert "1 session (1 grown), 1 new turn" in done.stdout
+    table = [line.split() for line in done.stdout.splitlines()[-4:]]
+    assert [row[1:4] for row in table] == [
+        ["windlass", "1", "1"], ["could", "not", "be"], ["could", "not", "be"], ["windlass", "1", "1"],
+    ]  # fmt: skip
+
+
+def test_json_says_what_came_of_each_file(run: Run, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text("{")
+    done = run("ingest", "--json", str(dump(tmp_path / "a.json", "s\0", "{}")), str(bad))
+    assert done.exit_code == 1
+    good, failed = json.loads(done.stdout)["files"]
+    assert (good["error"], good["sessions"], good["created"], good["new"]) == (None, ["s\0"], True, 1)
+    assert good["dump"]["state"] == "done"
+    assert set(failed["error"]) == {"code", "message", "at"}
+    assert done.stderr == ""
+
+
+def test_standard_input_compressed(run: Run, tmp_path: Path) -> None:
+    data = gzip.compress(dump(tmp_path / "a.json", "s1", "{}").read_bytes())
+    done = run("ingest", "-", given=data)
+    assert (done.exit_code, done.stdout) == (0, "● standard input: windlass, 1 session (1 new), 1 new turn\n")
+
+
+def test_problems_are_shown_with_their_places(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"session_id": "s1", "entries": [1] * 15 + [{"node_type": "agent", "content": "{}"}]}))
+    done = run("ingest", str(path))
+    assert done.exit_code == 0
+    assert "15 problems" in done.stdout
+    assert "entries[0]: expected an object, found a number" in done.stderr
+    assert "and 5 problems more" in done.stderr
+
+
+def test_home_and_format_can_be_told(run: Run, tmp_path: Path) -> None:
+    path = str(dump(tmp_path / "a.json", "s1", "{}"))
+    assert run("ingest", "--home", "direct", "--format", "windlass", path).exit_code == 0
+    listed = run("replay", "--profile", "direct", "--json")
+    assert json.loads(listed.stdout)["counts"]["clean"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "message"),
+    [
+        ([], {}, "Missing argument"),
+        (["--format", "no", "x"], {}, "there is no format 'no'"),
+        (["--home", "no", "x"], {}, "no profile is called 'no'"),
+        (["x"], {"FENCEPOST_MAX_DUMP": "many"}, "FENCEPOST_MAX_DUMP takes a whole number"),
+        (["x"], {"FENCEPOST_DATABASE": "nonsense"}, "FENCEPOST_DATABASE is no database URL"),
+        (["x"], {"FENCEPOST_DATABASE": "nosuch://x"}, "FENCEPOST_DATABASE is no database URL"),
+    ],
+)
+def test_wrong_use_exits_with_two(run: Run, arguments: list[str], environment: dict[str, str], message: str) -> None:
+    done = run("ingest", *arguments, **environment)
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_a_folder_in_place_of_a_file(run: Run, tmp_path: Path) -> None:
+    done = run("ingest", str(tmp_path))
+    assert done.exit_code == 1
+    assert "Is a directory" in done.stderr

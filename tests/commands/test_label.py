@@ -1,0 +1,69 @@
+"""`fencepost label`: judge a response, list what was judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands.stored import BROKEN, Run, dump, runner
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    run = runner(tmp_path / "data")
+    run("ingest", str(dump(tmp_path / "a.json", "list", "{}", BROKEN)))
+    return run
+
+
+def test_a_response_is_judged_and_listed(run: Run) -> None:
+    done = run("label", "put", "list", "1", "missed", "--cause", "extra-closing", "--note", "two", "--author", "ann")
+    assert (done.exit_code, done.stdout) == (0, "list 1: missed, said ann\n")
+    assert run("label", "list").stdout == "list 1: missed · extra-closing · two · ann\n"
+    (label,) = json.loads(run("label", "list", "--json").stdout)
+    assert (label["external_id"], label["position"], label["judgement"], label["cause"]) == (
+        "list",
+        1,
+        "missed",
+        "extra-closing",
+    )
+    assert (label["has_expected"], label["preview"]) == (False, BROKEN)
+
+
+def test_put_may_be_left_out(run: Run, tmp_path: Path) -> None:
+    run("ingest", str(dump(tmp_path / "b.json", "s2", BROKEN)))
+    done = run("label", "s2", "0", "wrong", "--expected", '{"a": [1]}', "--author", "ann", "--json")
+    label = json.loads(done.stdout)
+    assert (label["session"], label["judgement"], label["expected"]) == ("s2", "wrong", {"a": [1]})
+
+
+def test_the_author_is_the_systems_user_otherwise(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "cem")
+    assert run("label", "put", "list", "1", "unsure").stdout == "list 1: unsure, said cem\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["no", "0", "missed"], 1, "no session has the id 'no'"),
+        (["put", "list", "9", "missed"], 1, "has no turn 9"),
+        (["put", "list", "1", "missed", "--author", " "], 1, "an author is a name"),
+        (["put", "list", "1", "bad"], 2, "'bad' is not one of"),
+        (["put", "list", "x", "missed"], 2, "'x' is not a valid integer"),
+        (["put", "list", "1", "missed", "--expected", "{"], 2, "--expected takes JSON"),
+    ],
+)
+def test_what_is_refused(run: Run, arguments: list[str], code: int, message: str) -> None:
+    done = run("label", *arguments)
+    assert done.exit_code == code
+    assert message in done.stderr
+
+
+def test_a_list_of_many(run: Run, tmp_path: Path) -> None:
+    run("ingest", str(dump(tmp_path / "b.json", "many", *(f"{{{number}" for number in range(5)))))
+    for number in range(5):
+        run("label", "many", str(number), "missed", "--author", "ann")
+    assert [line.split(":")[0] for line in run("label", "list").stdout.splitlines()] == [
+        f"many {number}" for number in reversed(range(5))
+    ]
