@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO, cast
 
 from flask import Blueprint, Response, current_app, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
@@ -32,12 +32,19 @@ class Refused:
         return {"code": self.code, "message": self.message, "at": self.at}
 
 
-def take(stream: BinaryIO, filename: str) -> Ingested | Refused:
+def take(stream: IO[bytes], filename: str) -> Ingested | Refused:
     """Ingest one file from a request."""
     wanted = request.args.get("format") or None
     home = request.args.get("home") or None
     try:
-        return ingest(db.engine, current_app.config["SETTINGS"], stream, filename=filename, format=wanted, home=home)
+        return ingest(
+            db.engine,
+            current_app.config["SETTINGS"],
+            cast(BinaryIO, stream),
+            filename=filename,
+            format=wanted,
+            home=home,
+        )
     except UnknownFormat as error:
         return Refused(filename, 415, "unknown_format", str(error), "byte 0")
     except BadDump as error:
