@@ -11,7 +11,7 @@ from webapp.parsing.patch import Refused
 if TYPE_CHECKING:
     from webapp.parsing.machine import Frame, Machine
 
-ANY_KEY = rf"""(?:{KEY_AHEAD}|'[^'\n]{{1,80}}+'{SPACE}:|“[^”\n]{{1,80}}+”{SPACE}:|[A-Za-z_$][\w$-]*+"?+{SPACE}:(?!/)|-?\d++"?+{SPACE}:)"""
+ANY_KEY = rf"""(?:{KEY_AHEAD}|'[^'\n]{{1,80}}+'{SPACE}[:：]|“[^”\n]{{1,80}}+”{SPACE}[:：]|[A-Za-z_$][\w$-]*+"?+{SPACE}:(?!/)|-?\d++"?+{SPACE}:)"""
 _more_members = re.compile(rf"{SPACE},{SPACE}{ANY_KEY}")
 _in_object = re.compile(rf"{SPACE}(?:[}}\])]|\Z|,{SPACE}(?:{ANY_KEY}|[}}\]]|\Z))")
 _stays_in_object = re.compile(rf"{SPACE}(?:\}}|,{SPACE}{ANY_KEY})")

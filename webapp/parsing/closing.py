@@ -21,10 +21,11 @@ _after_value = re.compile(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[}}\]])
-    | ,\s{{0,1000}}+(?:
-        (?P<key>{ANY_KEY}|["'][^"'\n]{{0,80}}+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,)
+    | [,，、;]\s{{0,1000}}+(?:
+        (?P<key>{ANY_KEY}|["'][^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,)
       | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_][\w\ ]{{0,40}}+(?:"[^"\n]{{1,80}}+"\s*+:)))
     | (?P<nocomma>"[^"\\\n:]{{1,80}}+"{SPACE}:|'[\w -]{{1,60}}+'{SPACE}:)
+    | (?P<joined>\s*+(?<=\n)\s*+"[^"\n]*+"\s*+[,}}])
     | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
     | (?P<word>\n\s*+[A-Za-z_]\w*+\s*+:)
@@ -36,7 +37,7 @@ _after_item = re.compile(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[}}\])])
-    | ,\s{{0,1000}}+(?:(?P<string>["'“])|(?P<value>[-\d\[{{.]|{_WORD}|[A-Za-z_]\w*+"?+\s*+[,\]])|(?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,))
+    | [,，、;]\s{{0,1000}}+(?:(?P<string>["'“])|(?P<value>[-\d\[{{.]|{_WORD}|[A-Za-z_]\w*+"?+\s*+[,\]])|(?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,))
     | (?P<colon>:)
     | (?P<next>["']|[\d\[{{])
     | (?P<comment>{_LINE_NOTE})
@@ -58,6 +59,7 @@ _closed_string = re.compile(r"""(["'])[^"'\\\n]{0,300}+\1\s{0,200}+(?:[,\]"'\d]|
 _closed_number = re.compile(r"[\d.]++\s{0,50}+(?:[,\]]|\Z)")
 _one_word = re.compile(r"\w++\Z")
 _rest_of_key = re.compile(r"""[^"\\\n{}\[\]:,]{1,60}+["”]\s{0,50}+:""")
+_rest_of_items = re.compile(r'[^"\\\n\[\]]{1,60}+"(?:\s{0,50}+,\s{0,50}+"[^"\\\n]{0,60}+"){0,20}+\s{0,50}+\]')
 _key_text = re.compile(r"""[^:"',{}\[\]\n]{1,60}+(?=:)""")
 _next_line_key = re.compile(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
 _next_line_item = re.compile(r"""\n\s{0,200}+"[^"\n]*+"\s{0,50}+[,\]\n]""")
@@ -103,7 +105,7 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str] | None
     kind = match.lastgroup
     if kind in ("close", "trail"):
         return _score_close(machine, reading, match)
-    if kind in ("plus", "comment", "note", "comma", "dots"):
+    if kind in ("plus", "comment", "note", "comma", "dots", "joined"):
         return CERTAIN if not reading.inner else 2
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 else 1
@@ -201,6 +203,20 @@ def opens_next_key(machine: Machine, reading: Reading, at: int) -> bool:
     while stop > reading.open_end and raw[stop - 1] in ", \t\r\n":
         stop -= 1
     quotes.close_before(machine, reading, stop)
+    return True
+
+
+def opens_next_item(machine: Machine, reading: Reading, at: int) -> bool:
+    """The quote at `at` opens an array's next string, so the one before it lacks its own: `["a, "b"]`."""
+    from webapp.parsing import quotes
+
+    raw = machine.raw
+    if reading.where != "i" or reading.inner or not _rest_of_items.match(raw, at + 1, machine.end):
+        return False
+    before = _spaced_comma.search(raw, max(reading.open_end, at - 60), at)
+    if not before or before.start() <= reading.open_end or raw[before.start()] != ",":
+        return False
+    quotes.close_before(machine, reading, before.start())
     return True
 
 

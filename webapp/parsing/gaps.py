@@ -20,6 +20,7 @@ _set = re.compile(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
 _bare_item = re.compile(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")
 _commas = re.compile(rf",(?:{SPACE},)*+")
 _colons = re.compile(rf":(?:{SPACE}:)*+")
+_set_items = re.compile(r"""-?\d[\d.]*+\s{0,50}+[,}]""")
 _stray = re.compile(r"""[^,{}\[\]"'\n]{1,80}+(?=[,}\]])""")
 
 
@@ -119,6 +120,9 @@ def stray_in_key(machine: Machine, char: str) -> None:
     at, frames = machine.at, machine.frames
     if char == ",":
         drop_commas(machine)
+    elif len(frames) > 1 and frames[-1].count == 0 and _set_items.match(machine.raw, at, machine.end):
+        machine.patch("set", frames[-1].start, frames[-1].start + 1, "[")
+        frames[-1].as_kind, machine.state = "[", "v"
     elif char == "{" and machine.comma >= 0 and len(frames) > 1 and frames[-2].as_kind == "[":
         comma = machine.comma
         machine.comma = -1

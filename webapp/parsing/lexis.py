@@ -8,14 +8,14 @@ SPACE = r"[ \t\r\n]*+"
 STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
 NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
 SCALAR = rf"(?:{STRING}|(?:{NUMBER}|true|false|null)(?![\w.+-]))"
-KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + ":"
+KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + "[:：]"
 
 space = re.compile(SPACE)
 """White space as JSON knows it."""
 string = re.compile(STRING)
 """A string without defect, quotes and all."""
 plain = re.compile(
-    rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[,}}\]，]|\Z|//|/\*|[\[{{]|{KEY_AHEAD})"
+    rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[,}}\])，、]|;{SPACE}[\"'}}\]]|\Z|//|/\*|[\[{{]|{KEY_AHEAD})"
     rf"|[ \t\r]*+\n|[ \t]++(?:[\"'“]|-?\d|\#|true\b|false\b|null\b))"
 )
 """A number or literal that a delimiter follows, or another value that a comma should part from it."""

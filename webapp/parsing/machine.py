@@ -175,6 +175,8 @@ def _value(machine: Machine, char: str) -> None:
         clean = (lexis.settled_item if item else lexis.settled).match(raw, at, end)
     else:
         clean = lexis.plain.match(raw, at, end)
+    if clean and not item and _thousands.match(raw, clean.end(), end) and mend(machine, char):
+        return
     if clean:
         machine.string_end = clean.end() if char == '"' else -1
         machine.value_done(clean.end())
@@ -209,6 +211,7 @@ def _after(machine: Machine, char: str) -> None:
         gaps.no_comma(machine, char)
 
 
+_thousands = re.compile(r",\d{3}(?!\d)")
 STEPS = {"k": _key, "c": _colon, "v": _value, "a": _after}
 
 __all__ = ["Frame", "Machine", "mend", "repairs"]

@@ -50,12 +50,15 @@ _assigned = re.compile(
     r"(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:\w+\()?\Z"
 )
 _code_before = re.compile(
-    r"""(?:(?:^|\n)[ \t]*+(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\n"]{0,60}|\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps|jsonify|update|append|format)\(\s*[rbuf]?['"]{0,3}|\b\w++=|=>\s*+\(?|\b[fF]["'][^"'\n]{0,80}|[$%#@\\])\Z"""
+    r"""(?:(?:^|[\n{;)])[ \t]*+(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\n"]{0,60}|\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps|jsonify|update|append|format)\(\s*[rbuf]?['"]{0,3}|\b\w++=|=>\s*+\(?|\b[fF]["'][^"'\n]{0,80}|[$%#@\\])\Z"""
 )
 _shell = re.compile(
     r"(?:^|\n|`)[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b[^\n]{0,200}\Z"
 )
+_chained = re.compile(r"\)\.\w+\(\Z")
+_method = re.compile(r"\w\(\Z")
 _subscript = re.compile(r"[\w)\]'\"]\Z")
+_call_line = re.compile(r"(?:^|\n)\s*+\w++\(\Z")
 _call = re.compile(r"(?:^|[\s`(*:>])[A-Za-z_][\w.]{0,60}\(\s{0,5}\Z")
 _block = re.compile(
     r"(?:\)|\belse|\btry|\bdo|\bfinally|=>|\bstruct \w+|\bclass \w+|\benum \w+|(?:^|\n)[.#]?[a-z][\w-]*(?:[ :.,>#][\w-]+)*)[ \t]*+\Z"
@@ -112,18 +115,11 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], before: str, leni
         return None if lenient else "no value follows the name: a template or program code"
     if not lenient and raw[look.start("value") - 1] == ":" and look["value"].isalnum():
         return "a name and a format in a template"
-    if (
-        not lenient
-        and (look["value"].isalpha() or look["value"] == "_")
-        and not _listed(raw, look.end("colon") - 1, end)
-    ):
-        return "words with a colon, not a key with a value"
+    if not lenient and (look["value"].isalpha() or look["value"] == "_"):
+        meant = before.rstrip(" ")[-1:] in ("", "\n", ":", "(")
+        if not meant or not _bare_value.match(raw, look.end("colon") - 1, end):
+            return "words with a colon, not a key with a value"
     return _code(raw, at, before, lenient)
-
-
-def _listed(raw: str, at: int, end: int) -> bool:
-    """Whether bare words as a value are followed by a brace or by another key."""
-    return _bare_value.match(raw, at, end) is not None
 
 
 _quote_next = re.compile(r"""\s{0,20}+["'“‘]""")
@@ -133,7 +129,9 @@ _bare_value = re.compile(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\
 def _code(raw: str, at: int, before: str, lenient: bool) -> str | None:
     """What stands before the bracket, where that says program code."""
     if before.rstrip()[-1:] in _NO_CODE:
-        return None
+        return "an expression in program code" if "lambda" in before and not lenient else None
+    if not lenient and _chained.search(before):
+        return "an argument of a method call in program code"
     if _assigned.search(before):
         return "it is assigned to a name in program code"
     if _shell.search(before):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 QUOTES = {
     '"': '"”“„″＂',
-    "'": "'’‘",
+    "'": "'’‘\"",
     "`": "`´",
     "´": "´`",
     "“": '”“"„',
@@ -35,6 +35,7 @@ QUOTES = {
 """The quotes that open a string, each with those that may close it."""
 NAMES = {'"': "double", "'": "single_quotes", "`": "backticks", "´": "backticks"}
 _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, ends in QUOTES.items()}
+_single_ahead = re.compile(r"[^'\n]{0,300}+'")
 _triple = re.compile(r'"""|\'\'\'')
 _doubled = re.compile(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
 _doubled_open = re.compile(r'""(?=[ ]?\w)[^"\n]{0,200}+"(?=\s{0,50}+[,:}\]])')
@@ -119,8 +120,10 @@ def _escape(machine: Machine, reading: Reading, at: int) -> int:
 
 def _closes(machine: Machine, reading: Reading, at: int) -> bool:
     """Whether the string is settled at the quote at `at`; a merely possible one is remembered."""
-    if closing.opens_next_key(machine, reading, at):
+    if closing.opens_next_key(machine, reading, at) or closing.opens_next_item(machine, reading, at):
         return True
+    if machine.raw[at] == '"' and machine.raw[reading.start] == "'" and _single_ahead.match(machine.raw, at, machine.end):
+        return False
     if reading.where == "k" and closing.key_without_quote(machine, reading, at):
         return True
     score = closing.score(machine, reading, at + 1)

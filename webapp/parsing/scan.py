@@ -59,7 +59,7 @@ class Finder:
             match = pattern.match(raw, at, end)
             take = strategies[match.lastgroup or ""].take if match else None
             at = max(take(self, match), at + 1) if match and take else near.end()
-        self.done = max(self.done, at)
+        self.done = at if at > end else 0
         self._tell_hidden()
 
     def lenient(self, start: int, tier: int = PROSE) -> bool:

@@ -42,6 +42,8 @@ def _end(machine: Machine, at: int) -> int:
         if char == "(":
             closed = _call.match(raw, at, machine.end)
             at = closed.end() if closed else at + 1
+        elif char == ")" and machine.frames[-1].kind != "(":
+            at += 1
         elif char == "{" and (braced := _braced.match(raw, at, machine.end)):
             at = braced.end()
         elif char == "," and not item and not _comma_ends(machine, at):
@@ -85,9 +87,9 @@ def _escape(machine: Machine, start: int, end: int) -> None:
 
 _number = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 _special = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<slash>\\)|(?P<control>[\x00-\x1f])')
-_stop = re.compile(r"(?:[^,，{}\]\n\"(\\]|\\[^\n])*+")
+_stop = re.compile(r"(?:[^,，{}\]\n\"()\\]|\\[^\n])*+")
 _braced = re.compile(r"\{[\w ]{1,80}+\}")
 _call = re.compile(r"\([^()\n\"]{0,200}+\)")
 _bracket = re.compile(r"\s{0,100}+(?:[}\]\n]|\Z)")
 _STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}[]\"'`()") + "\x80"
-plugin = Repair("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()]", "v", _STARTS, order=90, mend=_mend)
+plugin = Repair("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″]", "v", _STARTS, order=90, mend=_mend)
