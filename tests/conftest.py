@@ -14,9 +14,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests come last: Playwright keeps an event loop in this thread, where Flask's test client cannot run."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of reports, cases and corpus beside the checkout; without it the test is skipped, under CI it fails."""
+    """The folder beside the checkout; without it a test is skipped, under CI it fails."""
     folder = ROOT.parent / "shared"
     if not folder.is_dir():
         if os.environ.get("CI") == "true":

@@ -78,6 +78,6 @@ def _belongs(text: str, at: int) -> bool:
 
 
 def visible(text: str | None) -> str:
-    """`text` (None is empty) with every special character, line break and tab as its label in brackets, for one-line previews."""
+    """`text` on one line: every special character as its label in brackets, line breaks and tabs as arrows."""
     pieces = [run.text if run.label is None else f"⟨{run.label}⟩" for run in runs(text or "")]
     return "".join(pieces).replace("\n", "↵").replace("\t", "⇥")
