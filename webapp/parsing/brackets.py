@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from webapp.parsing.lexis import CLOSERS, KEY_AHEAD, OPENERS, SPACE
+from webapp.parsing.lexis import CLOSERS, KEY_AHEAD, OPENERS, SCALAR, SPACE
 from webapp.parsing.patch import Refused
 
 if TYPE_CHECKING:
     from webapp.parsing.machine import Frame, Machine
 
 ANY_KEY = rf"""(?:{KEY_AHEAD}|'[^'\n]{{1,80}}+'{SPACE}[:：]|“[^”\n]{{1,80}}+”{SPACE}[:：]|[A-Za-z_$][\w$-]*+"?+{SPACE}:(?!/)|-?\d++"?+{SPACE}:)"""
-_more_members = re.compile(rf"{SPACE},{SPACE}{ANY_KEY}")
+_VALUE = r"""(?:["'\[{\d-]|true\b|false\b|null\b|True\b|False\b|None\b)"""
+_more_members = re.compile(
+    rf"""{SPACE}[,，]{SPACE}{ANY_KEY}|[ \t]{{0,20}}+\n?+[ \t]{{0,40}}+"[^"\n]{{1,60}}+"[ ]?+:[ \t\n]{{0,20}}+{_VALUE}"""
+)
+_more_items = re.compile(rf"{SPACE},{SPACE}(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPACE}\]")
 _in_object = re.compile(rf"{SPACE}(?:[}}\])]|\Z|,{SPACE}(?:{ANY_KEY}|[}}\]]|\Z))")
 _stays_in_object = re.compile(rf"{SPACE}(?:\}}|,{SPACE}{ANY_KEY})")
 _in_array = re.compile(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
@@ -35,7 +39,7 @@ def close(machine: Machine, char: str) -> None:
 
 def _close_top(machine: Machine) -> None:
     raw, at, frame = machine.raw, machine.at, machine.frames[-1]
-    if len(machine.frames) == 1 and frame.kind == "{" and _more_members.match(raw, at + 1, machine.end):
+    if len(machine.frames) == 1 and goes_on(raw, frame.start, at + 1, machine.end):
         if machine.state in "cv":
             settle(machine)
             machine.state = "a"
@@ -153,8 +157,9 @@ def _fits(machine: Machine, index: int, *, stays: bool = False) -> bool:
 
 
 def goes_on(raw: str, start: int, end: int, limit: int) -> bool:
-    """Whether more members follow an object that ended at `end`: it was closed too early."""
-    return raw[start] == "{" and _more_members.match(raw, end, limit) is not None
+    """Whether more members follow a container that ended at `end`: it was closed too early."""
+    pattern = _more_members if raw[start] == "{" else _more_items
+    return pattern.match(raw, end, limit) is not None
 
 
 def tail(raw: str, at: int, end: int) -> int:

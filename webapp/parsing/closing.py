@@ -25,7 +25,7 @@ _after_value = re.compile(
         (?P<key>{ANY_KEY}|["'][^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,)
       | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_][\w\ ]{{0,40}}+(?:"[^"\n]{{1,80}}+"\s*+:)))
     | (?P<nocomma>"[^"\\\n:]{{1,80}}+"{SPACE}:|'[\w -]{{1,60}}+'{SPACE}:)
-    | (?P<joined>\s*+(?<=\n)\s*+"[^"\n]*+"\s*+[,}}])
+    | (?P<joined>"[^"\n]*+"\s*+[,}}])
     | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
     | (?P<word>\n\s*+[A-Za-z_]\w*+\s*+:)
@@ -105,7 +105,9 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str] | None
     kind = match.lastgroup
     if kind in ("close", "trail"):
         return _score_close(machine, reading, match)
-    if kind in ("plus", "comment", "note", "comma", "dots", "joined"):
+    if kind == "joined":
+        return CERTAIN if not reading.inner and "\n" in match[0][: match.start(kind) - match.start()] else 0
+    if kind in ("plus", "comment", "note", "comma", "dots"):
         return CERTAIN if not reading.inner else 2
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 else 1

@@ -144,6 +144,8 @@ def _code(raw: str, at: int, before: str, lenient: bool) -> str | None:
 def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
     if before and _subscript.search(before):
         return "a subscript, not an array"
+    if not lenient and _method.search(before) and not _call_line.search(before):
+        return "an argument of a call in program code"
     look = _array.match(raw, at, end)
     if not look:
         return (
@@ -162,12 +164,13 @@ def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | 
 
 
 _lenient_array = re.compile(r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+[,\]\"\n:/]|[(+.}-]|\d)")
+_lone_number = re.compile(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
 _numbers = re.compile(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,|\])")
 
 
 def _numbers_meant(raw: str, at: int, end: int, before: str) -> bool:
     """A list of numbers in a sentence is data where it has three or more, or a colon or line's start before it."""
-    if raw[at:end].startswith("[") and re.compile(r"\[\s*+-?[\d.]++\s*+\]").match(raw, at, end):
+    if _lone_number.match(raw, at, end):
         return False
     if not before.rpartition("\n")[2].strip() or before.rstrip()[-1:] in ":=":
         return True
