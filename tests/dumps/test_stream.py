@@ -103,6 +103,12 @@ def test_damage_has_a_place_and_the_rest_is_read(text, kept, at, reason):
     assert reason.replace("property name", "expecting") in found_reason or reason in found_reason
 
 
+def test_a_run_of_commas_is_one_problem():
+    text = '{"entries": [{"a": 1},,,, ,,{"a": 2}]}'
+    assert items(text) == [{"a": 1}, {"a": 2}]
+    assert [at for at, _ in problems(text)] == ["entries[1]"]
+
+
 def test_a_nested_object_like_an_item_is_not_taken_for_the_next_one():
     inner = '"in": [{"id": 1}, {"role": 2, "y": 3}]'
     text = '{"entries": [{"role": "a", "x": 1}, {"role": oops, ' + inner + '}, {"role": "b", "x": 2}]}'

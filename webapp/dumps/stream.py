@@ -131,7 +131,9 @@ def _items(window: Window, key: str) -> Iterator[Part]:
         if char == ",":
             if comma:
                 yield Problem(f"{key}[{index}]", f"a comma too many ({window.place(window.at)})")
-            window.at, comma = window.at + 1, True
+                _pass_commas(window)
+            else:
+                window.at, comma = window.at + 1, True
             continue
         if not comma:
             comma = char == "{"
@@ -150,6 +152,12 @@ def _items(window: Window, key: str) -> Iterator[Part]:
     if char and comma and index:
         yield Problem(f"{key}[{index}]", f"a comma too many ({window.place(window.at)})")
     yield from _closed(window, char, f"the list {key!r}" if key else "the list")
+
+
+def _pass_commas(window: Window) -> None:
+    """A run of commas is one problem, however long."""
+    while window.peek() == ",":
+        window.at += 1
 
 
 def _left_out(window: Window, resync: Resync, damage: Damage, at: str) -> Problem:
