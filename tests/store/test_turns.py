@@ -41,6 +41,19 @@ def test_the_timeline_shows_each_turn_once(session: Session, db: orm.Session) ->
     assert [line.rescued for line in lines] == [False, False, True, False, False, True]
 
 
+@pytest.mark.parametrize(("first", "count"), [(0, 2), (2, 3), (4, 99), (6, 1), (99, 5), (0, 0), (3, None)])
+def test_a_part_of_the_timeline(session: Session, db: orm.Session, first: int, count: int | None) -> None:
+    whole = turns.timeline(db, session)
+    expected = whole[first:] if count is None else whole[first : first + count]
+    assert turns.timeline(db, session, first=first, count=count) == expected
+
+
+def test_where_nothing_failed_there_is_no_failed_neighbour(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("fine", [entry(CALL), entry("no JSON")]))
+    found = turns.neighbours(db, sessions.find(db, "fine"), 0)
+    assert (found.previous, found.next, found.previous_failed, found.next_failed) == (None, 1, None, None)
+
+
 def test_a_line_says_what_its_entries_knew(session: Session, db: orm.Session) -> None:
     line = turns.timeline(db, session)[1]
     assert (line.model, line.phase, line.preview, line.length) == ("m1", "plan", CALL, len(CALL))

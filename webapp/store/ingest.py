@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
@@ -13,13 +13,13 @@ import sqlalchemy as sa
 
 from webapp import dumps as readers
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
+from webapp.dumps.records import BadDump, Problem, SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
 from webapp.store import database, kept, writing
 from webapp.store.dumps import DumpLine, line
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.parsed import OURS, is_known
-from webapp.store.spill import Spill
+from webapp.store.spill import Spill, sessions
 
 MOST_PROBLEMS = 200
 """How many problems are kept word for word; all are counted."""
@@ -91,10 +91,10 @@ def _already(engine: sa.Engine, sha256: str) -> Ingested | None:
             .where(DumpSession.dump_id == found)
             .order_by(Session.id)
         )
-        sessions = connection.execute(query).all()
+        links = connection.execute(query).all()
         dump = line(connection, found)
     problems = [Problem(**problem) for problem in dump.problems]
-    return Ingested(dump, [row.external_id for row in sessions], [row.key for row in sessions], problems, False)
+    return Ingested(dump, [row.external_id for row in links], [row.key for row in links], problems, False)
 
 
 @dataclass(slots=True)
@@ -139,7 +139,7 @@ class _Reading:
             with database.writing(self.engine) as connection:
                 self._dump(connection)
         records = readers.read(path, self.filename, format=self.format)
-        for start, turns in _sessions(records, self._note, self._count):
+        for start, turns in sessions(records, self._note, self._count):
             self._store(start, turns)
 
     def _only_repeats(self) -> bool:
@@ -257,37 +257,3 @@ def describe(error: BadDump | UnknownFormat) -> dict[str, str | None]:
     if isinstance(error, BadDump):
         return {"code": "bad_dump", "message": error.reason, "at": error.at}
     return {"code": "unknown_format", "message": str(error), "at": None}
-
-
-def _sessions(
-    records: Iterator[Record], note: Callable[[Problem], None], count: Callable[[], None]
-) -> Iterator[tuple[SessionStart, Spill]]:
-    """Each session with all its turns. Where the dump breaks off, what came of the last one, then the error."""
-    start: SessionStart | None = None
-    failure: BadDump | None = None
-    with Spill() as turns:
-        while (record := _next(records)) is not None:
-            if isinstance(record, BadDump):
-                failure = record
-                break
-            if isinstance(record, Turn):
-                turns.append(record)
-                count()
-            elif isinstance(record, Problem):
-                note(record)
-            else:
-                if start is not None:
-                    yield start, turns
-                start = record
-                turns.clear()
-        if start is not None:
-            yield start, turns
-    if failure is not None:
-        raise failure
-
-
-def _next(records: Iterator[Record]) -> Record | BadDump | None:
-    try:
-        return next(records, None)
-    except BadDump as error:
-        return error

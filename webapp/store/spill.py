@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import pickle
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 
-from webapp.dumps.records import Turn
+from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn
 
 MOST_TURNS = 2000
 MOST_TEXT = 4 * 1024 * 1024
@@ -56,3 +56,37 @@ class Spill:
         self._file.seek(0, 2)
         pickle.dump([_fields(turn) for turn in self._held], self._file, pickle.HIGHEST_PROTOCOL)
         self._held, self._text = [], 0
+
+
+def sessions(
+    records: Iterator[Record], note: Callable[[Problem], None], count: Callable[[], None]
+) -> Iterator[tuple[SessionStart, Spill]]:
+    """Each session with all its turns. Where the dump breaks off, what came of the last one, then the error."""
+    start: SessionStart | None = None
+    failure: BadDump | None = None
+    with Spill() as turns:
+        while (record := _next(records)) is not None:
+            if isinstance(record, BadDump):
+                failure = record
+                break
+            if isinstance(record, Turn):
+                turns.append(record)
+                count()
+            elif isinstance(record, Problem):
+                note(record)
+            else:
+                if start is not None:
+                    yield start, turns
+                start = record
+                turns.clear()
+        if start is not None:
+            yield start, turns
+    if failure is not None:
+        raise failure
+
+
+def _next(records: Iterator[Record]) -> Record | BadDump | None:
+    try:
+        return next(records, None)
+    except BadDump as error:
+        return error

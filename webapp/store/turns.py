@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -76,11 +76,16 @@ class Neighbours:
     next_failed: int | None
 
 
-def timeline(db: orm.Session, session: Session) -> list[TurnLine]:
-    """The turns in the order of their positions, each once."""
-    copies = _copies(db, session)
-    judgements = _judgements(db, session)
-    return [_line(row, copies.get(row.id, 0), judgements.get(row.id)) for row in db.execute(_lines(session))]
+def timeline(db: orm.Session, session: Session, *, first: int = 0, count: int | None = None) -> list[TurnLine]:
+    """The turns in the order of their positions, each once; `count` of them from position `first`, else all."""
+    last = session.turn_count if count is None else min(first + count, session.turn_count)
+    here = sa.and_(Turn.session_id == session.id, Turn.position >= first, Turn.position < last)
+    if first >= last:
+        return []
+    copies = _copies(db, here)
+    judgements = _judgements(db, here)
+    lines = db.execute(_lines(session).where(here))
+    return [_line(row, copies.get(row.id, 0), judgements.get(row.id)) for row in lines]
 
 
 def find(db: orm.Session, session: Session, position: int) -> TurnDetail:
@@ -104,13 +109,17 @@ def is_failed(kind: str, home: str | None, recorded: bool) -> bool:
 
 def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
     """The positions before and after `position`, and the nearest failed ones."""
-    before, after = Turn.position < position, Turn.position > position
-    return Neighbours(
+    near = Neighbours(
         position - 1 if 0 < position <= session.turn_count else None,
         position + 1 if position + 1 < session.turn_count else None,
-        db.scalar(_failed(session, before).order_by(Turn.position.desc()).limit(1)),
-        db.scalar(_failed(session, after).order_by(Turn.position).limit(1)),
+        None,
+        None,
     )
+    if not session.failed_count:
+        return near
+    before = _failed(session, Turn.position < position).order_by(Turn.position.desc()).limit(1)
+    after = _failed(session, Turn.position > position).order_by(Turn.position).limit(1)
+    return replace(near, previous_failed=db.scalar(before), next_failed=db.scalar(after))
 
 
 def trace(detail: TurnDetail, profile: str) -> parsing.Trace:
@@ -164,7 +173,7 @@ def _lines(session: Session) -> sa.Select[*tuple[Any, ...]]:
     )
     query = query.outerjoin(home, sa.and_(home.turn_id == Turn.id, home.profile == session.home_profile))
     query = query.outerjoin(ours, sa.and_(ours.turn_id == Turn.id, ours.profile == OURS))
-    return query.where(Turn.session_id == session.id, Turn.duplicate_of.is_(None)).order_by(Turn.position)
+    return query.where(Turn.duplicate_of.is_(None)).order_by(Turn.position)
 
 
 def _line(row: sa.Row[*tuple[Any, ...]], duplicates: int, judgement: str | None) -> TurnLine:
@@ -194,20 +203,20 @@ def preview(head: bytes) -> str:
         return head[: max(0, whole - 1)].decode("utf-8", "surrogatepass")[:PREVIEW]
 
 
-def _copies(db: orm.Session, session: Session) -> dict[int, int]:
+def _copies(db: orm.Session, here: sa.ColumnElement[bool]) -> dict[int, int]:
     query = (
         sa.select(Turn.duplicate_of, sa.func.count())
-        .where(Turn.session_id == session.id, Turn.duplicate_of.is_not(None))
+        .where(here, Turn.duplicate_of.is_not(None))
         .group_by(Turn.duplicate_of)
     )
     return {original: count for original, count in db.execute(query) if original is not None}
 
 
-def _judgements(db: orm.Session, session: Session) -> dict[int, str]:
+def _judgements(db: orm.Session, here: sa.ColumnElement[bool]) -> dict[int, str]:
     query = (
         sa.select(Label.turn_id, Label.judgement)
         .join(Turn, Turn.id == Label.turn_id)
-        .where(Turn.session_id == session.id)
+        .where(here)
         .order_by(Label.made_at)
     )
     return {row.turn_id: row.judgement for row in db.execute(query)}
