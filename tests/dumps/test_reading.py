@@ -119,6 +119,11 @@ def test_a_first_entry_longer_than_the_head_does_not_hide_the_format(got):
     assert len(got(json.dumps({"session_id": "s", "entries": [entry, entry]})).only) == 2
 
 
+def test_more_space_than_is_looked_at_is_not_called_empty(got):
+    with pytest.raises(UnknownFormat, match="begins with more empty space"):
+        got(" " * 300_000 + DUMP)
+
+
 def test_a_first_line_that_is_no_json_does_not_hide_the_others(got):
     found = got("started logging\n" + ENTRY + "\n" + ENTRY + "\n", "run.jsonl")
     assert len(found.only) == 2

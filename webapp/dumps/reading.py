@@ -50,7 +50,7 @@ def _named(name: str | None, head: Head) -> Format:
 
 
 def _choose(head: Head) -> Format:
-    if head.shape == "empty":
+    if head.shape == "empty" and head.whole:
         raise BadDump("the dump is empty", "byte 0")
     scores = {name: plugin.sniff(head) for name, plugin in known_formats().items()}
     best = max(scores, key=scores.__getitem__)
@@ -62,6 +62,8 @@ def _choose(head: Head) -> Format:
 
 
 def _what_it_is(head: Head) -> str:
+    if head.shape == "empty":
+        return "The dump begins with more empty space than is looked at."
     if head.shape == "text":
         return f"The dump is not JSON: it begins with {head.text.lstrip()[:20]!r}."
     if head.shape == "object":
