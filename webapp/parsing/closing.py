@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from webapp.parsing.quotes import Reading
 
 CERTAIN = 3
-_NOTE = r"//|/\*|\#"
+_NOTE = r"//|/\*|\#|```"
 _WORD = r"true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b"
 _LINE_NOTE = r"(?://|\#\ )[^\n\"]*+(?:\n|(?<=[}\]])|\Z)|(?://|\#\ )[^\n\"}\]]*+[}\]]|/\*"
 _after_value = re.compile(
@@ -127,7 +127,9 @@ def _score_item(machine: Machine, reading: Reading, match: re.Match[str] | None)
     if kind == "next":
         return _score_next(machine, reading, match)
     if kind == "colon":
-        return CERTAIN if machine.frames and not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
+        return (
+            CERTAIN if machine.frames and not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
+        )
     if kind == "word":
         return CERTAIN if not reading.inner and _one_word.match(raw, reading.open_end, match.start() - 1) else 0
     return 1 if kind == "weak" else CERTAIN

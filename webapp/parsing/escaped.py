@@ -37,11 +37,25 @@ class Layer:
         """The patches that take the layer off and then make `edits`, which count in `text`, all in raw places."""
         made: list[Patch] = []
         for edit in edits:
-            start = self.raw_end(edit.span.start) if edit.span.start == edit.span.end else self.raw_start(edit.span.start)
+            start = (
+                self.raw_end(edit.span.start) if edit.span.start == edit.span.end else self.raw_start(edit.span.start)
+            )
             made.append(Patch(start, max(start, self.raw_end(edit.span.end)), edit.new, edit.repair))
         starts = [patch.start for patch in made]
         kept = [patch for patch in self.patches if not _covered(patch, made, starts)]
         return kept + made
+
+
+def joined(raw: str, patches: list[Patch]) -> list[Patch]:
+    """Join a backslash taken from before another with the next patch: alone it could be left out, and must not be."""
+    done: list[Patch] = []
+    for patch in reversed(patches):
+        after = done[-1] if done else None
+        if after and patch.repair == NAME == after.repair and raw.startswith("\\", patch.end) and not patch.new:
+            done[-1] = Patch(patch.start, after.end, raw[patch.end : after.start] + after.new, NAME)
+        else:
+            done.append(patch)
+    return done[::-1]
 
 
 def _covered(patch: Patch, made: list[Patch], starts: list[int]) -> bool:

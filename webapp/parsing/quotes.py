@@ -122,7 +122,11 @@ def _closes(machine: Machine, reading: Reading, at: int) -> bool:
     """Whether the string is settled at the quote at `at`; a merely possible one is remembered."""
     if closing.opens_next_key(machine, reading, at) or closing.opens_next_item(machine, reading, at):
         return True
-    if machine.raw[at] == '"' and machine.raw[reading.start] == "'" and _single_ahead.match(machine.raw, at, machine.end):
+    if (
+        machine.raw[at] == '"'
+        and machine.raw[reading.start] == "'"
+        and _single_ahead.match(machine.raw, at, machine.end)
+    ):
         return False
     if reading.where == "k" and closing.key_without_quote(machine, reading, at):
         return True

@@ -118,9 +118,7 @@ class Finder:
         self._keep(self.tracer.record(name, span, decoded.value, edits, note=note), tier)
         return stop
 
-    def _as_it_is(
-        self, strategy: str, start: int, end: int, value: Any, tier: int, note: str | None
-    ) -> int:
+    def _as_it_is(self, strategy: str, start: int, end: int, value: Any, tier: int, note: str | None) -> int:
         raw = self.tracer.raw
         edits: tuple[Edit, ...] = ()
         tail = self._tail(start, end, self.end, tier)
@@ -202,7 +200,9 @@ class Finder:
                 return self.reject("escaped", start, layer.end, str(refused))
             patches = layer.compose(machine.edits())
             end = layer.raw_end(max(machine.at, machine.last))
-        edits = in_order(self.tracer.raw, [patch for patch in patches if patch.end <= end])
+        patches.sort(key=lambda patch: (patch.start, patch.end))
+        whole_ones = [patch for patch in patches if patch.end <= end]
+        edits = in_order(self.tracer.raw, escaped.joined(self.tracer.raw, whole_ones))
         attempt = self.tracer.attempt("escaped", Span(start, end), edits, finite=True)
         if machine.truncated:
             self.cut.add(self.tracer.index(attempt))

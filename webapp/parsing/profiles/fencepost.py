@@ -53,7 +53,9 @@ class Fencepost:
         kept: list[int] = []
         for tier, index in finder.found:
             if tier < best:
-                _amend(tracer, index, outcome="rejected", reason="what a fence, a tag or an object holds goes before it")
+                _amend(
+                    tracer, index, outcome="rejected", reason="what a fence, a tag or an object holds goes before it"
+                )
             elif self.policies.truncated == "refuse" and index in finder.cut:
                 _amend(tracer, index, outcome="failed", reason="it was cut off (policy: refuse)")
                 tracer.offered = True
@@ -117,9 +119,7 @@ def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     at, depth = 0, 0
     for match in _thought.finditer(raw):
         closes = bool(match[1])
-        if closes and depth == 0 and not outside and not inside:
-            inside.append((at, match.start()))
-        elif closes and depth:
+        if (closes and depth == 0 and not outside and not inside) or (closes and depth):
             inside.append((at, match.start()))
         elif not closes and not depth:
             outside.append((at, match.start()))

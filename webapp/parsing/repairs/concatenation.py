@@ -10,6 +10,7 @@ from webapp.parsing.repair import Repair
 if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
 
+
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
     raw, end, begin = machine.raw, machine.last, match.end()
     if not machine.frames or machine.string_end != end or ("+" not in match[0] and machine.inside != "{"):
@@ -33,6 +34,4 @@ def _join(machine: Machine, start: int, begin: int) -> bool:
     return True
 
 
-plugin = Repair(
-    "concatenation", r"""\+\s*+(?=["'`])|(?="[^"\n]*+"\s*+[},])""", "a", '+"', order=10, mend=_mend
-)
+plugin = Repair("concatenation", r"""\+\s*+(?=["'`])|(?="[^"\n]*+"\s*+[},])""", "a", '+"', order=10, mend=_mend)

@@ -7,7 +7,6 @@ import re
 from webapp.parsing.patch import Patch
 from webapp.parsing.repair import Repair
 
-
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    if len(machine.frames) < 1:
+    if not machine.frames or (machine.state == "a" and not _closer.match(machine.raw, match.end(), machine.end)):
         return False
     machine.patch(plugin.name, match.start(), match.end())
     machine.at = match.end()
     return True
 
 
-plugin = Repair("fence_inside", r"```[A-Za-z]{0,12}+(?=\s*+[\[{}\],\"])", "kv", "`", order=10, mend=_mend)
+_closer = re.compile(r"\s*+[\]},]")
+plugin = Repair("fence_inside", r"```[A-Za-z]{0,12}+(?=\s*+[\[{}\],\"])", "kva", "`", order=10, mend=_mend)

@@ -13,6 +13,4 @@ def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
     return (start, start + 1, '"'), (end - 1, end, '"')
 
 
-plugin = Repair(
-    "single_quotes", quick=r"""'[^'"\\\x00-\x1f]*+'(?=[ \t\r\n]*+[:,}\]])""", quicken=_quicken
-)
+plugin = Repair("single_quotes", quick=r"""'[^'"\\\x00-\x1f]*+'(?=[ \t\r\n]*+[:,}\]])""", quicken=_quicken)

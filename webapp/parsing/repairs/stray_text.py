@@ -20,5 +20,9 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
 
 
 plugin = Repair(
-    "stray_text", r"""[A-Za-z_][\w ]{0,60}+(?<=\s)(?="[^"\n]{1,80}+"\s{0,20}+:)|"{2,4}(?=\s{1,20}+"[^"\n]{1,80}+"\s{0,20}+:)""", "k", order=40, mend=_mend
+    "stray_text",
+    r"""[A-Za-z_][\w ]{0,60}+(?<=\s)(?="[^"\n]{1,80}+"\s{0,20}+:)|"{2,4}(?=\s{1,20}+"[^"\n]{1,80}+"\s{0,20}+:)""",
+    "k",
+    order=40,
+    mend=_mend,
 )

@@ -28,7 +28,7 @@ def _take(finder: scan.Finder, match: re.Match[str]) -> int:
 def _reject(finder: scan.Finder, at: int, reason: str) -> int:
     """Pass over a bracket that begins no JSON; over all of what it holds, where that is a piece of program."""
     raw = finder.tracer.raw
-    if "program" in reason and "placeholder" not in reason or "Python" in reason or "shell" in reason:
+    if ("program" in reason and "placeholder" not in reason) or "Python" in reason or "shell" in reason:
         end = finder.skip(at, finder.end)
         if end > at:
             return finder.reject("balanced", at, end, reason)

@@ -1,0 +1,64 @@
+"""Our own cases: each repair at the exact character, each response with its verdict, and no edit too many."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from webapp.parsing import Attempt, parse
+from webapp.parsing.decode import decode
+from webapp.parsing.edit import apply
+from webapp.parsing.machine import repairs
+
+_spec = importlib.util.spec_from_file_location("fencepost_cases", Path(__file__).with_name("_cases.py"))
+assert _spec and _spec.loader
+_cases = importlib.util.module_from_spec(_spec)
+__import__("sys").modules["fencepost_cases"] = _cases
+_spec.loader.exec_module(_cases)
+
+RESPONSES = _cases.read(_cases.FOLDER / "responses.md")
+REPAIRS = [case for case in _cases.every() if not case.name.startswith("responses-")]
+
+
+def _edits(raw: str) -> list[str]:
+    trace = parse(raw)
+    return [
+        f"{edit.repair}@{edit.span.start}-{edit.span.end}" for at in trace.chosen for edit in trace.attempts[at].edits
+    ]
+
+
+@pytest.mark.parametrize("case", REPAIRS, ids=lambda case: case.name)
+def test_a_repair_is_made_at_the_exact_place(case) -> None:
+    trace = parse(case.raw)
+    assert list(trace.values) == case.values
+    assert _edits(case.raw) + ["truncated"] * trace.truncated == case.done
+    assert any(done.startswith(case.name.rpartition("-")[0] + "@") for done in case.done)
+
+
+def test_every_repair_has_a_case() -> None:
+    assert {case.name.rpartition("-")[0] for case in REPAIRS} == set(repairs())
+
+
+@pytest.mark.parametrize("case", RESPONSES, ids=lambda case: case.name)
+def test_a_response_is_read_as_a_careful_person_reads_it(case) -> None:
+    trace = parse(case.raw)
+    assert list(trace.values) == case.values
+    assert [trace.verdict] + ["truncated"] * trace.truncated == case.done
+
+
+def _spare(raw: str, attempt: Attempt) -> list[str]:
+    """The edits without which the text decodes just as well."""
+    found = []
+    for index, edit in enumerate(attempt.edits):
+        others = attempt.edits[:index] + attempt.edits[index + 1 :]
+        if decode(apply(raw, attempt.span, others), finite=True).failure is None:
+            found.append(edit.repair)
+    return found
+
+
+@pytest.mark.parametrize("case", REPAIRS + RESPONSES, ids=lambda case: case.name)
+def test_no_edit_can_be_left_out(case) -> None:
+    trace = parse(case.raw)
+    assert [_spare(case.raw, trace.attempts[at]) for at in trace.chosen] == [[] for _ in trace.chosen]

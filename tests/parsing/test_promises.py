@@ -1,0 +1,191 @@
+"""The promises of the trace, held on generated text, on the corpus, on mutated JSON and on hostile text."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from webapp.parsing import Trace, parse
+from webapp.parsing.decode import decode
+from webapp.parsing.edit import apply
+from webapp.parsing.machine import repairs
+
+PIECES = (
+    list("{}[]\"',:\\\n ()+;#`“”：\x00\ud800\ufeff")
+    + ['"a"', '"b": ', "1", "-", ".", "...", "true", "None", "NaN", "//", "/*", "*/", "```", "```json\n", "<think>"]
+    + ["</think>", "<tool_call>", "{{", "}}", '\\"', "\\u12", '"""', 'f"', "x = ", "for x in y", "0x1", "[TOOL_CALLS]"]
+)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def keeps_its_promises(raw: str) -> Trace:
+    """Check one trace: round trip, order, names, and that values are what was decoded."""
+    trace = parse(raw)
+    for attempt in trace.attempts:
+        at = attempt.span.start
+        assert 0 <= at <= attempt.span.end <= len(raw)
+        for edit in attempt.edits:
+            assert at <= edit.span.start <= edit.span.end <= attempt.span.end
+            assert raw[edit.span.start : edit.span.end] == edit.old != edit.new
+            assert edit.repair in repairs()
+            at = edit.span.end
+        text = apply(raw, attempt.span, attempt.edits)
+        decoded = decode(text, finite=True)
+        if attempt.ok:
+            assert decoded.failure is None
+            assert json.dumps(decoded.value) == json.dumps(attempt.value)
+        elif attempt.outcome == "rejected" and not attempt.value:
+            assert attempt.reason
+        elif attempt.error:
+            assert decoded.failure
+    assert all(trace.attempts[at].ok for at in trace.chosen)
+    assert json.dumps(list(trace.values)) == json.dumps([trace.attempts[at].value for at in trace.chosen])
+    assert not (trace.verdict == "clean" and any(trace.attempts[at].edits for at in trace.chosen))
+    return trace
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=200))
+def test_any_text(raw: str) -> None:
+    keeps_its_promises(raw)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+def test_text_made_of_what_json_is_made_of(raw: str) -> None:
+    assert keeps_its_promises(raw).attempts == parse(raw).attempts
+
+
+@settings(max_examples=300, deadline=None)
+@given(VALUES, st.sampled_from([None, 2]), st.booleans())
+def test_valid_json_alone_is_clean(value: object, indent: int | None, ascii_only: bool) -> None:
+    raw = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    trace = keeps_its_promises(raw)
+    assert (trace.verdict, len(trace.attempts), trace.attempts[0].edits) == ("clean", 1, ())
+    assert json.dumps(trace.values[0]) == json.dumps(json.loads(raw))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.text(min_size=1, max_size=5), VALUES, min_size=1, max_size=3), st.sampled_from([None, 2]))
+def test_valid_json_in_prose_or_fence_is_extracted_unchanged(value: object, indent: int | None) -> None:
+    text = json.dumps(value, indent=indent)
+    for raw in (f"Here it is:\n{text}\nDone.", f"Sure!\n```json\n{text}\n```\nDone."):
+        trace = keeps_its_promises(raw)
+        assert (trace.verdict, list(trace.values)) == ("extracted", [value])
+
+
+@settings(max_examples=500, deadline=None)
+@given(VALUES, st.randoms(use_true_random=False))
+def test_mutated_json(value: object, chance: random.Random) -> None:
+    raw = json.dumps({"key": value, "n": [value]}, indent=chance.choice([None, 1]))
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randint(0, len(raw))
+        raw = raw[:at] + chance.choice([*PIECES, ""]) + raw[at + chance.randint(0, 2) :]
+    keeps_its_promises(raw)
+
+
+@settings(max_examples=200, deadline=None)
+@given(VALUES, st.data())
+def test_what_is_cut_is_said_to_be_cut(value: object, data: st.DataObject) -> None:
+    whole = json.dumps({"tool": "t", "arguments": {"code": value}})
+    raw = whole[: data.draw(st.integers(min_value=2, max_value=len(whole) - 1))]
+    trace = keeps_its_promises(raw)
+    assert trace.truncated or not trace.values
+
+
+def _corpus(shared: Path) -> list[str]:
+    texts: list[str] = []
+
+    def walk(value: object) -> None:
+        if isinstance(value, str) and len(value) < 50_000:
+            texts.append(value)
+        elif isinstance(value, dict):
+            for item in value.values():
+                walk(item)
+        elif isinstance(value, list):
+            for item in value:
+                walk(item)
+
+    for path in sorted((shared / "corpus").rglob("*.json*")):
+        if path.stat().st_size < 1_200_000:
+            lines = path.read_text("utf-8", "replace")
+            walk([json.loads(line) for line in lines.splitlines()] if path.suffix == ".jsonl" else json.loads(lines))
+    return texts
+
+
+def test_the_corpus(shared: Path) -> None:
+    texts = sorted(set(_corpus(shared)), key=len)
+    assert len(texts) > 2_000
+    for raw in texts[:: max(1, len(texts) // 1_500)]:
+        keeps_its_promises(raw)
+
+
+def test_the_json_test_suite(shared: Path) -> None:
+    lines = (shared / "corpus" / "jsontestsuite" / "test_parsing.jsonl").read_text("utf-8").splitlines()
+    cases = [case for case in map(json.loads, lines) if case.get("input") is not None]
+    accepted = [case["input"] for case in cases if case["verdict"] == "accept"]
+    refused = [case["input"] for case in cases if case["verdict"] == "reject"]
+    assert len(accepted) == 95 and len(refused) > 170
+    for raw in accepted:
+        trace = keeps_its_promises(raw)
+        assert trace.verdict == "clean" and json.dumps(trace.values[0]) == json.dumps(json.loads(raw))
+    assert [raw for raw in refused if len(raw) < 1000 and keeps_its_promises(raw).verdict == "clean"] == []
+
+
+HOSTILE = {
+    "openers": "[" * 100_000,
+    "objects": '{"a":' * 20_000,
+    "braces": "{" * 100_000,
+    "nothing": "",
+    "null": "\x00" * 1_000,
+    "surrogates": "\ud800{\udfff" * 1_000,
+    "digits": "[" + "9" * 5_000 + "]",
+    "long number with a defect": "[" + "9" * 5_000 + ",]",
+    "deep and closed": "[" * 50_000 + "]" * 50_000,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_never_raises(name: str) -> None:
+    raw = HOSTILE[name]
+    trace = parse(raw)
+    assert Trace.from_dict(json.loads(json.dumps(trace.as_dict()))).verdict == trace.verdict
+
+
+GROWTH = {
+    "braces": lambda n: "{" * n,
+    "nested": lambda n: '{"a":' * (n // 5),
+    "quotes": lambda n: '{"a": "' + 'b", x' * (n // 5),
+    "fences": lambda n: "```json\n{" * (n // 9),
+    "spaces": lambda n: "```json\n{" + " " * n,
+    "prose": lambda n: "see {price} and [1] " * (n // 20),
+    "tags": lambda n: '<tool_call>{"a": ' * (n // 17),
+    "alternating": lambda n: "[{" * (n // 2),
+    "escaped": lambda n: '{\\"a\\": ' * (n // 8),
+    "objects": lambda n: '{"a": 1,} text ' * (n // 15),
+}
+
+
+@pytest.mark.parametrize("name", GROWTH)
+def test_time_grows_no_faster_than_the_text(name: str) -> None:
+    times = []
+    for size in (3_000, 30_000):
+        raw = GROWTH[name](size)
+        best = math.inf
+        for _ in range(3):
+            start = time.process_time()
+            parse(raw)
+            best = min(best, time.process_time() - start)
+        times.append(best)
+    assert times[1] / times[0] < 10 * 2.5
