@@ -129,6 +129,12 @@ def test_the_fence_scanner_equals_the_lazy_pattern(text):
     assert (span and tuple(span)) == (match and match.span(1))
 
 
+@pytest.mark.parametrize("char", [chr(point) for point in range(0x3001) if chr(point).isspace()] + ["\ufeff"])
+def test_white_space_is_javascript_s(char):
+    text = f"```json{char}1{char}```"
+    assert four_tier.first_fence(text) == re.search(rf"```json{JS_WHITE}*([\s\S]*?){JS_WHITE}*```", text).span(1)
+
+
 @given(MARKUP)
 def test_outermost_equals_the_greedy_pattern(text):
     match = re.search(r"\{[\s\S]*\}", text)

@@ -13,6 +13,7 @@ from webapp.parsing.edit import apply
 
 LONG = 100_000
 SECONDS = 1.5
+NAMES = [name for name in profiles() if name != "fencepost"]  # which its own tests hold to more than this
 BRICKS = {
     "openers": "{",
     "arrays": "[",
@@ -47,7 +48,7 @@ BRICKS = {
 STARTS = {"": "", "a fence": "```json", "an opened fence": "```json{", "a key": '{"a": "'}
 
 
-@pytest.mark.parametrize("name", profiles())
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("start", STARTS)
 def test_long_texts_take_linear_time(name: str, start: str) -> None:
     slow = {}
@@ -69,7 +70,7 @@ def test_the_library_is_stopped_in_time(what: str) -> None:
     assert time.perf_counter() - started < 2 * SECONDS
 
 
-@pytest.mark.parametrize("name", profiles())
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("gap", [" ", "\n", "\u3000"])
 def test_a_fence_and_many_spaces(name: str, gap: str) -> None:
     """Report 003's pattern took 35 s on 4,000 of them."""
@@ -79,7 +80,7 @@ def test_a_fence_and_many_spaces(name: str, gap: str) -> None:
     assert time.perf_counter() - started < SECONDS
 
 
-@pytest.mark.parametrize("name", profiles())
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("depth", [100, 900, 990, 1000, 100_000])
 def test_deep_nesting_is_a_failure_at_most(name: str, depth: int) -> None:
     arrays, objects = "[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth
@@ -87,7 +88,7 @@ def test_deep_nesting_is_a_failure_at_most(name: str, depth: int) -> None:
         parse(raw, name)
 
 
-@pytest.mark.parametrize("name", profiles())
+@pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=150, deadline=None)
 @given(
     st.text(st.characters(categories=None), max_size=60)
@@ -100,7 +101,7 @@ def test_any_text_keeps_the_round_trip(name: str, raw: str) -> None:
     assert len(trace.values) == len(trace.chosen)
 
 
-@pytest.mark.parametrize("name", profiles())
+@pytest.mark.parametrize("name", NAMES)
 def test_a_long_integer_is_a_failure_at_most(name: str) -> None:
     parse("1" * 10_000, name)
     parse('{"a": ' + "1" * 10_000 + "}", name)

@@ -69,3 +69,9 @@ def test_missing_braces_are_left_alone():
 
 def test_without_valid_blocks_there_are_no_tool_calls():
     assert parse("I need the output from run_code", "windlass-balanced").verdict == "none"
+
+
+def test_as_many_closers_as_openers_are_left_alone():
+    """Balancing would have read this one: a closer in a string makes up for the missing one."""
+    trace = parse(fence('{"tool":"}","arguments":{"c":1}'), "windlass-balanced")
+    assert (trace.verdict, len(trace.attempts)) == ("failed", 1)
