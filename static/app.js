@@ -69,7 +69,7 @@ function settle() {
   try { raw.classList.toggle("nowrap", localStorage.getItem("nowrap") === "1"); } catch { /* as above */ }
   const telling = raw.querySelector(".at, del, ins") || raw.querySelector(".hit");
   telling?.closest("li").scrollIntoView({ block: "nearest" });
-  document.querySelector(".attempt.open")?.scrollIntoView({ block: "nearest" });
+  document.querySelector(".attempt.open > a")?.scrollIntoView({ block: "nearest" });
 }
 document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "center" });
 settle();

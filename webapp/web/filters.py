@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from flask import Flask
 from markupsafe import Markup, escape
 
 from webapp.web.glyphs import visible
+
+CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+"""A run of backticks, text, and a run of the same length (CommonMark 0.31, 6.1)."""
 
 
 def init_app(app: Flask) -> None:
@@ -49,8 +53,10 @@ def filesize(number: int) -> str:
 
 
 def ticks(text: str) -> Markup:
-    """Escaped text in which what stands between backticks is code."""
-    parts = text.split("`")
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts)
-    )
+    """Escaped text in which code spans, written with backticks as in CommonMark, are code."""
+    pieces: list[Markup] = []
+    at = 0
+    for match in CODE_SPAN.finditer(text):
+        pieces += [escape(text[at : match.start()]), Markup("<code>{}</code>").format(match[2].strip())]
+        at = match.end()
+    return Markup("").join([*pieces, escape(text[at:])])

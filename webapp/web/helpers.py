@@ -11,16 +11,28 @@ from flask import Flask, url_for
 
 from webapp import jsontext, paths
 from webapp.web import words
-from webapp.web.glyphs import visible
+from webapp.web.glyphs import Run, runs, visible
 from webapp.web.links import dump_url, ident, session_url, turn_url
+from webapp.web.rawview import LINE_FEED
 
 SOURCE_LIMIT = 20_000
 
 
 def init_app(app: Flask) -> None:
-    helpers = (asset, ident, session_url, turn_url, dump_url, turn_name, grouped_turns, query_of, source_text)
+    helpers = (
+        asset,
+        ident,
+        session_url,
+        turn_url,
+        dump_url,
+        turn_name,
+        grouped_turns,
+        query_of,
+        source_text,
+        code_runs,
+    )
     app.jinja_env.globals.update({helper.__name__: helper for helper in helpers})
-    app.jinja_env.globals.update(session_words=session_words, failure_words=failure_words)
+    app.jinja_env.globals.update(session_words=session_words, wording=words.wording, failure_words=failure_words)
 
 
 def asset(name: str) -> str:
@@ -83,6 +95,15 @@ def failure_words(turn: Any, session: Any) -> str:
 def query_of(active: dict[str, Any]) -> dict[str, Any]:
     """Active filters as a query string's values."""
     return {name: 1 if value is True else value for name, value in active.items()}
+
+
+def code_runs(text: str) -> list[Run]:
+    """An edit's text as runs: special characters, line feeds too, as glyphs."""
+    shown: list[Run] = []
+    for index, line in enumerate(text.split("\n")):
+        shown += [LINE_FEED] if index else []
+        shown += runs(line)
+    return shown
 
 
 def source_text(turn: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from flask import Blueprint, render_template
@@ -10,6 +11,8 @@ from webapp import plugins
 from webapp.parsing import profile, profiles
 
 blueprint = Blueprint("profiles", __name__)
+
+STEP = re.compile(r"(?:^|(?<=[.,] ))(\d+[ab]?)\. ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,15 @@ def line(name: str) -> ProfileLine:
     return ProfileLine(name, found.version, help_text, getattr(found, "about", ""), getattr(found, "report", None))
 
 
+def paragraphs(about: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What a profile says of itself: each line's opening words, and its numbered steps as (number, text)."""
+    parts = []
+    for line_ in filter(None, about.splitlines()):
+        words, *steps = STEP.split(line_)
+        parts.append((words.strip(), list(zip(steps[::2], (text.strip(" ,") for text in steps[1::2]), strict=True))))
+    return parts
+
+
 @blueprint.get("/profiles")
 def index() -> str:
     return render_template("profiles/index.html", profiles=[line(name) for name in profiles()])
@@ -37,4 +49,5 @@ def index() -> str:
 
 @blueprint.get("/profiles/<name>")
 def show(name: str) -> str:
-    return render_template("profiles/show.html", profile=line(name))
+    found = line(name)
+    return render_template("profiles/show.html", profile=found, paragraphs=paragraphs(found.about))

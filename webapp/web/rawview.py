@@ -13,6 +13,7 @@ from webapp.parsing.span import Span
 from webapp.web.glyphs import Run, runs
 
 END = Run("", "END", "end of the response")
+LINE_FEED = Run("", "LF", "U+000A LINE FEED")
 WHOLE_LIMIT = 60_000
 """Code points up to which a response is shown whole; a longer one is shown in windows."""
 MARGIN = 2_000
@@ -93,6 +94,7 @@ class _Painter:
         self.edits: tuple[Edit, ...] = current.edits if current else ()
         self.edit_starts = [edit.span.start for edit in self.edits]
         self.fault = current.error.at if current and current.error else None
+        self.all = current is not None and current.span.end - current.span.start == len(raw)
         others = [a.span for a in attempts if a is not current and a.span.end - a.span.start < len(raw)]
         self.seen_cuts, self.seen_depths = _depths(others)
         own = set(current.span) if current else set()
@@ -107,8 +109,10 @@ class _Painter:
             parts = [text.replace("\n", "↵")] if tag == "ins" else text.split("\n")
             for index, part in enumerate(parts):
                 breaks = index < len(parts) - 1
-                shown = runs(part + "↵") if breaks and (tag == "del" or "at" in marks) else runs(part)
-                if pieces := tuple(shown):
+                pieces = tuple(runs(part))
+                if breaks and (tag == "del" or "at" in marks):
+                    pieces += (LINE_FEED,)
+                if pieces:
                     line.pieces.append(Piece(tag, pieces, marks, title))
                 line.fault = line.fault or ("at" in marks and index == 0)
                 if breaks:
@@ -157,7 +161,7 @@ class _Painter:
         marks = []
         span = self.current.span if self.current else None
         if span and span.start <= start and end <= span.end and (start < span.end or tag == "ins"):
-            marks.append("hit")
+            marks.append("hit whole" if self.all else "hit")
         elif tag == "text" and self._seen(start):
             marks.append("seen")
         if tag != "ins" and start == self.fault and end == start + 1:

@@ -58,8 +58,13 @@ def attempt_sentence(attempt: Attempt, chosen: bool) -> str:
     if attempt.error:
         error = attempt.error
         where = f"line {error.line}, column {error.column}, offset {error.at}"
-        return f"{error.message} at {where}{after and ',' + after}."
+        return f"{wording(error.message)} at {where}{after and ',' + after}."
     return f"Failed{after}: {attempt.reason}."
+
+
+def wording(message: str) -> str:
+    """The decoder's message without the "at" on which some end, since a place follows anyway."""
+    return message.removesuffix(" at")
 
 
 def trace_sentence(trace: Trace) -> str:
@@ -75,7 +80,7 @@ def trace_sentence(trace: Trace) -> str:
     last = next((a for a in reversed(trace.attempts) if a.outcome == "failed" and a.error), None)
     if trace.verdict == "failed" and last and last.error:
         error = last.error
-        return f"stops at line {error.line}, column {error.column}: {error.message}"
+        return f"stops at line {error.line}, column {error.column}: {wording(error.message)}"
     if trace.verdict == "failed":
         return "gives up"
     ignored = sum(attempt.outcome == "rejected" for attempt in trace.attempts)
