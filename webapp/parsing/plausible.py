@@ -42,11 +42,11 @@ _array = re.compile(
 )
 _crossed = re.compile(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
 _fence = re.compile(rf"[{{\[]{_S}(?:```|~~~)")
-_comprehension = re.compile(r"[^{}\n]{0,120}\bfor\b[^{}\n]{1,60}\bin\b")
+_comprehension = re.compile(r"[^{}\n\"]{1,120}\bfor\b[^{}\n\"]{1,60}\bin\b")
 _tokens = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}\[\]]')
 _NO_CODE = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "-")
 _assigned = re.compile(
-    r"(?:^|\n)[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+[A-Za-z_$][\w$.]*+(?:\[[^\]\n]{0,40}\])?"
+    r"(?:^|\n)(?:\d++[:|]|[-+>](?=\s))?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+[A-Za-z_$][\w$.]*+(?:\[[^\]\n]{0,40}\])?"
     r"(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:\w+\()?\Z"
 )
 _code_before = re.compile(
@@ -85,6 +85,8 @@ def _no_object(raw: str, at: int, end: int, before: str, lenient: bool) -> str |
     if not look:
         return "no key follows the brace: a placeholder or program code"
     kind = look.lastgroup
+    if kind == "empty" and not lenient and not _alone(raw, look.end(), before):
+        return "an empty pair of brackets in a sentence"
     if look["word"]:
         return _no_word(raw, at, end, look, before, lenient)
     if kind in ("end", "comma", "inside", "dots", "quote", "note") and not lenient:
@@ -148,14 +150,20 @@ def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | 
         return "an argument of a call in program code"
     look = _array.match(raw, at, end)
     if not look:
+        if _comprehension.match(raw, at + 1, end):
+            return "a comprehension in Python"
         return (
             None
             if lenient and _lenient_array.match(raw, at, end)
             else "no value follows the bracket: a mark or a word in brackets"
         )
     kind = look.lastgroup
+    if kind == "empty" and not lenient and not _alone(raw, look.end(), before):
+        return "an empty pair of brackets in a sentence"
     if kind in ("end", "quote", "comma", "dots", "pair") and not lenient:
         return "no value follows the bracket"
+    if _comprehension.match(raw, at + 1, end):
+        return "a comprehension in Python"
     if look["number"] and not lenient and not _numbers_meant(raw, at, end, before):
         return "a reference or an interval, not an array"
     if raw.startswith("](", look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
@@ -163,8 +171,19 @@ def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | 
     return _code(raw, at, before, lenient)
 
 
-_lenient_array = re.compile(r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+[,\]\"\n:/]|[(+.}-]|\d)")
+_lenient_array = re.compile(
+    r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+(?:[,\"\n]|\]\s{0,200}+\Z)|https?://|[(+.}-]|\d)"
+)
 _lone_number = re.compile(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
+_rest_of_line = re.compile(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{])")
+
+
+def _alone(raw: str, end: int, before: str) -> bool:
+    """Whether brackets that end at `end` have their line to themselves, but for a label before and marks behind."""
+    line = before.rpartition("\n")[2].strip()
+    return (not line or line[-1] in ":>=*-`|}]") and _rest_of_line.match(raw, end) is not None
+
+
 _numbers = re.compile(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,|\])")
 
 

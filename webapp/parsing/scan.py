@@ -43,6 +43,7 @@ class Finder:
     cut: set[int] = field(default_factory=set)
     hidden: tuple[int, int, int] = (0, 0, 0)
     fence: str = ""
+    meant: bool = False
     loose: dict[str, int] = field(default_factory=dict)
     whole: Span = Span(0, 0)
 

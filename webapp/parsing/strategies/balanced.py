@@ -13,10 +13,10 @@ _empty = re.compile(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 
 def _take(finder: scan.Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
-    reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at) or bool(finder.fence))
+    reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at) or finder.meant)
     if reason:
         return _reject(finder, at, reason)
-    tier = scan.MARKED if finder.fence else scan.PROSE
+    tier = scan.MARKED if finder.meant else scan.PROSE
     weak = _empty.match(raw, at, finder.end)
     if weak and tier == scan.PROSE:
         tier = scan.WEAK

@@ -35,7 +35,7 @@ _close = re.compile(r"\s*+(?:`{3,}|~{3,})")
 def _take(finder: scan.Finder, match: re.Match[str]) -> int:
     raw, ticks = finder.tracer.raw, match[0].strip()
     if finder.fence and ticks.startswith(finder.fence):
-        finder.fence = ""
+        finder.fence, finder.meant = "", False
         return match.end()
     info = _label.match(raw, match.end(), finder.end)
     label = (info["label"] or "").lower() if info else ""
@@ -47,10 +47,12 @@ def _take(finder: scan.Finder, match: re.Match[str]) -> int:
         return _code(finder, match.start(), begin, ticks, label)
     if not opens or plausible.why_not(raw, at, finder.end, lenient=True):
         finder.fence = ticks if "\n" in raw[begin : at + 1] else ""
+        finder.meant = bool(finder.fence) and label.startswith("json")
         return at
     end = finder.consider("fenced", at, lambda: _limits(finder, at, ticks), scan.MARKED, _note(label))
     close = _close.match(raw, end, finder.end)
     finder.fence = "" if close or end >= finder.end else ticks
+    finder.meant = bool(finder.fence)
     return close.end() if close else end
 
 
