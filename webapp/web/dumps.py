@@ -9,7 +9,7 @@ from flask import Blueprint, Response, current_app, flash, jsonify, redirect, re
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.dumps.records import BadDump, TooLarge, UnknownFormat
 from webapp.extensions import db
 from webapp.store import dumps as store
 from webapp.store.ingest import Ingested, ingest
@@ -47,6 +47,8 @@ def take(stream: IO[bytes], filename: str) -> Ingested | Refused:
         )
     except UnknownFormat as error:
         return Refused(filename, 415, "unknown_format", str(error), "byte 0")
+    except TooLarge as error:
+        return Refused(filename, 413, "too_large", error.reason, error.at)
     except BadDump as error:
         return Refused(filename, 422, "bad_dump", error.reason, error.at)
 

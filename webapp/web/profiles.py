@@ -14,6 +14,15 @@ blueprint = Blueprint("profiles", __name__)
 
 STEP = re.compile(r"(?:^|(?<=[.,] ))(\d+[ab]?)\. ")
 
+REPORTS = {
+    "000": "Fire Circle Parsing Bug Fixes",
+    "001": "Regex Strictness Fix - Only Parse ```json Blocks",
+    "002": "JSON Parsing Improvements",
+    "003": "JSON Parsing Strategies",
+    "004": "Malformed JSON Tool Calls Fix",
+}
+"""The five field reports' titles, by their numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
@@ -30,7 +39,8 @@ def line(name: str) -> ProfileLine:
     """Raises `UnknownProfile`."""
     found = profile(name)
     help_text = plugins.help_of("webapp.parsing.profiles").get(name, "")
-    return ProfileLine(name, found.version, help_text, getattr(found, "about", ""), getattr(found, "report", None))
+    report = REPORTS.get(getattr(found, "report", None) or "")
+    return ProfileLine(name, found.version, help_text, getattr(found, "about", ""), report)
 
 
 def paragraphs(about: str) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -61,7 +61,7 @@ def index() -> Response:
 def show(ident: str) -> str:
     session = store.find(db.session, ident)
     first = max(0, request.args.get("from", 0, type=int))
-    lines = turn_store.timeline(db.session, session)[first : first + TURNS_A_PAGE]
+    lines = turn_store.timeline(db.session, session, first=first, count=TURNS_A_PAGE)
     says = words.session_sentence(
         session.response_count, session.failed_count, session.rescued_count, session.home_profile
     )
@@ -91,7 +91,7 @@ def list_api() -> Response:
 def show_api(ident: str) -> Response:
     session = store.find(db.session, ident)
     first = max(0, request.args.get("from", 0, type=int))
-    lines = turn_store.timeline(db.session, session)[first : first + limit_of_request(TURNS_A_PAGE)]
+    lines = turn_store.timeline(db.session, session, first=first, count=limit_of_request(TURNS_A_PAGE))
     turns = [asdict(line) for line in lines]
     for turn in turns:
         turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()

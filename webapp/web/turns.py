@@ -36,7 +36,7 @@ def show(ident: str, position: int) -> Response:
         turn=detail.turn,
         bench=bench(session, detail),
         plain=plain(detail.turn),
-        rail=store.timeline(db.session, session)[first : first + 2 * RAIL],
+        rail=store.timeline(db.session, session, first=first, count=2 * RAIL),
         around=store.neighbours(db.session, session, position),
         labels=label_store.of_turn(db.session, detail.turn),
         judgements=label_store.JUDGEMENTS,
