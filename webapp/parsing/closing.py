@@ -280,7 +280,8 @@ def end_of_unclosed(machine: Machine, reading: Reading) -> int:
         at -= 1
     closers = [char for char in raw[at:stop] if char in "}]"]
     wanted = [OPENERS[frame.kind] for frame in reversed(machine.frames[-len(closers) :])] if closers else []
-    if closers and closers == wanted:
+    opened = raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at)
+    if closers and closers == wanted and not opened:
         return at
     return stop
 

@@ -124,7 +124,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], before: str, leni
     return _code(raw, at, before, lenient)
 
 
-_quote_next = re.compile(r"""\s{0,20}+["'“‘]""")
+_quote_next = re.compile(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|"\s{0,20}+:""")
 _bare_value = re.compile(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 
@@ -175,13 +175,13 @@ _lenient_array = re.compile(
     r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+(?:[,\"\n]|\]\s{0,200}+\Z)|https?://|[(+.}-]|\d)"
 )
 _lone_number = re.compile(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
-_rest_of_line = re.compile(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{])")
+_rest_of_line = re.compile(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
 
 
 def _alone(raw: str, end: int, before: str) -> bool:
     """Whether brackets that end at `end` have their line to themselves, but for a label before and marks behind."""
     line = before.rpartition("\n")[2].strip()
-    return (not line or line[-1] in ":>=*-`|}]") and _rest_of_line.match(raw, end) is not None
+    return (not line or line[-1] in ":>=*-`|}](/,") and _rest_of_line.match(raw, end) is not None
 
 
 _numbers = re.compile(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,|\])")
