@@ -12,7 +12,7 @@ from webapp.parsing import parse, profiles
 from webapp.parsing.edit import apply
 
 LONG = 100_000
-SECONDS = 1.5
+SECONDS = 3.0  # of processor time; unloaded, the slowest takes 0.8, and what is quadratic takes minutes
 NAMES = [name for name in profiles() if name != "fencepost"]  # which its own tests hold to more than this
 BRICKS = {
     "openers": "{",
@@ -54,9 +54,9 @@ def test_long_texts_take_linear_time(name: str, start: str) -> None:
     slow = {}
     for what, brick in BRICKS.items():
         raw = STARTS[start] + brick * (LONG // len(brick))
-        started = time.perf_counter()
+        started = time.process_time()
         trace = parse(raw, name)
-        slow[what] = time.perf_counter() - started
+        slow[what] = time.process_time() - started
         assert trace.profile == name
     assert max(slow.values()) < SECONDS, {what: seconds for what, seconds in slow.items() if seconds > SECONDS / 3}
 
@@ -65,19 +65,19 @@ def test_long_texts_take_linear_time(name: str, start: str) -> None:
 def test_the_library_is_stopped_in_time(what: str) -> None:
     """At the longest text that it is given, behind the beginning that slows it most."""
     raw = ("{" * 99 + BRICKS[what] * LONG)[:20_000]
-    started = time.perf_counter()
+    started = time.process_time()
     parse(raw, "json-repair")
-    assert time.perf_counter() - started < 2 * SECONDS
+    assert time.process_time() - started < SECONDS
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("gap", [" ", "\n", "\u3000"])
 def test_a_fence_and_many_spaces(name: str, gap: str) -> None:
     """Report 003's pattern took 35 s on 4,000 of them."""
-    started = time.perf_counter()
+    started = time.process_time()
     parse("```json" + gap * LONG, name)
     parse("```json" + gap * LONG + "{" + gap * LONG + "x``` " + gap * LONG, name)
-    assert time.perf_counter() - started < SECONDS
+    assert time.process_time() - started < SECONDS
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
 from webapp.parsing.span import Span, stripped
+from webapp.parsing.trace import Attempt
 
 # The report's pattern, possessive: each part begins with what the part before it cannot hold, so that no match is
 # lost and none is tried twice.
@@ -71,22 +72,25 @@ def _fenced(tracer: Tracer) -> bool:
 
 def _scored(tracer: Tracer) -> bool:
     """Strategies 2 and 3: decode every candidate, show every score, choose the highest."""
-    first, best = len(tracer.attempts), None
+    scores: dict[int, int] = {}
     for span in balanced(tracer.raw):
         attempt = tracer.attempt("balanced", span, note="Strategy 2: balanced braces")
         if attempt.ok:
-            attempt = tracer.amend(attempt, score=score(attempt.value))
-            if best is None or (attempt.score or 0) > (best.score or 0):
-                best = attempt
-    if best is None:
+            scores[len(tracer.attempts) - 1] = score(attempt.value)
+    if not scores:
         return False
-    for index in range(first, len(tracer.attempts)):
-        other = tracer.attempts[index]
-        if other.ok and other is not best:
-            why = "as the first of that score" if other.score == best.score else f"with {best.score:g}"
-            tracer.attempts[index] = replace(other, outcome="rejected", reason=f"another object wins {why}")
-    tracer.choose(tracer.amend(best, note=f"[JSONParser] Selected JSON with score {best.score:g}"))
+    best = max(scores, key=lambda index: scores[index])
+    for index, points in scores.items():
+        tracer.attempts[index] = _scored_attempt(tracer.attempts[index], points, scores[best], index == best)
+    tracer.choose(tracer.attempts[best])
     return True
+
+
+def _scored_attempt(attempt: Attempt, points: int, most: int, wins: bool) -> Attempt:
+    if wins:
+        return replace(attempt, score=points, note=f"[JSONParser] Selected JSON with score {points}")
+    why = "as the first of that score" if points == most else f"with {most}"
+    return replace(attempt, score=points, outcome="rejected", reason=f"another object wins {why}")
 
 
 def _whole(tracer: Tracer) -> None:
