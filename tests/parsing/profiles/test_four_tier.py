@@ -115,7 +115,6 @@ def test_json_parse_refuses_constants(raw):
     trace = parse(raw, "four-tier")
     assert trace.verdict == "failed"
     assert trace.attempts[0].error.said == "Expecting value: line 1 column 7 (char 6)"
-    assert trace.attempts[0].reason == "JSON.parse knows no NaN and no Infinity"
 
 
 def test_constants_in_strings_are_text():

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
-from webapp.parsing.profiles._javascript import WHITE, json_parse
 from webapp.parsing.span import Span
+
+# What `\s` matches in JavaScript (ECMA-262, WhiteSpace and LineTerminator); Python's differs in six characters.
+_POINTS = (*range(9, 14), 0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
+WHITE = "".join(map(chr, _POINTS))
 
 ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _TOKEN = re.compile(r'\\.?|["\n\r\t\x08\f]', re.DOTALL)
@@ -75,7 +78,7 @@ class FourTier(Described):
     def run(self, tracer: Tracer) -> None:
         raw = tracer.raw
         everything = Span(0, len(raw))
-        first = json_parse(tracer, "whole", everything, note="Strategy 1: Direct parse")
+        first = tracer.attempt("whole", everything, note="Strategy 1: Direct parse", finite=True)
         if first.ok:
             tracer.choose(first)
             return
@@ -93,7 +96,7 @@ class FourTier(Described):
 
 def _twice(tracer: Tracer, strategy: str, span: Span, number: str, plain: str, fixed: str) -> None:
     """Strategies 2 and 3: as written (a), and after fixJSON (b)."""
-    attempt = json_parse(tracer, strategy, span, note=f"Strategy {number}a: {plain}")
+    attempt = tracer.attempt(strategy, span, note=f"Strategy {number}a: {plain}", finite=True)
     if attempt.ok:
         tracer.choose(tracer.amend(attempt, note=f"{_DONE}{number}: {plain}"))
     else:
@@ -101,7 +104,7 @@ def _twice(tracer: Tracer, strategy: str, span: Span, number: str, plain: str, f
 
 
 def _fixed(tracer: Tracer, strategy: str, span: Span, label: str, failed: str) -> None:
-    attempt = json_parse(tracer, strategy, span, fix_json(tracer.raw, span))
+    attempt = tracer.attempt(strategy, span, fix_json(tracer.raw, span), finite=True)
     note = f"{_DONE}{label}" if attempt.ok else f"Strategy {label}. {failed}"
     attempt = tracer.amend(attempt, note=note)
     if attempt.ok:
