@@ -94,7 +94,7 @@ def test_flask_alembic_finds_the_same_revisions(blank: sa.Engine) -> None:
     """Its layout is the one used here: revisions flat in the folder, no env.py."""
     app = Flask(__name__)
     app.config["ALEMBIC"] = {"script_location": str(paths.resource("migrations"))}
-    alembic = Alembic(metadatas=Base.metadata, engines=blank)
+    alembic = Alembic(run_mkdir=False, metadatas=Base.metadata, engines=blank)
     alembic.init_app(app)
     with app.app_context():
         assert [script.revision for script in alembic.heads()] == [database.HEAD]
