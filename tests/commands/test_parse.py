@@ -127,6 +127,15 @@ def test_long_texts_are_cut_and_say_so():
     assert len(result.stdout.split("\n")) < 60
 
 
+@pytest.mark.parametrize("brick", ["\t", "x\n"])
+def test_thousands_of_edits_are_cut_and_say_so(brick: str):
+    result = run("--profile", "four-tier", text='{"a": "' + brick * 20_000 + '"}')
+    assert result.exit_code == 0
+    assert "more of this line is not shown" in result.stdout or "lines not shown" in result.stdout
+    assert "… 19,988 edits more: --json prints all" in result.stdout
+    assert len(result.stdout) < 30_000
+
+
 def test_many_attempts_are_cut_and_say_so():
     result = run("--profile", "master-scored", text="{x} " * 100 + '{"a": 1}')
     assert "… 61 attempts more: --json prints all" in result.stdout

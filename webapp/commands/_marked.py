@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from webapp.commands._visible import clipped
@@ -16,6 +17,8 @@ Kind = Literal["plain", "chosen", "edge", "removed", "inserted"]
 WHOLE_BELOW = 60  # lines: shorter texts are shown whole
 CONTEXT = 2  # lines around a mark in longer ones
 LONGEST = 600  # characters of one piece
+MOST_PIECES = 150  # of one line
+MOST_LINES = 200  # near marks
 
 
 class Piece(NamedTuple):
@@ -60,12 +63,17 @@ def lines(raw: str, marked: Marks) -> Iterator[Line]:
         end = feeds[index] if index < len(feeds) else len(raw)
         while first_cut < len(cuts) and cuts[first_cut].span.end < starts[index]:
             first_cut += 1
-        pieces = list(_pieces(raw, Span(starts[index], end), cuts, first_cut))
+        pieces = _few(_pieces(raw, Span(starts[index], end), cuts, first_cut))
         inside = _touches(marked.spans, starts[index], end)
         yield Line(index + 1, pieces, inside, index - last - 1)
         last = index
     if last < len(starts) - 1:
         yield Line(0, [], False, len(starts) - 1 - last)
+
+
+def _few(pieces: Iterator[Piece]) -> list[Piece]:
+    kept = list(islice(pieces, MOST_PIECES))
+    return [*kept, Piece(" … more of this line is not shown", "plain")] if len(kept) == MOST_PIECES else kept
 
 
 class _Cut(NamedTuple):
@@ -136,7 +144,7 @@ def _shown(starts: list[int], marked: Marks) -> Iterable[int]:
     points += [point for edit in marked.edits for point in edit.span]
     near = {bisect_right(starts, point) - 1 for point in points} or {0}
     wanted = {at for index in near for at in range(index - CONTEXT, index + CONTEXT + 1)}
-    return sorted(at for at in wanted if 0 <= at < len(starts))
+    return sorted(at for at in wanted if 0 <= at < len(starts))[:MOST_LINES]
 
 
 def _touches(spans: Sequence[Span], start: int, end: int) -> bool:

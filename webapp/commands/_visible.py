@@ -12,6 +12,9 @@ _UNSAFE = re.compile(
 _SIGNS = {"\n": "↵", "\t": "⇥", "\x7f": "␡"} | {chr(c): chr(0x2400 + c) for c in range(32) if c not in (9, 10)}
 
 
+LONGEST_LINE = 2000  # characters of a value's line
+
+
 def visible(text: str) -> str:
     """`text` in one line, each unsafe character as one sign (␀, ↵, ⇥) or as its code point (<U+202E>)."""
     return _UNSAFE.sub(_sign, text)
@@ -31,7 +34,7 @@ def value_lines(value: Any, indent: int | None = 2) -> list[str]:
         text = json.dumps(value, indent=indent, ensure_ascii=False, check_circular=False)
     except RecursionError:
         return ["(nested too deep to be shown here: --json prints it)"]
-    return [visible(line) for line in text.split("\n")]
+    return [clipped(line, LONGEST_LINE) for line in text.split("\n")]
 
 
 def _sign(match: re.Match[str]) -> str:
