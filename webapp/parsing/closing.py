@@ -29,6 +29,7 @@ _after_value = re.compile(
     | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
     | (?P<word>\n\s*+[A-Za-z_]\w*+\s*+:)
+    | (?P<bare>(?<=\s)[A-Za-z_]\w*+\s?+:\s)
     | (?P<weak>,|\)|\ [\w\ ]{{1,40}}+[}}\],])
     )""",
     re.VERBOSE,
@@ -39,7 +40,7 @@ _after_item = re.compile(
     | (?P<close>[}}\])])
     | [,，、;]\s{{0,1000}}+(?:(?P<string>["'“])|(?P<value>[-\d\[{{.]|{_WORD}|[A-Za-z_]\w*+"?+\s*+[,\]])|(?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,))
     | (?P<colon>:)
-    | (?P<next>["']|[\d\[{{])
+    | (?P<next>["']|[\d\[{{]|-\d|{_WORD})
     | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
     | (?P<word>(?<=\s)[A-Za-z_]\w*+"?+\s*+[,\]])
@@ -50,13 +51,13 @@ _after_item = re.compile(
 _after_key = re.compile(
     rf"""\s{{0,1000}}+(?:
       (?P<colon>:|：)|(?P<arrow>=>?)
-    | (?P<pair>[\[{{]|(?:{SCALAR}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
+    | (?P<pair>[\[{{]|(?<=\s)(?:-?\d[\w.]*+|{_WORD})(?=\s)|(?:{SCALAR}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
     | (?P<value>["'\d\[{{]|{_WORD})|(?P<none>[,}}])|(?P<end>\Z)
     )""",
     re.VERBOSE,
 )
 _closed_string = re.compile(r"""(["'])[^"'\\\n]{0,300}+\1\s{0,200}+(?:[,\]"'\d]|\Z)""")
-_closed_number = re.compile(r"[\d.]++\s{0,50}+(?:[,\]]|\Z)")
+_closed_number = re.compile(r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))")
 _one_word = re.compile(r"\w++\Z")
 _rest_of_key = re.compile(r"""[^"\\\n{}\[\]:,]{1,60}+["”]\s{0,50}+:""")
 _rest_of_items = re.compile(r'[^"\\\n\[\]]{1,60}+"(?:\s{0,50}+,\s{0,50}+"[^"\\\n]{0,60}+"){0,20}+\s{0,50}+\]')
@@ -109,6 +110,8 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str] | None
         return CERTAIN if not reading.inner and "\n" in match[0][: match.start(kind) - match.start()] else 0
     if kind in ("plus", "comment", "note", "comma", "dots"):
         return CERTAIN if not reading.inner else 2
+    if kind == "bare":
+        return CERTAIN if not reading.inner else 0
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 else 1
     return 1 if kind == "weak" else CERTAIN
@@ -142,7 +145,7 @@ def _score_next(machine: Machine, reading: Reading, match: re.Match[str]) -> int
         return 0
     if raw[at] in "\"'":
         return CERTAIN if match.end() - match.start() > 1 and _closed_string.match(raw, at, machine.end) else 0
-    if raw[at].isdigit():
+    if raw[at].isalnum() or raw[at] == "-":
         return CERTAIN if _closed_number.match(raw, at, machine.end) else 0
     return 2
 
@@ -200,6 +203,9 @@ def opens_next_key(machine: Machine, reading: Reading, at: int) -> bool:
     low = max(reading.open_end, at - 210)
     before = _spaced_comma.search(raw, low, at)
     if not before or before.start() <= reading.open_end or raw[before.start() - 1] in '\\"':
+        return False
+    machine.look -= at - reading.open_end
+    if raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at):
         return False
     if score(machine, reading, at + 1) >= CERTAIN:
         return False

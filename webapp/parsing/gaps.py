@@ -13,7 +13,9 @@ from webapp.parsing.patch import Refused
 if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
 
-_keyed = re.compile(ANY_KEY)
+_keyed = re.compile(
+    rf"""{ANY_KEY}|"[^"\n]{{1,40}}+"[ ]{{1,20}}+(?:-?\d[\w.]*+|[A-Za-z]{{2,9}}+|"[^"\n]{{0,80}}+"){SPACE}[,}}]"""
+)
 _valued = re.compile(r"""(?!```)["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
 _object = re.compile(rf"\{{{SPACE}(?:\}}|{ANY_KEY})")
 _set = re.compile(rf"{SPACE},(?!{SPACE}{ANY_KEY})")

@@ -16,7 +16,7 @@ string = re.compile(STRING)
 """A string without defect, quotes and all."""
 plain = re.compile(
     rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[,}}\])，、]|;{SPACE}[\"'}}\]]|\Z|//|/\*|[\[{{]|{KEY_AHEAD})"
-    rf"|[ \t\r]*+\n|[ \t]++(?:[\"'“]|-?\d|\#|true\b|false\b|null\b))"
+    rf"|[ \t\r]*+\n|[ \t]++(?:[\"'“]|-?\d|\#|true\b|false\b|null\b|[A-Za-z_]\w*+[ ]?+:))"
 )
 """A number or literal that a delimiter follows, or another value that a comma should part from it."""
 settled = re.compile(rf"{STRING}(?={SPACE}(?:[}}\]]|,{SPACE}{KEY_AHEAD}))")

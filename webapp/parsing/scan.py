@@ -181,7 +181,12 @@ class Finder:
             machine.patch("extra_closer", first, tail)
         span = Span(start, max(tail, machine.last))
         self.tracer.exhausted = self.tracer.exhausted or machine.exhausted
-        attempt = self.tracer.attempt(self._name(strategy, start, tail), span, machine.edits(), note=note, finite=True)
+        name = self._name(strategy, start, tail)
+        attempt = self.tracer.attempt(name, span, machine.edits(), note=note, finite=True)
+        if attempt.ok and _goes_on.match(raw, tail) and raw[tail] != raw[start - 1 : start]:
+            self.tracer.amend(attempt, outcome="failed", reason="the text behind it goes on as if it were not over")
+            self.tracer.offered = True
+            return max(tail, self.skip(start, machine.end))
         if machine.truncated:
             attempt = self.tracer.amend(attempt, note=f"{note}; cut off" if note else "cut off")
             self.cut.add(self.tracer.index(attempt))
@@ -226,6 +231,9 @@ class Finder:
         end = plausible.balanced_end(self.tracer.raw, start, limit)
         self.skips -= (end if end > 0 else limit) - start
         return max(end, start)
+
+
+_goes_on = re.compile(r"""[ \t]{0,20}+(?:["':]|,[ \t]{0,20}+"[^"\n]{1,60}+"[ \t]{0,20}+:)""")
 
 
 @cache

@@ -28,7 +28,7 @@ def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
 
 plugin = Repair(
     "literal",
-    r"(?i:true|false|null|none|undefined|nil)\b(?=\s*+(?:[,}\])\n]|//|/\*|\#|```|\Z))",
+    r"(?i:true|false|null|none|undefined|nil)\b(?=[ \t]*+(?:[,}\])\n;\"]|//|/\*|\#|```|\Z)|\s*+[,}\])])",
     "v",
     "tTfFnNuU",
     order=20,

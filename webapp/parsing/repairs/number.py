@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
 
 
-_END = r"(?=\s*+(?:[,}\])\n]|//|/\*|\#|\Z))"
+_END = r"(?=[ \t]*+(?:[,}\])\n;\"]|//|/\*|\#|```|\Z)|\s*+[,}\])])"
 _based = re.compile(r"([-+]?)0([xXoObB])([0-9a-fA-F_]++)")
 _grouped = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})++(?:\.\d++)?(?=\s*+(?:\}|,\s*+[\"'A-Za-z_}]))")
 

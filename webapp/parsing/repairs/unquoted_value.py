@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _CODE = re.compile(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
-_key = re.compile(r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+)\s{0,20}+:(?!/)""")
+_key = re.compile(r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)""")
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
