@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from webapp.parsing import context
+
 _S = r"\s{0,200}+"
 _QUOTED = r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'|[“”„«][^“”„«»\n]{0,200}+[“”»]|`[^`´\n]{0,200}+[`´]|‘[^’\n]{0,200}+’"""
 _VALUE = r"""["'“‘`\[{\d+.-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
@@ -44,25 +46,6 @@ _crossed = re.compile(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
 _fence = re.compile(rf"[{{\[]{_S}(?:```|~~~)")
 _comprehension = re.compile(r"[^{}\n\"]{1,120}\bfor\b[^{}\n\"]{1,60}\bin\b")
 _tokens = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}\[\]]')
-_NO_CODE = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "-")
-_assigned = re.compile(
-    r"(?:^|\n)(?:\d++[:|]|[-+>](?=\s))?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+[A-Za-z_$][\w$.]*+(?:\[[^\]\n]{0,40}\])?"
-    r"(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:\w+\()?\Z"
-)
-_code_before = re.compile(
-    r"""(?:(?:^|[\n{;)])[ \t]*+(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\n"]{0,60}|\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps|jsonify|update|append|format)\(\s*[rbuf]?['"]{0,3}|\b\w++=|=>\s*+\(?|\b[fF]["'][^"'\n]{0,80}|[$%#@\\])\Z"""
-)
-_shell = re.compile(
-    r"(?:^|\n|`)[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b[^\n]{0,200}\Z"
-)
-_chained = re.compile(r"\)\.\w+\(\Z")
-_method = re.compile(r"\w\(\Z")
-_subscript = re.compile(r"[\w)\]'\"]\Z")
-_call_line = re.compile(r"(?:^|\n)\s*+\w++\(\Z")
-_call = re.compile(r"(?:^|[\s`(*:>])[A-Za-z_][\w.]{0,60}\(\s{0,5}\Z")
-_block = re.compile(
-    r"(?:\)|\belse|\btry|\bdo|\bfinally|=>|\bstruct \w+|\bclass \w+|\benum \w+|(?:^|\n)[.#]?[a-z][\w-]*(?:[ :.,>#][\w-]+)*)[ \t]*+\Z"
-)
 
 
 def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
@@ -72,7 +55,7 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
     """
     if _fence.match(raw, at, end):
         return "it only wraps a fence"
-    before = raw[max(0, at - 240) : at].rpartition("\n\n")[2][-200:]
+    before = context.line_before(raw, at)
     if raw[at] == "{":
         return _no_object(raw, at, end, before, lenient)
     return _no_array(raw, at, end, before, lenient)
@@ -93,7 +76,7 @@ def _no_object(raw: str, at: int, end: int, before: str, lenient: bool) -> str |
         return "no key and colon follow the brace"
     if kind == "quote" and not _worth(raw, at, end):
         return "no key and colon follow the brace"
-    return _code(raw, at, before, lenient)
+    return context.code(before, lenient)
 
 
 def _worth(raw: str, at: int, end: int) -> bool:
@@ -118,35 +101,20 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], before: str, leni
     if not lenient and raw[look.start("value") - 1] == ":" and look["value"].isalnum():
         return "a name and a format in a template"
     if not lenient and (look["value"].isalpha() or look["value"] == "_"):
-        meant = before.rstrip(" ")[-1:] in ("", "\n", ":", "(")
+        meant = before.rstrip(" ")[-1:] in ("", ":", "(")
         if not meant or not _bare_value.match(raw, look.end("colon") - 1, end):
             return "words with a colon, not a key with a value"
-    return _code(raw, at, before, lenient)
+    return context.code(before, lenient)
 
 
 _quote_next = re.compile(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|"\s{0,20}+:""")
 _bare_value = re.compile(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 
-def _code(raw: str, at: int, before: str, lenient: bool) -> str | None:
-    """What stands before the bracket, where that says program code."""
-    if before.rstrip()[-1:] in _NO_CODE:
-        return "an expression in program code" if "lambda" in before and not lenient else None
-    if not lenient and _chained.search(before):
-        return "an argument of a method call in program code"
-    if _assigned.search(before):
-        return "it is assigned to a name in program code"
-    if _shell.search(before):
-        return "an argument in a shell command"
-    if _code_before.search(before) and not lenient:
-        return "an expression in program code"
-    return None
-
-
 def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
-    if before and _subscript.search(before):
+    if context.subscript(before):
         return "a subscript, not an array"
-    if not lenient and _method.search(before) and not _call_line.search(before):
+    if not lenient and context.called(before):
         return "an argument of a call in program code"
     look = _array.match(raw, at, end)
     if not look:
@@ -168,7 +136,7 @@ def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | 
         return "a reference or an interval, not an array"
     if raw.startswith("](", look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
         return "a Markdown link"
-    return _code(raw, at, before, lenient)
+    return context.code(before, lenient)
 
 
 _lenient_array = re.compile(
@@ -180,7 +148,7 @@ _rest_of_line = re.compile(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
 
 def _alone(raw: str, end: int, before: str) -> bool:
     """Whether brackets that end at `end` have their line to themselves, but for a label before and marks behind."""
-    line = before.rpartition("\n")[2].strip()
+    line = before.strip()
     return (not line or line[-1] in ":>=*-`|}](/,") and _rest_of_line.match(raw, end) is not None
 
 
@@ -191,7 +159,7 @@ def _numbers_meant(raw: str, at: int, end: int, before: str) -> bool:
     """A list of numbers in a sentence is data where it has three or more, or a colon or line's start before it."""
     if _lone_number.match(raw, at, end):
         return False
-    if not before.rpartition("\n")[2].strip() or before.rstrip()[-1:] in ":=":
+    if not before.strip() or before.rstrip()[-1:] in ":=":
         return True
     inner = _numbers.match(raw, at, end)
     return bool(inner and inner[0].count(",") >= 2)

@@ -1,0 +1,60 @@
+"""What stands before an opening bracket on its line: program code, a shell command, a subscript, or nothing of the kind."""
+
+from __future__ import annotations
+
+import re
+
+WIDTH = 160
+"""So many characters before the bracket are looked at."""
+_HARMLESS = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "-")
+_assigned = re.compile(
+    r"(?:\d++[:|]|[-+>](?=\s))?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+"
+    r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
+    r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:\w+\()?\Z"
+)
+_statement = re.compile(
+    r"(?:.{0,100}[{;)])?[ \t]*+(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
+)
+_expression = re.compile(
+    r"(?:\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps"
+    r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}|\b\w++=|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
+)
+_shell = re.compile(
+    r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
+)
+_chained = re.compile(r"\)\.\w+\(\Z")
+_call_line = re.compile(r"\s*+\w++\(\Z")
+
+
+def line_before(raw: str, at: int) -> str:
+    """What stands on the line before `at`, the last 160 characters of it."""
+    low = max(0, at - WIDTH)
+    return raw[max(low, raw.rfind("\n", low, at) + 1) : at]
+
+
+def code(before: str, lenient: bool) -> str | None:
+    """What the text before a bracket says that it is, where that is a piece of program, in words; else None."""
+    if before.rstrip()[-1:] in _HARMLESS:
+        return "an expression in program code" if "lambda" in before and not lenient else None
+    if _assigned.match(before):
+        return "it is assigned to a name in program code"
+    if _shell.match(before):
+        return "an argument in a shell command"
+    if lenient:
+        return None
+    if _chained.search(before, max(0, len(before) - 40)):
+        return "an argument of a method call in program code"
+    if _statement.match(before) or _expression.search(before, max(0, len(before) - 60)):
+        return "an expression in program code"
+    return None
+
+
+def subscript(before: str) -> bool:
+    """Whether a square bracket right behind `before` is a subscript."""
+    last = before[-1:]
+    return last.isalnum() or (last != "" and last in "_)]'\"")
+
+
+def called(before: str) -> bool:
+    """Whether a square bracket right behind `before` is an argument of a call inside a longer line of program."""
+    return before[-1:] == "(" and before[-2:-1].isalnum() and not _call_line.match(before)
