@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -236,3 +237,14 @@ def test_odd_paths_and_methods_are_answered_in_words(client: FlaskClient, method
     ):
         answer = getattr(client, method)(path)
         assert answer.status_code < 500, (method, path)
+
+
+def test_revisions_are_linked_each_to_itself(client: FlaskClient, post: Post) -> None:
+    post(windlass("s1", entry("one past")), "1.json")
+    post(windlass("s1", entry("another past")), "2.json")
+    page = client.get("/").text
+    links = re.findall(r'class="id" href="([^"]+)"', page)
+    assert len(links) == 2 and links.count("/sessions/s1") == 1
+    texts = [client.get(f"{link}/turns/0").text for link in links]
+    assert "another past" in client.get("/sessions/s1/turns/0").text
+    assert sorted("one past" in text for text in texts) == [False, True]

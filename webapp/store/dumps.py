@@ -26,6 +26,7 @@ class Link:
 
     key: str
     external_id: str
+    newest: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def line(connection: sa.Connection, dump_id: int) -> DumpLine:
     """One dump's line, by its number."""
     row = connection.execute(sa.select(Dump.__table__).where(Dump.id == dump_id)).one()
     links = (
-        sa.select(Session.key, Session.external_id)
+        sa.select(Session.key, Session.external_id, Session.newest)
         .join(DumpSession, DumpSession.session_id == Session.id)
         .where(DumpSession.dump_id == dump_id)
         .order_by(Session.id)

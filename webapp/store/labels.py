@@ -85,6 +85,7 @@ class LabelLine:
     key: str
     external_id: str
     revision: int
+    newest: bool
     position: int
     judgement: str
     cause: str | None
@@ -153,7 +154,7 @@ def page(db: orm.Session, *, after: str | None = None, limit: int = 50) -> list[
             *(getattr(Label, name) for name in ("id", "judgement", "cause", "note", "has_expected", "expected")),
             Label.author,
             Label.made_at,
-            *(Session.key, Session.external_id, Session.revision, Turn.position),
+            *(Session.key, Session.external_id, Session.revision, Session.newest, Turn.position),
             sa.func.substr(Turn.raw, 1, 4 * PREVIEW, type_=sa.LargeBinary()).label("head"),
         )
         .join(Turn, Turn.id == Label.turn_id)

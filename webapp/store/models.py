@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -61,6 +61,9 @@ class Session(Base):
     external_id: orm.Mapped[str] = orm.mapped_column(ExactText)
     revision: orm.Mapped[int] = orm.mapped_column(default=1)
     key: orm.Mapped[str] = orm.mapped_column(sa.String(16), unique=True)
+    if TYPE_CHECKING:
+        newest: orm.MappedSQLExpression[bool]
+        """whether no later revision has the same id, so that the id means this one"""
     title: orm.Mapped[str | None] = orm.mapped_column(ExactText)
     source_format: orm.Mapped[str] = orm.mapped_column(sa.String(64))
     home_profile: orm.Mapped[str] = orm.mapped_column(sa.String(64))
@@ -110,6 +113,12 @@ class DumpSession(Base):
         sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, index=True
     )
     new_turns: orm.Mapped[int] = orm.mapped_column(default=0)
+
+
+_later = Session.__table__.alias("later")
+Session.newest = orm.column_property(
+    ~sa.exists().where(_later.c.external_id == Session.external_id, _later.c.revision > Session.revision)
+)
 
 
 class Turn(Base):

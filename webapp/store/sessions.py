@@ -65,6 +65,7 @@ class SessionLine:
     external_id: str
     title: str | None
     revision: int
+    newest: bool
     models: list[str]
     started_at: datetime | None
     turn_count: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flask import Flask, Response, current_app, jsonify, render_template, request
+from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -20,6 +21,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(UnknownProfile, on_missing)
     app.register_error_handler(BadCursor, on_bad_request)
     app.register_error_handler(BadFilter, on_bad_request)
+    app.register_error_handler(OperationalError, on_busy)
     app.register_error_handler(Exception, on_bug)
 
 
@@ -44,6 +46,12 @@ def on_missing(error: LookupError) -> Answer:
 
 def on_bad_request(error: ValueError) -> Answer:
     return answer(400, "bad_request", str(error))
+
+
+def on_busy(error: OperationalError) -> Answer:
+    """The database did not answer in time: SQLite has one writer at a time, and a large dump takes long."""
+    current_app.logger.warning("database: %s", error.orig)
+    return answer(503, "busy", "The database is busy, perhaps with a large dump. Nothing was changed; try again soon.")
 
 
 def on_bug(error: Exception) -> Answer:

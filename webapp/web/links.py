@@ -16,12 +16,13 @@ class Linked(Protocol):
     def external_id(self) -> str: ...
     @property
     def key(self) -> str: ...
+    @property
+    def newest(self) -> bool: ...
 
 
 def ident(session: Linked) -> str:
     """What stands for the session in a URL. The id means the newest revision, so an older one goes by its key."""
-    newest = getattr(session, "newest", getattr(session, "revision", None) == 1)
-    return session.external_id if newest and is_plain(session.external_id) else session.key
+    return session.external_id if session.newest and is_plain(session.external_id) else session.key
 
 
 def session_url(session: Linked, **query: Any) -> str:

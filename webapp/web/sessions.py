@@ -66,7 +66,13 @@ def show(ident: str) -> str:
         session.response_count, session.failed_count, session.rescued_count, session.home_profile
     )
     return render_template(
-        "sessions/show.html", session=session, lines=lines, says=says, first=first, step=TURNS_A_PAGE
+        "sessions/show.html",
+        session=session,
+        revisions=store.revisions(db.session, session.external_id),
+        lines=lines,
+        says=says,
+        first=first,
+        step=TURNS_A_PAGE,
     )
 
 
