@@ -17,11 +17,11 @@ from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
 from webapp.parsing.machine import repairs
 
-PIECES = (
-    list("{}[]\"',:\\\n ()+;#`“”：\x00\ud800\ufeff")
-    + ['"a"', '"b": ', "1", "-", ".", "...", "true", "None", "NaN", "//", "/*", "*/", "```", "```json\n", "<think>"]
-    + ["</think>", "<tool_call>", "{{", "}}", '\\"', "\\u12", '"""', 'f"', "x = ", "for x in y", "0x1", "[TOOL_CALLS]"]
-)
+PIECES = [
+    *"{}[]\"',:\\\n ()+;#`“”：\x00\ud800\ufeff",
+    *('"a"', '"b": ', "1", "-", ".", "...", "true", "None", "NaN", "//", "/*", "*/", "```", "```json\n", "<think>"),
+    *("</think>", "<tool_call>", "{{", "}}", '\\"', "\\u12", '"""', 'f"', "x = ", "for x in y", "0x1", "[TOOL_CALLS]"),
+]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),

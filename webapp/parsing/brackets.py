@@ -11,7 +11,11 @@ from webapp.parsing.patch import Refused
 if TYPE_CHECKING:
     from webapp.parsing.machine import Frame, Machine
 
-ANY_KEY = rf"""(?:{KEY_AHEAD}|'[^'\n]{{1,80}}+'{SPACE}[:：]|“[^”\n]{{1,80}}+”{SPACE}[:：]|[A-Za-z_$][\w$-]*+"?+{SPACE}:(?!/)|-?\d++"?+{SPACE}:)"""
+ANY_KEY = (
+    rf"""(?:{KEY_AHEAD}|'[^'\n]{{1,80}}+'{SPACE}[:：]|“[^”\n]{{1,80}}+”{SPACE}[:：]"""
+    rf"""|[A-Za-z_$][\w$-]*+"?+{SPACE}:(?!/)|-?\d++"?+{SPACE}:)"""
+)
+"""A key and its colon, however it is quoted."""
 _VALUE = r"""(?:["'\[{\d-]|true\b|false\b|null\b|True\b|False\b|None\b)"""
 _more_members = re.compile(
     rf"""{SPACE}[,，]{SPACE}{ANY_KEY}|[ \t]{{0,20}}+\n?+[ \t]{{0,40}}+"[^"\n]{{1,60}}+"[ ]?+:[ \t\n]{{0,20}}+{_VALUE}"""

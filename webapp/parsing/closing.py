@@ -38,7 +38,9 @@ _after_item = re.compile(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[}}\])])
-    | [,，、;]\s{{0,1000}}+(?:(?P<string>["'“])|(?P<value>[-\d\[{{.]|{_WORD}|[A-Za-z_]\w*+"?+\s*+[,\]])|(?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,))
+    | [,，、;]\s{{0,1000}}+(?:
+        (?P<string>["'“])|(?P<value>[-\d\[{{.]|{_WORD}|[A-Za-z_]\w*+"?+\s*+[,\]])
+      | (?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,))
     | (?P<colon>:)
     | (?P<next>["']|[\d\[{{]|-\d|{_WORD})
     | (?P<comment>{_LINE_NOTE})
@@ -57,7 +59,9 @@ _after_key = re.compile(
     re.VERBOSE,
 )
 _closed_string = re.compile(r"""(["'])[^"'\\\n]{0,300}+\1\s{0,200}+(?:[,\]"'\d]|\Z)""")
-_closed_number = re.compile(r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))")
+_closed_number = re.compile(
+    r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))"
+)
 _one_word = re.compile(r"\w++\Z")
 _rest_of_key = re.compile(r"""[^"\\\n{}\[\]:,]{1,60}+["”]\s{0,50}+:""")
 _rest_of_items = re.compile(r'[^"\\\n\[\]]{1,60}+"(?:\s{0,50}+,\s{0,50}+"[^"\\\n]{0,60}+"){0,20}+\s{0,50}+\]')
@@ -67,6 +71,7 @@ _next_line_item = re.compile(r"""\n\s{0,200}+"[^"\n]*+"\s{0,50}+[,\]\n]""")
 _last_fence = re.compile(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
 _last_closers = re.compile(r"""\s{0,1000}+(?:[}\]]\s{0,200}+)*+(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z""")
 _spaced_comma = re.compile(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
+_spaced_colon = re.compile(r":\s")
 _value_ahead = re.compile(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{_WORD})""")
 _colon = re.compile(r"\s{0,200}+:(?!/)")
 
@@ -193,60 +198,54 @@ _root_ends = re.compile(r"\s{0,200}+(?![\w\"':])|\s{0,200}+\n|\s{1,200}+[A-Z]|[ 
 _sound = re.compile(rf""",\s{{0,200}}+(?:{ANY_KEY}|["'{{\[\-\d}}\]]|\Z|{_WORD}|\.\.\.|{_NOTE})""")
 
 
-def opens_next_key(machine: Machine, reading: Reading, at: int) -> bool:
-    """The quote at `at` opens the next key, so the string before it lacks its own: `"a": "b, "c": 1`."""
-    from webapp.parsing import quotes
+def opens_next(machine: Machine, reading: Reading, at: int) -> int:
+    """Where the string should have ended if the quote at `at` opens what comes next: `"a": "b, "c": 1`; else -1."""
+    if reading.where == "v":
+        return _opens_next_key(machine, reading, at)
+    if reading.where == "i":
+        return _opens_next_item(machine, reading, at)
+    return _key_without_quote(machine, reading, at)
 
+
+def _opens_next_key(machine: Machine, reading: Reading, at: int) -> int:
     raw = machine.raw
-    if reading.where != "v" or not _rest_of_key.match(raw, at + 1, machine.end):
-        return False
-    low = max(reading.open_end, at - 210)
-    before = _spaced_comma.search(raw, low, at)
+    if not _rest_of_key.match(raw, at + 1, machine.end):
+        return -1
+    before = _spaced_comma.search(raw, max(reading.open_end, at - 210), at)
     if not before or before.start() <= reading.open_end or raw[before.start() - 1] in '\\"':
-        return False
+        return -1
     machine.look -= at - reading.open_end
     if raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at):
-        return False
+        return -1
     if score(machine, reading, at + 1) >= CERTAIN:
-        return False
-    stop = before.start()
-    while stop > reading.open_end and raw[stop - 1] in ", \t\r\n":
+        return -1
+    return _trimmed(raw, reading.open_end, before.start())
+
+
+def _trimmed(raw: str, low: int, stop: int) -> int:
+    while stop > low and raw[stop - 1] in ", \t\r\n":
         stop -= 1
-    quotes.close_before(machine, reading, stop)
-    return True
+    return stop
 
 
-def opens_next_item(machine: Machine, reading: Reading, at: int) -> bool:
-    """The quote at `at` opens an array's next string, so the one before it lacks its own: `["a, "b"]`."""
-    from webapp.parsing import quotes
-
+def _opens_next_item(machine: Machine, reading: Reading, at: int) -> int:
     raw = machine.raw
-    if reading.where != "i" or reading.inner or not _rest_of_items.match(raw, at + 1, machine.end):
-        return False
+    if reading.inner or not _rest_of_items.match(raw, at + 1, machine.end):
+        return -1
     before = _spaced_comma.search(raw, max(reading.open_end, at - 60), at)
     if not before or before.start() <= reading.open_end or raw[before.start()] != ",":
-        return False
-    quotes.close_before(machine, reading, before.start())
-    return True
+        return -1
+    return before.start()
 
 
-def key_without_quote(machine: Machine, reading: Reading, at: int) -> bool:
-    """A key's string reaches past its colon, so it lacks its closing quote: `{"a: 1, "b": 2}`."""
-    from webapp.parsing import quotes
-
-    if _after_key.match(machine.raw, at + 1, machine.end) and not reading.inner:
-        kind = _after_key.match(machine.raw, at + 1, machine.end)
-        if (
-            kind
-            and kind.lastgroup == "colon"
-            and not re.search(r":\s", machine.raw[reading.open_end : min(at, reading.open_end + 100)])
-        ):
-            return False
+def _key_without_quote(machine: Machine, reading: Reading, at: int) -> int:
+    """A key's string that reaches past its colon lacks its closing quote: `{"a: 1, "b": 2}`."""
+    raw = machine.raw
+    after = None if reading.inner else _after_key.match(raw, at + 1, machine.end)
+    if after and after.lastgroup == "colon" and not _spaced_colon.search(raw, reading.open_end, at):
+        return -1
     colon = colon_inside(machine, reading)
-    if not reading.open_end < colon < at:
-        return False
-    quotes.close_before(machine, reading, colon)
-    return True
+    return colon if reading.open_end < colon < at else -1
 
 
 def colon_inside(machine: Machine, reading: Reading) -> int:
@@ -255,26 +254,23 @@ def colon_inside(machine: Machine, reading: Reading) -> int:
     return match.end() if match else -1
 
 
-def line_ends_it(machine: Machine, reading: Reading, at: int) -> bool:
-    """At a raw line break: the next line begins a new member or item, so the string lacks its closing quote."""
-    from webapp.parsing import quotes
-
+def line_ends_it(machine: Machine, reading: Reading, at: int) -> int:
+    """Where the string ended if at the line break at `at` a new member or item begins, else -1."""
     raw, end = machine.raw, machine.end
     if reading.where == "k" or reading.inner % 2:
-        return False
+        return -1
     next_line = (_next_line_key if reading.where == "v" else _next_line_item).match(raw, at, end)
     if not next_line or machine.look < 0:
-        return False
+        return -1
     machine.look -= at - reading.open_end
     if raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at):
-        return False
+        return -1
     stop = at
     while stop > reading.open_end and raw[stop - 1] in ", \t\r":
         stop -= 1
     if reading.where == "i" and "," not in raw[stop:at] and not machine.frames:
-        return False
-    quotes.close_before(machine, reading, stop)
-    return True
+        return -1
+    return stop
 
 
 def end_of_unclosed(machine: Machine, reading: Reading) -> int:

@@ -1,4 +1,4 @@
-"""What stands before an opening bracket on its line: program code, a shell command, a subscript, or nothing of the kind."""
+"""What stands before a bracket on its line: program code, a shell command, a subscript, or none of these."""
 
 from __future__ import annotations
 

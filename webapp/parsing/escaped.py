@@ -1,4 +1,4 @@
-"""JSON inside an escaped string: taking one layer of backslashes off, and putting edits back in the raw text's places."""
+"""JSON inside an escaped string: one layer of backslashes is taken off, edits are put back in raw places."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def peel(raw: str, start: int, limit: int) -> Layer:
     pieces: list[str] = []
     size, inside, after_slash = 0, False, False
     for match in _token.finditer(raw, start, limit):
-        token = match[0]
-        if token == '"' and not after_slash:
+        piece = match[0]
+        if piece == '"' and not after_slash:
             layer.end = match.start()
             break
         keep_from = match.start()
-        if token[0] == "\\":
+        if piece[0] == "\\":
             keep_from, inside = _peeled(layer, match, inside, after_slash)
-        after_slash = token == "\\\\" and not after_slash
+        after_slash = piece == "\\\\" and not after_slash
         kept = raw[keep_from : match.end()]
         layer.raw_at.append(keep_from)
         layer.text_at.append(size)

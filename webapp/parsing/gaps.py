@@ -58,7 +58,7 @@ def _insert_comma(machine: Machine) -> None:
 
 
 def _stop(machine: Machine, char: str) -> None:
-    """No JSON goes on here: stray text before the next delimiter is dropped, prose after a line's end ends the value."""
+    """No JSON goes on here: stray text before a delimiter is dropped, prose on a new line ends the value."""
     raw, at = machine.raw, machine.at
     stray = _stray.match(raw, at, machine.end)
     line_ends = "\n" in raw[machine.last : at]

@@ -30,8 +30,9 @@ class Machine:
     """Reads `raw[start:end]`. `state` is one letter: `k` key, `c` colon, `v` value, `a` after a value, `` finished.
 
     `last` is the end of the last value, `comma` the offset of the comma read since (or -1), `key_end` the end of
-    the last key, `string_end` that of the last value read as a string. `lenient` is set where the place says that JSON is meant (a fence, a tag, the whole text), `final` where
-    `end` is the end of the whole text, so that what is missing there was cut off.
+    the last key, `string_end` that of the last value read as a string. `lenient` is set where the place says that
+    JSON is meant (a fence, a tag, the whole text), `final` where `end` is the end of the whole text, so that what is
+    missing there was cut off. `look` and `tries` are what may still be spent on looking ahead and on the C decoder.
     """
 
     raw: str
@@ -59,12 +60,15 @@ class Machine:
         self.at = self.last = self.start
         self.look = self.tries = 4 * (self.end - self.start) + 20_000
         steps = STEPS
+        raw, end, skip = self.raw, self.end, lexis.space.match
         while self.state:
-            at = self.at = lexis.space.match(self.raw, self.at, self.end).end()  # type: ignore[union-attr]  # always matches
-            if at >= self.end:
+            at = self.at
+            if at < end and raw[at] in " \t\r\n" and (space := skip(raw, at, end)):
+                at = self.at = space.end()
+            if at >= end:
                 cut.finish(self)
             else:
-                steps[self.state](self, self.raw[at])
+                steps[self.state](self, raw[at])
 
     def edits(self) -> list[Edit]:
         """The edits, in order, once `run` has returned."""

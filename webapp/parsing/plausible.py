@@ -7,13 +7,17 @@ import re
 from webapp.parsing import context
 
 _S = r"\s{0,200}+"
-_QUOTED = r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'|[“”„«][^“”„«»\n]{0,200}+[“”»]|`[^`´\n]{0,200}+[`´]|‘[^’\n]{0,200}+’"""
+_QUOTED = (
+    r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'"""
+    r"""|[“”„«][^“”„«»\n]{0,200}+[“”»]|`[^`´\n]{0,200}+[`´]|‘[^’\n]{0,200}+’"""
+)
 _VALUE = r"""["'“‘`\[{\d+.-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
 _object = re.compile(
     rf"""\{{{_S}(?:
       (?P<empty>\}})
     | (?P<key>(?:{_QUOTED}){_S}[:：])
-    | (?P<word>[A-Za-z_$][\w$-]*+)(?P<colon>{_S}:{_S}(?P<spec>[<>^=+ #.,%!-]{{0,3}}\d*+[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?\}})?(?P<value>{_VALUE})?)?
+    | (?P<word>[A-Za-z_$][\w$-]*+)(?P<colon>{_S}:{_S}
+        (?P<spec>[<>^=+\ \#.,%!-]{{0,3}}\d*+[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?\}})?(?P<value>{_VALUE})?)?
     | (?P<number>-?\d++{_S}:)
     | (?P<doubled>\{{{_S}(?:["'“]|[A-Za-z_]\w*+\s*+:|\}}))
     | (?P<note>//|/\*|\#)

@@ -92,7 +92,8 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
         if char == "\\":
             at = _escape(machine, reading, at)
         elif char < " ":
-            if char == "\n" and closing.line_ends_it(machine, reading, at):
+            if char == "\n" and (stop := closing.line_ends_it(machine, reading, at)) >= 0:
+                close_before(machine, reading, stop)
                 return
             reading.patches.append(control_character.patch(raw, at))
             at += 1
@@ -120,16 +121,12 @@ def _escape(machine: Machine, reading: Reading, at: int) -> int:
 
 def _closes(machine: Machine, reading: Reading, at: int) -> bool:
     """Whether the string is settled at the quote at `at`; a merely possible one is remembered."""
-    if closing.opens_next_key(machine, reading, at) or closing.opens_next_item(machine, reading, at):
+    if (stop := closing.opens_next(machine, reading, at)) >= 0:
+        close_before(machine, reading, stop)
         return True
-    if (
-        machine.raw[at] == '"'
-        and machine.raw[reading.start] == "'"
-        and _single_ahead.match(machine.raw, at, machine.end)
-    ):
+    opener = machine.raw[reading.start]
+    if opener == "'" and machine.raw[at] == '"' and _single_ahead.match(machine.raw, at, machine.end):
         return False
-    if reading.where == "k" and closing.key_without_quote(machine, reading, at):
-        return True
     score = closing.score(machine, reading, at + 1)
     if score >= closing.CERTAIN or (score and machine.look < 0):
         machine.exhausted = machine.exhausted or score < closing.CERTAIN

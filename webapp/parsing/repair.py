@@ -20,7 +20,7 @@ Quicken = Callable[["re.Match[str]"], "tuple[tuple[int, int, str], ...]"]
 
 @dataclass(frozen=True)
 class Repair:
-    """One kind of defect. A repair without a pattern is made by the machine itself, between two tokens or inside a string.
+    """One kind of defect. One without a pattern is made by the machine itself, between two tokens or in a string.
 
     `states` says where the pattern is tried, a string of the machine's states: `k` key, `c` colon, `v` value, `a` after
     a value. The first characters that it can begin with are `starts`, all where that is empty,

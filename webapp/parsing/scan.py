@@ -23,14 +23,18 @@ from webapp.parsing.trace import Attempt
 Limits = Callable[[], list[int]] | None
 """Asked for only where repairs are needed: the offsets at which the value may have to end, nearest first."""
 WEAK, PROSE, MARKED = 1, 2, 3
-"""How plainly a place says that JSON is meant: a list of numbers in a sentence, an object in prose, a fence or a tag."""
+"""How plainly a place says that JSON is meant: numbers in a sentence, an object in prose, a fence or a tag."""
 SHOWN = 2_000
 """So many rejected candidates are shown one by one."""
 
 
 @dataclass(slots=True)
 class Finder:
-    """Looks for candidates in `raw` and tries each; `found` has the tier and index of each attempt that was accepted."""
+    """Looks for candidates in `raw` and tries each; `found` has tier and index of each attempt accepted.
+
+    `fence` is what the open fence began with, `meant` whether it says JSON; `done` the end of a candidate that
+    reached past its region, `loose` where brackets stand that began nothing, `hidden` rejected ones past the limit.
+    """
 
     tracer: Tracer
     policies: Policies
@@ -45,7 +49,7 @@ class Finder:
     fence: str = ""
     meant: bool = False
     loose: dict[str, int] = field(default_factory=dict)
-    whole: Span = Span(0, 0)
+    whole: Span = field(default_factory=lambda: Span(0, 0))
 
     def region(self, start: int, end: int) -> None:
         """Look at `raw[start:end]`, from where the last candidate ended."""
@@ -216,7 +220,7 @@ class Finder:
         return end
 
     def _refused(self, strategy: str, start: int, limit: int, refused: Refused, tier: int) -> int:
-        """Record that the machine gave up, and step over the whole of what it gave up on, so that no fragment is taken."""
+        """Record that the machine gave up, and step over all that it gave up on, so that no fragment is taken."""
         end = self.skip(start, limit)
         end = end if end > refused.at else max(refused.at, start + 1)
         if self.lenient(start, tier):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from webapp.parsing.scan import Finder
 
 Take = Callable[["Finder", "re.Match[str]"], int]
-"""Looks at the candidate that the pattern found and returns the offset from which to go on, behind the match's start."""
+"""Looks at the candidate that the pattern found; the offset from which to go on, behind the match's start."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,10 @@ _hex = re.compile(r"\\x([0-9a-fA-F]{2})")
 _wide = re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}")
 _path = re.compile(r"[A-Za-z]:\\[\w. -]|\\\\[\w.-]+\\")
 _slash = re.compile(r'\\(?!["\\/])')
-_commands = "alpha|beta|bar|begin|bf|binom|big|frac|forall|nu|nabla|neq|ne|not|newline|rho|right|rm|rightarrow|text|times|theta|tau|tan|to|top"
+_commands = (
+    "alpha|beta|bar|begin|bf|binom|big|frac|forall|nu|nabla|neq|ne|not|newline"
+    "|rho|right|rm|rightarrow|text|times|theta|tau|tan|to|top"
+)
 _latex_name = re.compile(rf"\\(?:{_commands})(?![A-Za-z])|\\[A-Zac-eg-mo-qsv-z]")
 _latex = re.compile(r"\\(?:[a-zA-Z]{2,}|[{}()\[\],;])")
 _partial = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")

@@ -19,7 +19,8 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
 
 plugin = Repair(
     "non_finite",
-    r"[-+]?(?:NaN|nan|NAN|Infinity|infinity|inf|Inf|-?math\.(?:nan|inf)|float\([\"'](?:nan|-?inf)[\"']\))(?=[ \t]*+(?:[,}\])\n;\"]|//|/\*|\#|```|\Z)|\s*+[,}\])])",
+    r"[-+]?(?:NaN|nan|NAN|Infinity|infinity|inf|Inf|-?math\.(?:nan|inf)|float\([\"'](?:nan|-?inf)[\"']\))"
+    r"(?=[ \t]*+(?:[,}\])\n;\"]|//|/\*|\#|```|\Z)|\s*+[,}\])])",
     "v",
     "nNiI+-mf",
     order=20,

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 _CODE = re.compile(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
-_key = re.compile(r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)""")
+_key = re.compile(
+    r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)"""
+)
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
@@ -23,9 +25,9 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     raw, start = machine.raw, match.start()
     end = _end(machine, start)
     text = raw[start:end]
-    if code := _CODE.search(_braced.sub("", text)):
-        if "(" not in text or ")" not in text or not machine.lenient:
-            raise Refused(start + code.start(), "the value is program code")
+    code = _CODE.search(_braced.sub("", text))
+    if code and ("(" not in text or ")" not in text or not machine.lenient):
+        raise Refused(start + code.start(), "the value is program code")
     if not text:
         return False
     _quote(machine, start, end)
