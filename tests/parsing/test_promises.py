@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import random
@@ -13,46 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webapp.parsing import Trace, parse
-from webapp.parsing.decode import decode
-from webapp.parsing.edit import apply
-from webapp.parsing.machine import repairs
 
-PIECES = [
-    *"{}[]\"',:\\\n ()+;#`“”：\x00\ud800\ufeff",
-    *('"a"', '"b": ', "1", "-", ".", "...", "true", "None", "NaN", "//", "/*", "*/", "```", "```json\n", "<think>"),
-    *("</think>", "<tool_call>", "{{", "}}", '\\"', "\\u12", '"""', 'f"', "x = ", "for x in y", "0x1", "[TOOL_CALLS]"),
-]
+_spec = importlib.util.spec_from_file_location("fencepost_promises", Path(__file__).with_name("promises.py"))
+assert _spec and _spec.loader
+_promises = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_promises)
+PIECES, keeps_its_promises = _promises.PIECES, _promises.keeps_its_promises
+
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
     max_leaves=20,
 )
-
-
-def keeps_its_promises(raw: str) -> Trace:
-    """Check one trace: round trip, order, names, and that values are what was decoded."""
-    trace = parse(raw)
-    for attempt in trace.attempts:
-        at = attempt.span.start
-        assert 0 <= at <= attempt.span.end <= len(raw)
-        for edit in attempt.edits:
-            assert at <= edit.span.start <= edit.span.end <= attempt.span.end
-            assert raw[edit.span.start : edit.span.end] == edit.old != edit.new
-            assert edit.repair in repairs()
-            at = edit.span.end
-        text = apply(raw, attempt.span, attempt.edits)
-        decoded = decode(text, finite=True)
-        if attempt.ok:
-            assert decoded.failure is None
-            assert json.dumps(decoded.value) == json.dumps(attempt.value)
-        elif attempt.outcome == "rejected" and not attempt.value:
-            assert attempt.reason
-        elif attempt.error:
-            assert decoded.failure
-    assert all(trace.attempts[at].ok for at in trace.chosen)
-    assert json.dumps(list(trace.values)) == json.dumps([trace.attempts[at].value for at in trace.chosen])
-    assert not (trace.verdict == "clean" and any(trace.attempts[at].edits for at in trace.chosen))
-    return trace
 
 
 @settings(max_examples=300, deadline=None)

@@ -26,7 +26,7 @@ _stays_in_object = re.compile(rf"{SPACE}(?:\}}|,{SPACE}{ANY_KEY})")
 _in_array = re.compile(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
 _stays_in_array = re.compile(rf"{SPACE}(?:\]|,(?!{SPACE}{ANY_KEY}))")
 _at_root = re.compile(rf"{SPACE}(?![,}}\]])")
-_tail = re.compile(r"\s{0,200}+[}\]](?:\s{0,20}+[}\]])*+")
+_tail = re.compile(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
 DEEPEST = 64
 """How many open containers a closer of the wrong kind is compared with."""
 

@@ -12,10 +12,14 @@ from typing import Any, Protocol
 from webapp import plugins
 from webapp.parsing.decode import Failure, decode
 from webapp.parsing.edit import Edit, apply, to_raw
-from webapp.parsing.span import Span, stripped
+from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Fault, Trace, Verdict
 
 _NEWLINE = re.compile("\n")
+
+
+JSON_SPACE = " \t\r\n"
+"""White space as RFC 8259 knows it; any other character beside a value means that the response is not JSON alone."""
 
 
 class UnknownProfile(LookupError):
@@ -113,8 +117,9 @@ class Tracer:
             return "failed" if self.offered else "none"
         if any(attempt.edits for attempt in chosen):
             return "repaired"
-        whole = stripped(self.raw)
-        one = len(chosen) == 1 and chosen[0].span.start <= whole.start and chosen[0].span.end >= whole.end
+        start = len(self.raw) - len(self.raw.lstrip(JSON_SPACE))
+        end = len(self.raw.rstrip(JSON_SPACE))
+        one = len(chosen) == 1 and chosen[0].span.start <= start and chosen[0].span.end >= end
         return "clean" if one else "extracted"
 
     def _keep(self, attempt: Attempt) -> Attempt:
