@@ -33,7 +33,8 @@ def test_several_files_end_in_a_table_and_one_bad_file_does_not_stop_the_rest(ru
     assert f"✕ {bad}: The dump is not JSON" in done.stderr
     assert f"✕ {missing}: there is no file" in done.stderr
     assert "1 session (1 grown), 1 new turn" in done.stdout
-    table = [line.split() for line in done.stdout.splitlines()[-4:]]
+    assert done.stdout.splitlines()[-1] == "2 files read, 2 could not be read"
+    table = [line.split() for line in done.stdout.splitlines()[-5:-1]]
     assert [row[1:4] for row in table] == [
         ["windlass", "1", "1"], ["could", "not", "be"], ["could", "not", "be"], ["windlass", "1", "1"],
     ]  # fmt: skip
@@ -80,6 +81,8 @@ def test_home_and_format_can_be_told(run: Run, tmp_path: Path) -> None:
         ([], {}, "Missing argument"),
         (["--format", "no", "x"], {}, "there is no format 'no'"),
         (["--home", "no", "x"], {}, "no profile is called 'no'"),
+        (["--name", "no", "x"], {}, "--name is for standard input"),
+        (["-", "-"], {}, "can be read once only"),
         (["x"], {"FENCEPOST_MAX_DUMP": "many"}, "FENCEPOST_MAX_DUMP takes a whole number"),
         (["x"], {"FENCEPOST_DATABASE": "nonsense"}, "FENCEPOST_DATABASE is no database URL"),
         (["x"], {"FENCEPOST_DATABASE": "nosuch://x"}, "FENCEPOST_DATABASE is no database URL"),
@@ -89,9 +92,3 @@ def test_wrong_use_exits_with_two(run: Run, arguments: list[str], environment: d
     done = run("ingest", *arguments, **environment)
     assert done.exit_code == 2
     assert message in done.stderr
-
-
-def test_a_folder_in_place_of_a_file(run: Run, tmp_path: Path) -> None:
-    done = run("ingest", str(tmp_path))
-    assert done.exit_code == 1
-    assert "Is a directory" in done.stderr

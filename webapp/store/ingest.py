@@ -63,21 +63,33 @@ def ingest(
     format: str | None = None,  # noqa: A002
     home: str | None = None,
     progress: Progress | None = None,
+    known_only: bool = False,
 ) -> Ingested:
     """Store the sessions of `stream`; `progress` is called with the number of turns read so far.
 
     `home` is the profile that the sessions' own program used, over what the dump says. Raises `BadDump` and
     `UnknownFormat` after all that could be read is stored and the dump is noted as failed; the same bytes are
     tried again then, and where the process died over them. Whoever brings bytes that are being read waits.
+    With `known_only` a dump that no format recognises, an empty one too, raises `UnknownFormat` and leaves no trace.
     """
     spooled = spool(stream, kept.incoming(settings.data), max_bytes=settings.max_dump)
     try:
         with kept.reading(settings.data, spooled.sha256):
             if (there := _already(engine, spooled.sha256)) is not None:
                 return there
+            if known_only and format is None:
+                format = sniffed(spooled, filename)  # noqa: A001
             return _Reading(engine, settings, spooled, filename, format, home, progress).run()
     finally:
         spooled.path.unlink(missing_ok=True)
+
+
+def sniffed(spooled: Spooled, filename: str) -> str:
+    """The format of a spooled dump; raises `UnknownFormat`, for an empty one too."""
+    try:
+        return readers.sniff(spooled.path, filename)
+    except BadDump as empty:
+        raise UnknownFormat(empty.reason) from empty
 
 
 def _already(engine: sa.Engine, sha256: str) -> Ingested | None:
