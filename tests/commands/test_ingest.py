@@ -83,6 +83,8 @@ def test_home_and_format_can_be_told(run: Run, tmp_path: Path) -> None:
         (["--home", "no", "x"], {}, "no profile is called 'no'"),
         (["--name", "no", "x"], {}, "--name is for standard input"),
         (["-", "-"], {}, "can be read once only"),
+        (["--again", "--dry-run"], {}, "choose one"),
+        (["--again", "--name", "x", "-"], {}, "--name is for standard input"),
         (["x"], {"FENCEPOST_MAX_DUMP": "many"}, "FENCEPOST_MAX_DUMP takes a whole number"),
         (["x"], {"FENCEPOST_DATABASE": "nonsense"}, "FENCEPOST_DATABASE is no database URL"),
         (["x"], {"FENCEPOST_DATABASE": "nosuch://x"}, "FENCEPOST_DATABASE is no database URL"),

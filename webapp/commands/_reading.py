@@ -20,7 +20,9 @@ from webapp.commands._visible import visible
 from webapp.commands._words import counted
 from webapp.config import Settings
 from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
-from webapp.store.ingest import MOST_PROBLEMS, Ingested, describe, ingest, sniffed
+from webapp.store.dumps import DumpLine
+from webapp.store.ingest import MOST_PROBLEMS, Ingested, describe, ingest, ingest_again, sniffed
+from webapp.store.kept import NotKept
 
 _EVERY = 200
 """turns between two calls of a progress"""
@@ -76,11 +78,22 @@ class Reader:
             if not found.asked:
                 return Result(name, skipped=str(error).partition(" Known are: ")[0])
             return Result(name, error=describe(error))
-        except BadDump as error:
-            return Result(name, error=describe(error))
-        except (OSError, click.UsageError) as error:
-            message = error.message if isinstance(error, click.UsageError) else str(error)
-            return Result(name, error={"code": "unreadable", "message": message, "at": None})
+        except (BadDump, OSError, click.UsageError) as error:
+            return Result(name, error=_said(error))
+
+    def again(self, dump: DumpLine) -> Result:
+        """Read a kept dump anew; whatever is wrong with it is in the result."""
+        if self.engine is None:
+            raise ValueError("nothing is stored here")
+        name = f"{dump.filename} ({dump.sha256[:12]})"
+        options = {"format": self.format, "home": self.home}
+        try:
+            with _counter(name, self.show) as turns:
+                return Result(name, done=ingest_again(self.engine, self.settings, dump.id, progress=turns, **options))
+        except NotKept as error:
+            return Result(name, error={"code": "not_kept", "message": str(error), "at": None})
+        except (BadDump, UnknownFormat, OSError) as error:
+            return Result(name, error=_said(error))
 
     def _store(self, engine: sa.Engine, stream: BinaryIO, found: Found, turns: Callable[[int], None]) -> Ingested:
         return ingest(
@@ -98,6 +111,13 @@ class Reader:
         with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
             spooled = spool(stream, Path(folder), max_bytes=self.settings.max_dump)
             return _survey(spooled, found, self.format or _sniff(spooled, found), turns)
+
+
+def _said(error: BadDump | UnknownFormat | OSError | click.UsageError) -> dict[str, str | None]:
+    if isinstance(error, BadDump | UnknownFormat):
+        return describe(error)
+    message = error.message if isinstance(error, click.UsageError) else str(error)
+    return {"code": "unreadable", "message": message, "at": None}
 
 
 def _sniff(spooled: Spooled, found: Found) -> str:
@@ -154,6 +174,20 @@ def _bar(
         task = progress.add_task(visible(name), total=limit or _size(stream), turns="")
         watched = _Watched(stream, lambda count: progress.advance(task, count), limit)
         yield cast(BinaryIO, watched), lambda count: progress.update(task, turns=f"{counted(count, 'turn')} read")
+
+
+@contextmanager
+def _counter(name: str, show: bool) -> Iterator[Callable[[int], None]]:
+    """What to tell the number of turns: a line counts them on a terminal."""
+    if not show or not os.isatty(2):
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    shown = escape(visible(name))
+    with Console(stderr=True).status(f"{shown}: reading") as status:
+        yield lambda count: status.update(f"{shown}: {counted(count, 'turn')} read")
 
 
 def _size(stream: BinaryIO) -> int | None:

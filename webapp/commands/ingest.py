@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import click
 
 from webapp.commands import _found, _report, _store
+from webapp.commands._again import read_again
 from webapp.commands._reading import Reader, Result
 from webapp.config import Settings
 from webapp.dumps import known_formats
@@ -19,11 +20,18 @@ from webapp.parsing import UnknownProfile, profile
 @click.option("--format", "format_name", metavar="F", help="The dumps' format; told by their content otherwise.")
 @click.option("--home", metavar="P", help="The profile that the sessions' own program parsed with.")
 @click.option("--name", metavar="NAME", help="What standard input is called, as a file would be.")
+@click.option("--again", is_flag=True, help="Read kept dumps anew: all, or those whose hash or name begins with PATH.")
 @click.option("--dry-run", is_flag=True, help="Say what is in the files; write nothing at all.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: what came of each file.")
 @click.argument("paths", nargs=-1, metavar="PATH…")
 def command(
-    format_name: str | None, home: str | None, name: str | None, dry_run: bool, as_json: bool, paths: tuple[str, ...]
+    format_name: str | None,
+    home: str | None,
+    name: str | None,
+    again: bool,
+    dry_run: bool,
+    as_json: bool,
+    paths: tuple[str, ...],
 ) -> None:
     """Read the dumps at each PATH (- for standard input; gzip and zstd too) into the database.
 
@@ -32,16 +40,18 @@ def command(
     when all was read, with 1 when some file could not be (the others are stored) or no dump was found, with 2
     when used wrongly.
     """
-    _check(format_name, home, name, paths)
+    _check(format_name, home)
+    _check_paths(name, paths, again=again, dry_run=dry_run)
     settings = _store.settings()
     with _reader(settings, format_name, home, dry_run=dry_run, show=not as_json) as reader:
-        results = list(_read(reader, _found.find(paths, name or "stdin"), say=not as_json))
+        found = read_again(reader, paths) if again else map(reader.read, _found.find(paths, name or "stdin"))
+        results = list(_told(found) if not as_json else found)
     if as_json:
         _store.print_json(_report.document(results, dry_run))
     elif len(results) > 1:
         _report.table(results)
     elif not results:
-        click.echo("no file was found", err=True)
+        click.echo("no dump is kept here yet" if again else "no file was found", err=True)
     sys.exit(_status(results))
 
 
@@ -56,11 +66,9 @@ def _reader(
         yield Reader(engine, settings, format_name, home, show)
 
 
-def _read(reader: Reader, files: Iterable[_found.Found], *, say: bool) -> Iterator[Result]:
-    for file in files:
-        result = reader.read(file)
-        if say:
-            _report.say(result)
+def _told(results: Iterable[Result]) -> Iterator[Result]:
+    for result in results:
+        _report.say(result)
         yield result
 
 
@@ -70,13 +78,7 @@ def _status(results: list[Result]) -> int:
     return 0 if read and not any(result.error for result in results) else 1
 
 
-def _check(format_name: str | None, home: str | None, name: str | None, paths: tuple[str, ...]) -> None:
-    if not paths:
-        raise click.UsageError("Missing argument 'PATH…'.")
-    if name is not None and "-" not in paths:
-        raise click.UsageError("--name is for standard input: give - as a PATH.")
-    if paths.count("-") > 1:
-        raise click.UsageError("standard input can be read once only.")
+def _check(format_name: str | None, home: str | None) -> None:
     if format_name is not None and format_name not in known_formats():
         raise click.UsageError(f"there is no format {format_name!r}; there are: {', '.join(known_formats())}")
     if home is not None:
@@ -84,3 +86,14 @@ def _check(format_name: str | None, home: str | None, name: str | None, paths: t
             profile(home)
         except UnknownProfile as unknown:
             raise click.UsageError(str(unknown)) from None
+
+
+def _check_paths(name: str | None, paths: tuple[str, ...], *, again: bool, dry_run: bool) -> None:
+    if again and dry_run:
+        raise click.UsageError("--again reads what is stored, --dry-run stores nothing: choose one.")
+    if not paths and not again:
+        raise click.UsageError("Missing argument 'PATH…'.")
+    if name is not None and ("-" not in paths or again):
+        raise click.UsageError("--name is for standard input: give - as a PATH.")
+    if paths.count("-") > 1:
+        raise click.UsageError("standard input can be read once only.")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.config import Settings
+from webapp.store import kept
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.types import short
 
@@ -81,6 +83,21 @@ def line(connection: sa.Connection, dump_id: int) -> DumpLine:
     values = dict(row._mapping)
     values["problems"] = values["problems"][:MOST_PROBLEMS]
     return DumpLine(**values, sessions=[Link(*link) for link in connection.execute(links)])
+
+
+def beginning(connection: sa.Connection, prefix: str = "") -> list[int]:
+    """The numbers of the dumps whose hash or file name begins with `prefix`, the newest first."""
+    query = sa.select(Dump.id, Dump.sha256, Dump.filename).order_by(Dump.id.desc())
+    found = connection.execute(query.execution_options(yield_per=1000))
+    return [row.id for row in found if row.sha256.startswith(prefix.lower()) or row.filename.startswith(prefix)]
+
+
+def open_kept(settings: Settings, line: DumpLine) -> BinaryIO:
+    """The dump's content, byte for byte as it came in once decompressed (`line.bytes` bytes), to be read in pieces.
+
+    The caller closes it. Raises `webapp.store.kept.NotKept` where somebody removed the file.
+    """
+    return kept.open_kept(settings.data, line.sha256)
 
 
 def count(db: orm.Session) -> int:

@@ -14,6 +14,7 @@ from webapp.store import rows
 from webapp.store.models import Parse, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.parsed import OURS
+from webapp.store.reread import same_reading
 from webapp.store.tally import Tally
 
 _DIGEST = 32
@@ -58,18 +59,25 @@ class Plan:
     next_revision: int
 
 
-def plan(connection: sa.Connection, external_id: str, turns: Iterable[Turn]) -> Plan:
-    """Compare what came with every revision of `external_id`, the newest first."""
+def plan(connection: sa.Connection, external_id: str, turns: Iterable[Turn], *, anew: bool = False) -> Plan:
+    """Compare what came with every revision of `external_id`, the newest first.
+
+    With `anew` a revision that today's format reads otherwise is another one, though its entries are the same.
+    """
     revisions = list(_revisions(connection, external_id))
     newest = max((stored.revision for stored in revisions), default=0)
     if not revisions:
         return Plan(None, 0, False, newest + 1)
     came = b"".join(entry_digests(turns))
+
+    def fits(stored: Stored) -> bool:
+        return not anew or same_reading(connection, stored.id, turns)
+
     for stored in revisions:
-        if stored.entries.startswith(came):
+        if stored.entries.startswith(came) and fits(stored):
             return Plan(stored, len(came) // _DIGEST, False, newest + 1)
     for stored in revisions:
-        if came.startswith(stored.entries):
+        if came.startswith(stored.entries) and fits(stored):
             return Plan(stored, stored.count, True, newest + 1)
     return Plan(None, 0, False, newest + 1)
 

@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from webapp import dumps as readers
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, Problem, SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
 from webapp.store import database, kept, writing
-from webapp.store.dumps import DumpLine, line
+from webapp.store.dumps import DumpLine, find, line
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.parsed import OURS, is_known
 from webapp.store.spill import Spill, sessions
@@ -84,6 +85,42 @@ def ingest(
         spooled.path.unlink(missing_ok=True)
 
 
+def ingest_again(
+    engine: sa.Engine,
+    settings: Settings,
+    ident: str | int,
+    *,
+    format: str | None = None,  # noqa: A002
+    home: str | None = None,
+    progress: Progress | None = None,
+) -> Ingested:
+    """Read a kept dump (its number or sha256) with today's formats: sessions grow, or get a new revision.
+
+    A session whose entries are read as they are stored is left alone; one that a format now reads otherwise becomes
+    a new revision beside the old, which keeps its labels. The format is the one that recognises the dump today, else
+    the one that read it before. Raises `NoSuchDump`, `kept.NotKept`, and as `ingest` does `BadDump` and
+    `UnknownFormat`: a dump that was read before then stays noted as it was.
+    """
+    with orm.Session(engine) as db:
+        dump = find(db, ident)
+    with kept.reading(settings.data, dump.sha256):
+        spooled = kept.unpacked(settings.data, dump.sha256)
+        try:
+            format = format or _todays_format(spooled, dump)  # noqa: A001
+            return _Reading(engine, settings, spooled, dump.filename, format, home, progress, again=dump).run()
+        finally:
+            spooled.path.unlink(missing_ok=True)
+
+
+def _todays_format(spooled: Spooled, dump: DumpLine) -> str:
+    try:
+        return readers.sniff(spooled.path, dump.filename)
+    except UnknownFormat:
+        if dump.format in readers.known_formats():
+            return dump.format
+        raise
+
+
 def sniffed(spooled: Spooled, filename: str) -> str:
     """The format of a spooled dump; raises `UnknownFormat`, for an empty one too."""
     try:
@@ -111,7 +148,7 @@ def _already(engine: sa.Engine, sha256: str) -> Ingested | None:
 
 @dataclass(slots=True)
 class _Reading:
-    """One dump being read."""
+    """One dump being read; `again` is its line where it was read before and is read anew."""
 
     engine: sa.Engine
     settings: Settings
@@ -120,6 +157,7 @@ class _Reading:
     format: str | None
     home: str | None
     progress: Progress | None
+    again: DumpLine | None = None
     dump_id: int | None = None
     found: dict[int, tuple[str, str]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -164,7 +202,15 @@ class _Reading:
     def _store(self, start: SessionStart, turns: Spill) -> None:
         home = self._home(start)
         with database.writing(self.engine) as connection:
-            outcome = writing.write(connection, start, turns, home=home, dump_id=self._dump, problem=self._note)
+            outcome = writing.write(
+                connection,
+                start,
+                turns,
+                home=home,
+                dump_id=self._dump,
+                problem=self._note,
+                anew=self.again is not None,
+            )
             self.found[outcome.id] = (start.external_id, outcome.key)
             self.outcomes[outcome.what] += 1
             self.new_turns += outcome.new_turns
@@ -185,6 +231,8 @@ class _Reading:
 
     def _dump(self, connection: sa.Connection) -> int:
         """The dump's row, made (or taken up again after a failure) when the first thing is written."""
+        if self.again is not None:
+            self.dump_id = self.again.id
         if self.dump_id is not None:
             return self.dump_id
         values: dict[str, Any] = {
@@ -211,7 +259,7 @@ class _Reading:
         if outcome.what == "new" or connection.scalar(_find_link, linked) is None:
             values = {"dump_id": self.dump_id, "session_id": outcome.id, "new_turns": outcome.new_turns}
             connection.execute(_insert_link, values)
-        if time.monotonic() - self.noted_at > _NOTED_EVERY:
+        if self.again is None and time.monotonic() - self.noted_at > _NOTED_EVERY:
             self.noted_at = time.monotonic()
             connection.execute(sa.update(Dump).where(Dump.id == self.dump_id).values(self._counts()))
 
@@ -220,11 +268,13 @@ class _Reading:
             dump_id = self._dump(connection)
             values = {
                 **self._counts(),
+                "format": self.format and self.format[:64],
                 "state": "failed" if error else "done",
                 "error": describe(error) if error else None,
                 "problems": [{"at": problem.at, "reason": problem.reason} for problem in self.problems],
             }
-            connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
+            if not (error and self.again and self.again.state == "done"):
+                connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
             self._link_found(connection)
             return line(connection, dump_id)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import sys
@@ -11,11 +12,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
+
+from webapp.dumps.records import BadDump
+from webapp.dumps.spool import Spooled
 
 if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdFile
+    from compression.zstd import ZstdError, ZstdFile
 else:
-    from backports.zstd import ZstdFile
+    from backports.zstd import ZstdError, ZstdFile
 
 if sys.platform == "win32":
     import msvcrt
@@ -25,6 +30,10 @@ else:
 _PIECE = 1024 * 1024
 _STALE = 24 * 3600.0
 """seconds after which a file in `incoming` is what a killed process left behind"""
+
+
+class NotKept(LookupError):
+    """The file of a dump is not in the data folder any more."""
 
 
 def folder(data: Path) -> Path:
@@ -67,6 +76,38 @@ def keep(data: Path, spooled: Path, sha256: str) -> Path:
         Path(name).unlink(missing_ok=True)
         raise
     return target
+
+
+def open_kept(data: Path, sha256: str) -> BinaryIO:
+    """The content of the dump with that hash, byte for byte, decompressed while it is read; raises `NotKept`."""
+    try:
+        return cast(BinaryIO, ZstdFile(path_of(data, sha256), "rb"))
+    except FileNotFoundError:
+        raise NotKept(f"the file of the dump {sha256} is not in {folder(data)} any more") from None
+
+
+def unpacked(data: Path, sha256: str) -> Spooled:
+    """A kept dump as `spool` left it when it came in; the caller removes the file.
+
+    Raises `NotKept`, and `BadDump` where what was kept is not what came in.
+    """
+    digest, size = hashlib.sha256(), 0
+    with open_kept(data, sha256) as source:
+        handle, name = tempfile.mkstemp(prefix="again-", dir=incoming(data))
+        try:
+            with os.fdopen(handle, "wb") as out:
+                for piece in iter(lambda: source.read(_PIECE), b""):
+                    digest.update(piece)
+                    size += out.write(piece)
+            if digest.hexdigest() != sha256:
+                raise BadDump("the kept file does not hold what came in", f"byte {size}")
+        except (ZstdError, EOFError) as error:
+            Path(name).unlink(missing_ok=True)
+            raise BadDump(f"the kept file is damaged ({error})", f"byte {size}") from error
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    return Spooled(Path(name), sha256, size)
 
 
 @contextmanager

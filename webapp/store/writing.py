@@ -51,14 +51,16 @@ def write(
     home: str,
     dump_id: Callable[[sa.Connection], int],
     problem: Callable[[Problem], None],
+    anew: bool = False,
 ) -> Outcome:
     """Store a session whole: new, grown, or nothing where all of it is there. The caller commits.
 
-    `turns` is gone through twice. `dump_id` is asked only where something is to be written.
+    `turns` is gone through twice. `dump_id` is asked only where something is to be written. With `anew` a session
+    that today's format reads otherwise than it is stored becomes a new revision.
     """
     external_id = ids.shortened(start.external_id)
     _lock(connection, external_id)
-    plan = growth.plan(connection, external_id, turns)
+    plan = growth.plan(connection, external_id, turns, anew=anew)
     if plan.stored is not None and not plan.grows:
         return Outcome("found", plan.stored.id, plan.stored.key, 0)
     if plan.stored is not None:

@@ -1,0 +1,63 @@
+"""`fencepost ingest --again`: kept dumps read anew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands.stored import Run, dump, runner
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return runner(tmp_path / "data")
+
+
+@pytest.fixture
+def known(run: Run, tmp_path: Path) -> list[str]:
+    """The hashes of two ingested dumps, `one.json` and `two.json`, whose files are gone."""
+    paths = [dump(tmp_path / f"{name}.json", name, "{}") for name in ("one", "two")]
+    files = json.loads(run("ingest", "--json", *map(str, paths)).stdout)["files"]
+    for path in paths:
+        path.unlink()
+    return [file["dump"]["sha256"] for file in files]
+
+
+def test_all_kept_dumps_are_read_again_the_newest_first(run: Run, known: list[str]) -> None:
+    done = run("ingest", "--again", COLUMNS="200")
+    assert done.exit_code == 0
+    one, two = (f"{name}.json ({sha256[:12]})" for name, sha256 in zip(("one", "two"), known, strict=True))
+    assert done.stdout.splitlines()[:2] == [
+        f"· {two}: windlass, 1 session, all there already",
+        f"· {one}: windlass, 1 session, all there already",
+    ]
+    assert done.stdout.splitlines()[-1] == "2 files read"
+
+
+def test_some_are_chosen_by_hash_or_name(run: Run, known: list[str]) -> None:
+    for prefix, filename in ((known[0][:10], "one.json"), ("tw", "two.json")):
+        (file,) = json.loads(run("ingest", "--again", "--json", prefix).stdout)["files"]
+        assert (file["dump"]["filename"], file["created"], file["error"]) == (filename, False, None)
+
+
+def test_none_begins_so(run: Run, known: list[str]) -> None:
+    done = run("ingest", "--again", "three", "one")
+    assert done.exit_code == 1
+    assert done.stderr == "✕ three: no dump's hash or file name begins with this\n"
+    assert "one.json" in done.stdout
+
+
+def test_a_file_that_was_removed_is_said_and_the_rest_is_read(run: Run, known: list[str], tmp_path: Path) -> None:
+    (tmp_path / "data" / "dumps" / f"{known[1]}.zst").unlink()
+    done = run("ingest", "--again", "--json")
+    assert done.exit_code == 1
+    gone, there = json.loads(done.stdout)["files"]
+    assert gone["error"]["code"] == "not_kept"
+    assert there["dump"]["filename"] == "one.json"
+
+
+def test_where_nothing_is_kept_nothing_is_read(run: Run) -> None:
+    done = run("ingest", "--again")
+    assert (done.exit_code, done.stderr) == (1, "no dump is kept here yet\n")
