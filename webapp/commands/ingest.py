@@ -11,6 +11,8 @@ import click
 from webapp.commands import _found, _report, _store
 from webapp.commands._again import read_again
 from webapp.commands._reading import Reader, Result
+from webapp.commands._visible import visible
+from webapp.commands._watching import Watch, until_stopped
 from webapp.config import Settings
 from webapp.dumps import known_formats
 from webapp.parsing import UnknownProfile, profile
@@ -21,6 +23,8 @@ from webapp.parsing import UnknownProfile, profile
 @click.option("--home", metavar="P", help="The profile that the sessions' own program parsed with.")
 @click.option("--name", metavar="NAME", help="What standard input is called, as a file would be.")
 @click.option("--again", is_flag=True, help="Read kept dumps anew: all, or those whose hash or name begins with PATH.")
+@click.option("--watch", is_flag=True, help="Go on reading files that are new or grow, until interrupted.")
+@click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.05), help="Seconds between two looks.")
 @click.option("--dry-run", is_flag=True, help="Say what is in the files; write nothing at all.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document: what came of each file.")
 @click.argument("paths", nargs=-1, metavar="PATH…")
@@ -29,6 +33,8 @@ def command(
     home: str | None,
     name: str | None,
     again: bool,
+    watch: bool,
+    every: float,
     dry_run: bool,
     as_json: bool,
     paths: tuple[str, ...],
@@ -38,12 +44,16 @@ def command(
     A PATH is a file, a folder with all that is below it, or a pattern. What lies in a folder and is no dump is
     passed over. What is there already is not stored twice; sessions that came with more turns grow. Exits with 0
     when all was read, with 1 when some file could not be (the others are stored) or no dump was found, with 2
-    when used wrongly.
+    when used wrongly. With --watch a file is read once it rests for one look, a line that is half written is left
+    for later, and --json prints a document for each file that is read.
     """
     _check(format_name, home)
-    _check_paths(name, paths, again=again, dry_run=dry_run)
+    _check_paths(name, paths, again=again, watch=watch, dry_run=dry_run)
     settings = _store.settings()
     with _reader(settings, format_name, home, dry_run=dry_run, show=not as_json) as reader:
+        if watch:
+            _watch(reader, paths, every, as_json)
+            return
         found = read_again(reader, paths) if again else map(reader.read, _found.find(paths, name or "stdin"))
         results = list(_told(found) if not as_json else found)
     if as_json:
@@ -64,6 +74,16 @@ def _reader(
         return
     with _store.engine(settings) as engine:
         yield Reader(engine, settings, format_name, home, show)
+
+
+def _watch(reader: Reader, paths: tuple[str, ...], every: float, as_json: bool) -> None:
+    click.echo(visible(f"watching {', '.join(map(click.format_filename, paths))}; Ctrl+C stops it"), err=True)
+    with until_stopped(lambda: click.echo("stopped", err=True)):
+        for result in Watch(reader, paths, every).forever():
+            if as_json:
+                _store.print_json(_report.document([result], False))
+            else:
+                _report.say(result)
 
 
 def _told(results: Iterable[Result]) -> Iterator[Result]:
@@ -88,9 +108,11 @@ def _check(format_name: str | None, home: str | None) -> None:
             raise click.UsageError(str(unknown)) from None
 
 
-def _check_paths(name: str | None, paths: tuple[str, ...], *, again: bool, dry_run: bool) -> None:
+def _check_paths(name: str | None, paths: tuple[str, ...], *, again: bool, watch: bool, dry_run: bool) -> None:
     if again and dry_run:
         raise click.UsageError("--again reads what is stored, --dry-run stores nothing: choose one.")
+    if watch and (again or dry_run or "-" in paths):
+        raise click.UsageError("--watch is for folders and files, without --again and --dry-run.")
     if not paths and not again:
         raise click.UsageError("Missing argument 'PATH…'.")
     if name is not None and ("-" not in paths or again):

@@ -1,0 +1,224 @@
+"""`fencepost ingest --watch`: new and growing files, half a line, files that go away, and being stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.stored import dump
+from webapp.commands import _watching
+from webapp.commands._reading import Reader
+from webapp.config import Settings
+from webapp.store import database
+
+ROOT = Path(__file__).resolve().parents[2]
+DEADLINE = 30.0
+"""seconds that a test waits for what must come"""
+LINE = '{"session_id": "live", "node_type": "agent", "content": "{\\"step\\": %d}"}'
+
+
+class Program:
+    """`fencepost ingest --watch --json` over a folder, looking every 50 ms."""
+
+    def __init__(self, folder: Path, data: Path) -> None:
+        command = [sys.executable, "-m", "webapp", "ingest", "--watch", "--json", "--every", "0.05", str(folder)]
+        environ = {**os.environ, "FENCEPOST_DATA": str(data), "PYTHONUNBUFFERED": "1"}
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        self.process = subprocess.Popen(command, cwd=ROOT, env=environ, text=True, **pipes)
+        self.lines: queue.Queue[str] = queue.Queue()
+        assert self.process.stderr
+        assert "watching" in self.process.stderr.readline()
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.lines.put(line)
+
+    def next(self) -> dict[str, Any]:
+        """What came of the next file that is read."""
+        return json.loads(self.lines.get(timeout=DEADLINE))
+
+    def turns(self) -> int:
+        """The turns of the next file that is read, all of which must have been without a problem."""
+        (file,) = self.next()["files"]
+        assert file["problems"] == []
+        return int(file["dump"]["turn_count"])
+
+    def end(self, number: int = signal.SIGINT) -> tuple[int, str]:
+        """Stop it, and answer its exit code and what it said last."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(DEADLINE)
+        self.reader.join(DEADLINE)
+        assert self.process.stdout and self.process.stderr
+        said = self.process.stderr.read()
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code, said
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "logs"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def program(folder: Path, tmp_path: Path) -> Iterator[Program]:
+    program = Program(folder, tmp_path / "data")
+    yield program
+    if program.process.poll() is None:
+        program.end(signal.SIGKILL)
+
+
+def test_new_and_growing_files_are_read_and_half_a_line_is_left_for_later(program: Program, folder: Path) -> None:
+    path = folder / "live.jsonl"
+    whole = [(LINE % number) + "\n" for number in range(4)]
+    path.write_text("".join(whole[:2]) + whole[2][:20])
+    assert program.turns() == 2
+    with path.open("a") as file:
+        file.write(whole[2][20:])
+    assert program.turns() == 3
+    dump(folder / "other.json", "other", "{}")
+    assert program.next()["files"][0]["sessions"] == ["other"]
+    with path.open("a") as file:
+        file.write(whole[3].rstrip())
+    assert program.turns() == 4
+    code, said = program.end()
+    assert (code, said) == (0, "stopped\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_at_once(program: Program, number: int) -> None:
+    began = time.monotonic()
+    assert program.end(number) == (0, "stopped\n")
+    assert time.monotonic() - began < 5
+
+
+@pytest.fixture
+def watch(folder: Path, tmp_path: Path) -> Iterator[Callable[..., list[str]]]:
+    """Look once (or more often) at the folder; what was read as `name turns problems`, or `name skipped`."""
+    settings = Settings(data=tmp_path / "data", database=f"sqlite:///{tmp_path / 'store.sqlite3'}")
+    engine = database.connect(settings.database)
+    database.migrate(engine)
+    watched = _watching.Watch(Reader(engine, settings, show=False), [str(folder)], interval=3600.0)
+
+    def looked(times: int = 1) -> list[str]:
+        for known in watched._known.values():
+            known.not_before = 0.0
+        said = []
+        for result in [result for _ in range(times) for result in watched.poll()]:
+            name = Path(result.file).name
+            done = result.done
+            said.append(f"{name} {done.dump.turn_count} {done.dump.problem_count}" if done else f"{name} {result}")
+        return said
+
+    yield looked
+    engine.dispose()
+
+
+Looked = Callable[..., list[str]]
+
+
+def test_a_file_is_read_once_it_rests_and_once_only(watch: Looked, folder: Path) -> None:
+    path = dump(folder / "a.json", "s1", "{}")
+    assert watch() == []
+    dump(path, "s1", "{}", "{}")
+    assert watch() == []
+    assert watch() == ["a.json 2 0"]
+    assert watch(50) == []
+
+
+def test_an_old_file_is_read_at_the_first_look(watch: Looked, folder: Path) -> None:
+    os.utime(dump(folder / "a.json", "s1", "{}"), (0, 0))
+    assert watch() == ["a.json 1 0"]
+
+
+def test_a_file_of_lines_that_never_rests_is_read_all_the_same(watch: Looked, folder: Path) -> None:
+    path = folder / "a.jsonl"
+    said = []
+    for number in range(2 * _watching.RESTLESS + 2):
+        with path.open("a") as file:
+            file.write((LINE % number) + "\n" + (LINE % number)[:9])
+        said += watch()
+        with path.open("r+b") as file:
+            file.truncate(path.stat().st_size - 9)
+    assert said == ["a.jsonl 6 0", "a.jsonl 11 0"]
+
+
+def test_a_document_that_never_rests_is_not_read_in_the_middle(watch: Looked, folder: Path) -> None:
+    path = folder / "a.json"
+    path.write_text('{"session_id": "s1",\n "entries": [\n')
+    for number in range(3 * _watching.RESTLESS):
+        with path.open("a") as file:
+            file.write('{"node_type": "agent", "content": "x"},\n' if number else "")
+        assert watch() == []
+
+
+def test_a_line_that_stays_cut_is_a_problem_in_the_end(watch: Looked, folder: Path) -> None:
+    (folder / "a.jsonl").write_text(f"{LINE % 1}\n{LINE % 2}\n{(LINE % 3)[:30]}")
+    assert watch(2) == ["a.jsonl 2 0"]
+    assert watch(_watching.FINAL - 2) == []
+    assert watch() == ["a.jsonl 2 1"]
+    assert watch(2 * _watching.FINAL) == []
+
+
+def test_files_that_go_away_come_back_or_are_no_dumps(
+    watch: Looked, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = dump(folder / "a.json", "s1", "{}")
+    (folder / "notes.bin").write_bytes(b"\x7fELF")
+    (folder / "empty.json").touch()
+    (skipped,) = [said for said in watch(2) if not said.startswith("a.json")]
+    assert "The dump is not JSON" in skipped
+    (folder / "notes.bin").write_bytes(b"\x7fELF again")
+    assert watch(3) == []
+    content = path.read_bytes()
+    path.unlink()
+    assert watch(2) == []
+    path.write_bytes(content + b"\n")
+    read = _watching._whole_lines
+
+    def removed(name: str) -> int | None:
+        path.unlink(missing_ok=True)
+        return read(name)
+
+    assert watch() == []
+    monkeypatch.setattr(_watching, "_whole_lines", removed)
+    assert watch() == []
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ('{"a": 1}\n{"b": 2}\n', 18),
+        ('{"a": 1}\n{"b": 2}', 17),
+        ('{"a": 1}\n{"b": ', 9),
+        ('{"a": 1}\n', 9),
+        ('{"a": 1}\n\n  ', 12),
+        ('{"a": 1}', None),
+        ('{"a": ', None),
+        ("[\n{},\n", None),
+        ("", None),
+        ('{"a": 1}\n{"b": "' + "x" * 200_000, 9),
+        ('{"a": 1}\n' + '{"b": 2}\n' * 20_000 + '{"c"', 9 + 180_000),
+    ],
+)
+def test_where_whole_lines_end(text: str, whole: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_text(text)
+    assert _watching._whole_lines(str(path)) == whole
