@@ -55,6 +55,22 @@ def entry_or_problem(at: str, value: Any) -> Entry | Problem:
     return Problem(at, f"expected an object, found {kind_of(value)}; skipped")
 
 
+class Seen:
+    """The ids of a session's entries so far, as hashes, so that a million of them are some 60 MB."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._hashes: set[int] = set()
+
+    def again(self, at: str, value: Any) -> Iterator[Problem]:
+        """A problem where the id `value` stood in an entry before; both are kept."""
+        if not isinstance(value, str) or not value:
+            return
+        if (found := hash(value)) in self._hashes:
+            yield Problem(at, f"the {self._what} {value[:200]!r} stands twice in the session; both are kept")
+        self._hashes.add(found)
+
+
 def id_text(value: Any) -> str | None:
     """A session's id as text; None where there is none. Numbers are taken as they print."""
     if isinstance(value, str):

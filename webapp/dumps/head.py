@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from webapp.dumps import binary
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.source import CHUNK, Source
 from webapp.dumps.stream import Item, Member, Opened, walk
@@ -16,14 +17,15 @@ HEAD = 256 * 1024
 TAIL = 64 * 1024
 SAMPLES = 5
 
-Shape = Literal["empty", "object", "array", "lines", "text"]
+Shape = Literal["empty", "object", "array", "lines", "text", "zip", "tar", "protobuf"]
 
 
 @dataclass(slots=True)
 class Head:
     """What the first `HEAD` bytes show.
 
-    `shape`: one JSON object, one array, one JSON value a line, or something else ("text"). `members` are the
+    `shape`: one JSON object, one array, one JSON value a line, something else ("text"), or one of the binary
+    shapes, of which nothing else is known but, of a zip, the `names` of its first members. `members` are the
     object's members that are no lists, those behind its long list included; `items` the first items of its lists
     by key (an array's under ""); `keys` all keys met. `samples` are an array's items or the lines' values.
     """
@@ -34,6 +36,7 @@ class Head:
     members: dict[str, Any] = field(default_factory=dict)
     items: dict[str, list[Any]] = field(default_factory=dict)
     lines: list[Any] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     whole: bool = False
     """whether the text is certainly all there is"""
 
@@ -64,6 +67,8 @@ class Head:
 
 def look(source: Source) -> Head:
     """Read the head (and the tail) of `source`."""
+    if (found := binary.shape_of(source)) is not None:
+        return Head(source.filename, "", found, names=binary.names(source) if found == "zip" else [])
     text = "".join(source.text(limit=HEAD))
     start = text.lstrip()
     shape: Shape = "text"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -25,31 +25,54 @@ def known_formats() -> dict[str, Format]:
 def sniff(path: Path, filename: str) -> str:
     """The name of the format of the dump at `path`. Raises `UnknownFormat`, and `BadDump` where it is empty."""
     with opened(path, filename) as source:
-        return _choose(look(source)).name
+        return choose(look(source)).name
 
 
-def read(path: Path, filename: str, *, format: str | None = None) -> Iterator[Record]:  # noqa: A002 - the option's name
+def read(
+    path: Path,
+    filename: str,
+    *,
+    format: str | None = None,  # noqa: A002 - the option's name
+    mapping: Mapping[str, str] | None = None,
+) -> Iterator[Record]:
     """The records of the dump at `path`: a `SessionStart`, its turns in order, the next; problems in between.
 
-    The format is recognised by content unless named. Iterating raises `UnknownFormat`, or `BadDump` where not
-    even one session can be read; damage further on is a `Problem`. Memory does not grow with the dump.
+    The format is recognised by content unless named. `mapping` (field of a turn to path, as `{"raw":
+    "$.output.text"}`) reads any JSON or JSONL; it raises `BadMapping` at once, a `ValueError`, where it is none.
+    Iterating raises `UnknownFormat`, or `BadDump` where not even one session can be read; damage further on is a
+    `Problem`. Memory does not grow with the dump.
     """
+    return _read(
+        path, filename, format, None if mapping is None else collect("webapp.dumps.formats")["mapped"].by(mapping)
+    )
+
+
+def _read(path: Path, filename: str, name: str | None, mapped: Format | None) -> Iterator[Record]:
     with opened(path, filename) as source:
         head = look(source)
-        yield from _checked(_named(format, head).read(source, head), source)
+        kind = _named(name, head) if mapped is None else _fitting(mapped, head)
+        yield from checked(kind.read(source, head), source)
 
 
 def _named(name: str | None, head: Head) -> Format:
     if name is None:
-        return _choose(head)
+        return choose(head)
     if name not in known_formats():
         raise UnknownFormat(f"there is no format {name!r}; there are: {', '.join(known_formats())}")
+    return _fitting(known_formats()[name], head)
+
+
+def _fitting(kind: Format, head: Head) -> Format:
+    """The format named, for each member where the dump is an archive."""
     if head.shape == "empty":
         raise BadDump("the dump is empty", "byte 0")
-    return known_formats()[name]
+    if head.shape in ("zip", "tar") and not kind.sniff(head):
+        return cast("Format", collect("webapp.dumps.formats")["archive"].of(kind))
+    return kind
 
 
-def _choose(head: Head) -> Format:
+def choose(head: Head) -> Format:
+    """The format that recognises a head best. Raises `UnknownFormat`, and `BadDump` where there is nothing."""
     if head.shape == "empty" and head.whole:
         raise BadDump("the dump is empty", "byte 0")
     scores = {name: plugin.sniff(head) for name, plugin in known_formats().items()}
@@ -72,8 +95,11 @@ def _what_it_is(head: Head) -> str:
     return f"The dump is JSON ({'a list' if head.shape == 'array' else 'one value a line'}) of no known shape."
 
 
-def _checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
-    """Hold problems back until the first session, so that a dump without one can be refused as a whole."""
+def checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
+    """Pass records on, each session id once. Raises `BadDump` where there is no session.
+
+    Problems are held back until the first session, so that a dump without one can be refused as a whole.
+    """
     seen: dict[str, int] = {}
     early: list[Problem] = []
     for record in _guarded(records, seen):

@@ -14,6 +14,11 @@ from webapp.dumps.records import Problem
 
 CHUNK = 1024 * 1024
 
+BLOCK = 512
+ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
+TAR, TAR_AT = b"ustar", 257
+"""How archives begin: they have no encoding, whatever their first bytes look like."""
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),
@@ -41,7 +46,7 @@ class Source:
     def stem(self) -> str:
         """The file's name without folders and endings: what a session is called that has no id of its own."""
         name = self.filename.replace("\\", "/").rstrip("/").rpartition("/")[2]
-        for ending in (".gz", ".zst", ".jsonl", ".ndjson", ".json", ".txt", ".log", ".md"):
+        for ending in (".gz", ".zst", ".jsonl", ".ndjson", ".json", ".txt", ".log", ".md", ".traj", ".eval"):
             name = name[: -len(ending)] if name.lower().endswith(ending) and len(name) > len(ending) else name
         return name or "dump"
 
@@ -111,7 +116,7 @@ class Source:
 def opened(path: Path, filename: str) -> Iterator[Source]:
     """Open `path` for reading; UTF-16 and UTF-32 (by mark, or by the zeros of a JSON text) are recoded aside."""
     with path.open("rb") as file:
-        mark, encoding = _encoding(file.read(4))
+        mark, encoding = _encoding(file.read(BLOCK))
         file.seek(mark)
         if encoding == "utf-8":
             yield Source(file, filename, start=mark)
@@ -123,6 +128,9 @@ def opened(path: Path, filename: str) -> Iterator[Source]:
 
 def _encoding(head: bytes) -> tuple[int, str]:
     """The length of the byte order mark and the encoding; without a mark as RFC 4627, 3 tells them apart."""
+    if head[TAR_AT : TAR_AT + len(TAR)] == TAR or head.startswith(ZIPS):
+        return 0, "utf-8"
+    head = head[:4]
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             return len(mark), encoding

@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from webapp.dumps.base import Context, Entry, text
+from webapp.dumps.formats import _turns
 from webapp.dumps.formats._openai_message import Found, Path, State, message_turns, turn_of
+from webapp.dumps.formats._turns import role_of
 from webapp.dumps.records import Problem, Turn
 
 
@@ -25,8 +27,17 @@ def turns(entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn
 
 
 def _turns_of(value: dict[str, Any], state: State) -> list[Found]:
+    if "role" not in value and role_of(value) is not None:
+        return _langchain(value, state)
     found = message_turns(value, state) if "role" in value else _exchange(value, state)
     return found or [(Turn(0, "event"), None)]
+
+
+def _langchain(value: dict[str, Any], state: State) -> list[Found]:
+    """A message of LangChain's, whose role is its `type`."""
+    talk, told = _turns.Talk(state.model, state.tools), value.get("response_metadata")
+    model = text(told.get("model_name")) if isinstance(told, dict) else None
+    return _turns.message_turns(value, talk, once=_turns.spent(value.get("usage_metadata")), model=model)
 
 
 def _numbered(count: int, source: dict[str, Any], found: list[Found]) -> Iterator[Turn]:

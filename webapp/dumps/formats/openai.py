@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from webapp.dumps import grouping
-from webapp.dumps.base import Context, Entry, entry_or_problem, id_problem, id_text, objects, text
+from webapp.dumps.answered import reported
+from webapp.dumps.base import Context, Entry, Format, entry_or_problem, id_problem, id_text, objects, text
 from webapp.dumps.documents import members, require_list
 from webapp.dumps.formats import _openai
 from webapp.dumps.head import Head
@@ -31,21 +32,26 @@ class OpenAi:
         return 60 if found and 2 * fitting >= len(found) else 0
 
     def read(self, source: Source, head: Head) -> Iterator[Record]:
-        if head.shape == "object":
-            yield from _document(source, head)
-        elif any(isinstance(sample, dict) and _is_conversation(sample) for sample in head.samples):
-            yield from _conversations(source, head)
-        elif head.shape == "lines" and head.any_has("session_id"):
-            yield from _sessions(source)
-        else:
-            yield SessionStart(source.stem, self.name)
-            yield from self.turns(_entries(source, head), {})
+        return read_as(self, source, head)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return _openai.turns(entries, context)
+        return reported(_openai.turns(entries, context))
 
 
 plugin = OpenAi()
+
+
+def read_as(kind: Format, source: Source, head: Head) -> Iterator[Record]:
+    """The sessions of messages, conversations or exchanges, whose turns `kind` reads."""
+    if head.shape == "object":
+        yield from _document(kind, source, head)
+    elif any(isinstance(sample, dict) and _is_conversation(sample) for sample in head.samples):
+        yield from _conversations(kind, source, head)
+    elif head.shape == "lines" and head.any_has("session_id"):
+        yield from _sessions(kind, source)
+    else:
+        yield SessionStart(source.stem, kind.name)
+        yield from kind.turns(_entries(source, head), {})
 
 
 def _is_message(value: dict[str, Any]) -> bool:
@@ -77,23 +83,23 @@ def _sniff_object(head: Head) -> int:
     return 40 if _is_message(head.members) and "content" in head.keys else 0
 
 
-def _document(source: Source, head: Head) -> Iterator[Record]:
+def _document(kind: Format, source: Source, head: Head) -> Iterator[Record]:
     if "messages" not in head.keys or _is_exchange({**head.members, **head.items}):
-        yield SessionStart(source.stem, plugin.name)
-        yield from plugin.turns(_whole(source), {})
+        yield SessionStart(source.stem, kind.name)
+        yield from kind.turns(_whole(source), {})
         return
     require_list(head, "messages")
     known = members(source, head, "messages", wanted="session_id")
     extra = {key: value for key, value in known.items() if key != "messages"}
-    yield from _start(extra, source.stem, "the document")
-    yield from plugin.turns(objects(walk(source.text(), frozenset(("messages",))), "messages"), extra)
+    yield from _start(kind, extra, source.stem, "the document")
+    yield from kind.turns(objects(walk(source.text(), frozenset(("messages",))), "messages"), extra)
 
 
-def _start(extra: dict[str, Any], fallback: str, at: str) -> Iterator[Record]:
+def _start(kind: Format, extra: dict[str, Any], fallback: str, at: str) -> Iterator[Record]:
     own = next((extra[key] for key in _IDS if extra.get(key) is not None), None)
     name = id_text(own)
     name = fallback if name is None else name
-    yield SessionStart(name, plugin.name, home=None, title=text(extra.get("title")), extra=extra)
+    yield SessionStart(name, kind.name, home=None, title=text(extra.get("title")), extra=extra)
     yield from id_problem(at, own, name)
 
 
@@ -112,14 +118,14 @@ def _entries(source: Source, head: Head) -> Iterator[Entry | Problem]:
     return objects(walk(source.text(), frozenset()), "") if head.shape == "array" else grouping.lines(source)
 
 
-def _sessions(source: Source) -> Iterator[Record]:
+def _sessions(kind: Format, source: Source) -> Iterator[Record]:
     """Messages one a line that name their sessions."""
     for name, entries in grouping.by_session(source, lambda message: id_text(message.get("session_id"))):
-        yield SessionStart(name, plugin.name)
-        yield from plugin.turns(entries, {})
+        yield SessionStart(name, kind.name)
+        yield from kind.turns(entries, {})
 
 
-def _conversations(source: Source, head: Head) -> Iterator[Record]:
+def _conversations(kind: Format, source: Source, head: Head) -> Iterator[Record]:
     """One conversation a line, or an item of a list: each is a session."""
     for number, entry in enumerate(_entries(source, head), start=1):
         if isinstance(entry, Problem):
@@ -130,8 +136,8 @@ def _conversations(source: Source, head: Head) -> Iterator[Record]:
             yield Problem(at, "expected an object with a list of messages; skipped")
             continue
         extra = {key: inner for key, inner in value.items() if key != "messages"}
-        yield from _start(extra, f"{source.stem}-{number}", at)
-        yield from plugin.turns(_messages(at, value["messages"]), extra)
+        yield from _start(kind, extra, f"{source.stem}-{number}", at)
+        yield from kind.turns(_messages(at, value["messages"]), extra)
 
 
 def _messages(at: str, messages: list[Any]) -> Iterator[Entry | Problem]:

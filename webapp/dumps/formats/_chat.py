@@ -1,0 +1,160 @@
+"""What a chat message says, in any provider's dialect: texts, thinking, tool calls and results, with their places."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from webapp.dumps.base import text
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One thing said. `path` leads to `text` in the entry where it stands there word for word.
+
+    `name` is the tool's, `id` the call's, `call` a copy of the call; `failure` is what the dump itself notes of a
+    call whose arguments could not be read.
+    """
+
+    what: Literal["text", "thinking", "call", "result"]
+    text: str | None
+    path: Path | None = None
+    name: str | None = None
+    id: str | None = None
+    call: Any = None
+    failure: str | None = None
+
+
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call")
+_RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response")
+_WRAPPED_CALLS = ("toolUse", "functionCall", "function_call")
+_WRAPPED_RESULTS = ("toolResult", "functionResponse", "function_response")
+_THOUGHTS = ("thinking", "reasoning")
+_TEXTS = ("text", "content", "refusal", "output_text", "input_text")
+_ARGUMENTS = ("arguments", "input", "args")
+_ANSWERS = ("content", "output", "response", "result")
+_NAMES = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id")
+
+
+def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
+    """Everything a message says: its thinking, its content, then the calls that stand beside it."""
+    found = [
+        Piece("thinking", message[key], (*at, key))
+        for key in ("reasoning_content", "reasoning", "thinking")
+        if text(message.get(key))
+    ]
+    for key in ("content", "parts"):
+        if message.get(key) is not None:
+            found.extend(content(message[key], (*at, key)))
+    if text(message.get("refusal")):
+        found.append(Piece("text", message["refusal"], (*at, "refusal")))
+    return [*found, *_beside(message, at)]
+
+
+def content(value: Any, at: Path) -> list[Piece]:
+    """What a message's content says: a text, a list of blocks, or an object with `parts`."""
+    if isinstance(value, str):
+        return [Piece("text", value, at)]
+    if isinstance(value, list):
+        return [piece for index, inner in enumerate(value) for piece in block(inner, (*at, index))]
+    if isinstance(value, dict) and isinstance(value.get("parts"), list):
+        return content(value["parts"], (*at, "parts"))
+    if isinstance(value, dict) and (found := list(block(value, at))):
+        return found
+    return [] if value is None else [Piece("text", as_json(value))]
+
+
+def block(value: Any, at: Path) -> Iterator[Piece]:
+    """What one content block says; nothing where it holds no text (an image, a redacted thought)."""
+    if isinstance(value, str):
+        yield Piece("text", value, at)
+    if not isinstance(value, dict):
+        return
+    kind = value.get("type")
+    wrapped = next((key for key in (*_WRAPPED_CALLS, *_WRAPPED_RESULTS) if isinstance(value.get(key), dict)), None)
+    if wrapped is not None:
+        read = call if wrapped in _WRAPPED_CALLS else _result
+        yield read(value[wrapped], (*at, wrapped))
+    elif kind in _THOUGHTS or value.get("thought") is True or "reasoningContent" in value:
+        yield from _thought(value, at)
+    elif kind in _CALLS:
+        yield call(value, at)
+    elif kind in _RESULTS or (isinstance(kind, str) and kind.endswith("_tool_result")):
+        yield _result(value, at)
+    else:
+        yield from (Piece("text", value[key], (*at, key)) for key in _TEXTS if isinstance(value.get(key), str))
+
+
+def _thought(block: dict[str, Any], at: Path) -> Iterator[Piece]:
+    inner = block.get("reasoningContent")
+    if isinstance(inner, dict) and isinstance(inner.get("reasoningText"), dict):
+        block, at = inner["reasoningText"], (*at, "reasoningContent", "reasoningText")
+    for key in ("thinking", "reasoning", "text", "content"):
+        if isinstance(block.get(key), str):
+            yield Piece("thinking", block[key], (*at, key))
+            return
+    summary = block.get("summary")
+    for index, part in enumerate(summary if isinstance(summary, list) else []):
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            yield Piece("thinking", part["text"], (*at, "summary", index, "text"))
+
+
+def _beside(message: dict[str, Any], at: Path) -> Iterator[Piece]:
+    """The calls beside the content: `tool_calls` (LangChain's as its provider sent them), `function_call`."""
+    more = message.get("additional_kwargs")
+    calls, path = message.get("tool_calls"), (*at, "tool_calls")
+    if isinstance(more, dict) and isinstance(more.get("tool_calls"), list):
+        calls, path = more["tool_calls"], (*at, "additional_kwargs", "tool_calls")
+    for index, found in enumerate(calls if isinstance(calls, list) else []):
+        if isinstance(found, dict):
+            yield call(found, (*path, index))
+    if isinstance(message.get("function_call"), dict):
+        yield call(message["function_call"], (*at, "function_call"))
+
+
+def call(value: dict[str, Any], at: Path) -> Piece:
+    """A tool call: its arguments as the model wrote them where they are a text, else as JSON."""
+    function = value.get("function")
+    inner, path = (function, (*at, "function")) if isinstance(function, dict) else (value, at)
+    name = text(inner.get("name")) or text(function)
+    key = next((key for key in _ARGUMENTS if inner.get(key) is not None), None)
+    written = None if key is None else inner[key]
+    said, where = (written, (*path, str(key))) if isinstance(written, str) else (_json_or_none(written), None)
+    failure = text(value.get("parse_error"))
+    return Piece("call", said, where, name, _id(value, "call_id"), _copied(value), failure)
+
+
+def _result(value: dict[str, Any], at: Path) -> Piece:
+    key = next((key for key in _ANSWERS if value.get(key) is not None), None)
+    said, path = (None, None) if key is None else joined(content(value[key], (*at, key)))
+    return Piece("result", said, path, text(value.get("name")), _id(value, "tool_use_id"))
+
+
+def joined(found: list[Piece]) -> tuple[str | None, Path | None]:
+    """The texts as one, with its place where it is a single one."""
+    texts = [piece for piece in found if piece.what == "text"]
+    if len(texts) == 1:
+        return texts[0].text, texts[0].path
+    return ("".join(piece.text or "" for piece in texts) if texts else None), None
+
+
+def as_json(value: Any) -> str:
+    """Compact JSON, for what is no text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _json_or_none(value: Any) -> str | None:
+    return None if value is None else as_json(value)
+
+
+def _id(value: dict[str, Any], first: str) -> str | None:
+    return next((value[key] for key in (first, *_NAMES) if text(value.get(key))), None)
+
+
+def _copied(value: dict[str, Any]) -> dict[str, Any]:
+    """Two levels deep, so that the entry's own text can be taken out of the entry."""
+    return {key: dict(inner) if isinstance(inner, dict) else inner for key, inner in value.items()}
