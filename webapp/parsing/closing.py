@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CERTAIN = 3
 _NOTE = r"//|/\*|\#|```"
 _WORD = r"true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b"
-_LINE_NOTE = r"(?://|\#\ )[^\n\"]*+(?:\n|(?<=[}\]])|\Z)|(?://|\#\ )[^\n\"}\]]*+[}\]]|/\*"
+_LINE_NOTE = r"(?://|\#\ )[^\n\"]{0,300}+(?:\n|(?<=[}\]])|\Z)|(?://|\#\ )[^\n\"}\]]{0,300}+[}\]]|/\*"
 _after_value = re.compile(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
@@ -25,7 +25,7 @@ _after_value = re.compile(
         (?P<key>{ANY_KEY}|["'][^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,)
       | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_][\w\ ]{{0,40}}+(?:"[^"\n]{{1,80}}+"\s*+:)))
     | (?P<nocomma>"[^"\\\n:]{{1,80}}+"{SPACE}:|'[\w -]{{1,60}}+'{SPACE}:)
-    | (?P<joined>"[^"\n]*+"\s*+[,}}])
+    | (?P<joined>"[^"\n]{{0,300}}+"\s{{0,99}}+[,}}])
     | (?P<comment>{_LINE_NOTE})
     | (?P<plus>\+\s*+["'`])
     | (?P<word>\n\s*+[A-Za-z_]\w*+\s*+:)
@@ -53,21 +53,20 @@ _after_item = re.compile(
 _after_key = re.compile(
     rf"""\s{{0,1000}}+(?:
       (?P<colon>:|：)|(?P<arrow>=>?)
-    | (?P<pair>[\[{{]|(?<=\s)(?:-?\d[\w.]*+|{_WORD})(?=\s)|(?:{SCALAR}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
+    | (?P<pair>[\[{{]|(?<=\s)(?:-?\d[\w.]*+|{_WORD})(?=\s)
+      |(?:{SCALAR}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
     | (?P<value>["'\d\[{{]|{_WORD})|(?P<none>[,}}])|(?P<end>\Z)
     )""",
     re.VERBOSE,
 )
 _closed_string = re.compile(r"""(["'])[^"'\\\n]{0,300}+\1\s{0,200}+(?:[,\]"'\d]|\Z)""")
-_closed_number = re.compile(
-    r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))"
-)
+_closed_number = re.compile(r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))")
 _one_word = re.compile(r"\w++\Z")
 _rest_of_key = re.compile(r"""[^"\\\n{}\[\]:,]{1,60}+["”]\s{0,50}+:""")
 _rest_of_items = re.compile(r'[^"\\\n\[\]]{1,60}+"(?:\s{0,50}+,\s{0,50}+"[^"\\\n]{0,60}+"){0,20}+\s{0,50}+\]')
 _key_text = re.compile(r"""[^:"',{}\[\]\n]{1,60}+(?=:)""")
 _next_line_key = re.compile(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
-_next_line_item = re.compile(r"""\n\s{0,200}+"[^"\n]*+"\s{0,50}+[,\]\n]""")
+_next_line_item = re.compile(r"""\n\s{0,200}+"[^"\n]{0,300}+"\s{0,50}+[,\]\n]""")
 _last_fence = re.compile(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
 _last_closers = re.compile(r"""\s{0,1000}+(?:[}\]]\s{0,200}+)*+(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z""")
 _spaced_comma = re.compile(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")

@@ -52,13 +52,12 @@ class Machine:
     patches: list[Patch] = field(default_factory=list)
     truncated: bool = False
     exhausted: bool = False
-    look: int = 0
-    tries: int = 0
+    look: int = 1_000_000
+    tries: int = 100_000
 
     def run(self) -> None:
         """Read one value; afterwards `at` is where it ended. Raises `Refused` where it is no JSON."""
         self.at = self.last = self.start
-        self.look = self.tries = 4 * (self.end - self.start) + 20_000
         steps = STEPS
         raw, end, skip = self.raw, self.end, lexis.space.match
         while self.state:

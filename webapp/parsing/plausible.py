@@ -32,7 +32,7 @@ _object = re.compile(
 _array = re.compile(
     rf"""\[{_S}(?:
       (?P<empty>\])
-    | (?P<object>\{{{_S}(?:["'“}}/]|[A-Za-z_$][\w$-]*+\s*+:|\d++\s*+:))
+    | (?P<object>\{{{_S}(?:["'“}}/]|\Z|[A-Za-z_$][\w$-]*+\s*+:|\d++\s*+:))
     | (?P<string>(?:{_QUOTED}){_S}(?:[,\]]|//|/\*|\#|\Z|\+|["'{{\d]))
     | (?P<pair>(?:{_QUOTED}){_S}:)
     | (?P<number>[-+]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?{_S}(?P<then>[,\]]|[-\d]|\Z))
@@ -46,10 +46,11 @@ _array = re.compile(
     )""",
     re.VERBOSE,
 )
+_cut_short = re.compile(r"""\{\s{0,200}+(?:["'][^"'\n]{0,80}+["']?+\s{0,50}+)?+\Z""")
 _crossed = re.compile(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
 _fence = re.compile(rf"[{{\[]{_S}(?:```|~~~)")
 _comprehension = re.compile(r"[^{}\n\"]{1,120}\bfor\b[^{}\n\"]{1,60}\bin\b")
-_tokens = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}\[\]]')
+_tokens = re.compile(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
 
 
 def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
@@ -76,6 +77,8 @@ def _no_object(raw: str, at: int, end: int, before: str, lenient: bool) -> str |
         return "an empty pair of brackets in a sentence"
     if look["word"]:
         return _no_word(raw, at, end, look, before, lenient)
+    if kind in ("end", "quote") and before.strip()[-1:] in ("", ":") and _cut_short.match(raw, at, end):
+        return None
     if kind in ("end", "comma", "inside", "dots", "quote", "note") and not lenient:
         return "no key and colon follow the brace"
     if kind == "quote" and not _worth(raw, at, end):

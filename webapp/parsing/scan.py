@@ -42,6 +42,8 @@ class Finder:
     end: int = 0
     budget: int = 0
     skips: int = 0
+    look: int = 0
+    tries: int = 0
     done: int = 0
     rejected: int = 0
     cut: set[int] = field(default_factory=set)
@@ -55,8 +57,9 @@ class Finder:
         """Look at `raw[start:end]`, from where the last candidate ended."""
         raw = self.tracer.raw
         at, self.end = max(start, self.done), end
-        self.budget = self.budget or 6 * len(raw) + 10_000
-        self.skips = self.skips or 4 * len(raw) + 10_000
+        if not self.whole.end:
+            self.budget, self.skips = 6 * len(raw) + 10_000, 4 * len(raw) + 10_000
+            self.look, self.tries = 60 * len(raw) + 20_000, 8 * len(raw) + 20_000
         self.whole = stripped(raw)
         hint, pattern, strategies = _hint(), _events(), _strategies()
         while near := hint.search(raw, at, end):
@@ -161,9 +164,11 @@ class Finder:
                 lenient=self.lenient(start, tier),
                 final=limit >= self.whole.end,
                 missing=self.policies.missing,
+                look=self.look,
+                tries=self.tries,
             )
             try:
-                machine.run()
+                self._run(machine)
             except Refused as refused:
                 end = self._refused(strategy, start, limit, refused, tier)
                 if last:
@@ -197,15 +202,23 @@ class Finder:
         self._keep(attempt, tier)
         return tail
 
+    def _run(self, machine: Machine) -> None:
+        """Run a machine on what is left to spend; all machines of one parse share it, so that time stays linear."""
+        try:
+            machine.run()
+        finally:
+            self.look, self.tries = machine.look, machine.tries
+
     def unescaped(self, start: int, layer: escaped.Layer, tier: int) -> int:
         """Try a value whose text is the inside of a JSON string: `layer` takes that string's escapes off."""
-        machine = Machine(layer.text, 0, len(layer.text), final=layer.end >= self.whole.end)
+        final = layer.end >= self.whole.end
+        machine = Machine(layer.text, 0, len(layer.text), final=final, look=self.look, tries=self.tries)
         whole = decode.decode(layer.text, finite=True)
         patches = list(layer.patches)
         end = layer.end
         if whole.failure:
             try:
-                machine.run()
+                self._run(machine)
             except Refused as refused:
                 return self.reject("escaped", start, layer.end, str(refused))
             patches = layer.compose(machine.edits())
@@ -229,7 +242,7 @@ class Finder:
         return self.reject(strategy, start, end, str(refused))
 
     def skip(self, start: int, limit: int) -> int:
-        """The end of the bracketed text that begins at `start`, or `start` where it is never closed or costs too much."""
+        """The end of the bracketed text that begins at `start`; `start` where it never closes or costs too much."""
         if self.skips < 0:
             return start
         end = plausible.balanced_end(self.tracer.raw, start, limit)

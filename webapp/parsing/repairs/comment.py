@@ -11,24 +11,42 @@ if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
 
 
+LONGEST = 20_000
+"""So far the end of a line, or of a comment in HTML, is looked for."""
+
+
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    if match[0].startswith("/") and machine.state == "v" and match[0][1] not in "/*":
+    end = _end(machine.raw, match, machine.end)
+    if end < 0:
         return False
-    end = len(match[0].rstrip()) + match.start()
-    if match[0][:2] != "/*" and machine.frames and match.end() == machine.end:
-        end = _before_closer(match[0], match.start()) or end
-    machine.patch(plugin.name, match.start(), end)
+    if match[0] in ("//", "#") and machine.frames and end == machine.end:
+        end = _before_closer(machine.raw, match.start(), end)
     machine.at = end
+    while machine.raw[end - 1].isspace():
+        end -= 1
+    machine.patch(plugin.name, match.start(), end)
     return True
 
 
-def _before_closer(text: str, start: int) -> int:
+def _end(raw: str, match: re.Match[str], limit: int) -> int:
+    """Where the comment ends that began with what the pattern matched, or -1."""
+    if match[0] in ("//", "#"):
+        end = raw.find("\n", match.end(), min(limit, match.end() + LONGEST))
+        return end if end >= 0 else min(limit, match.end() + LONGEST)
+    if match[0] == "/*":
+        end = raw.find("*/", match.end(), limit)
+        return end + 2 if end >= 0 else limit
+    end = raw.find("-->", match.end(), min(limit, match.end() + LONGEST))
+    return end + 3 if end >= 0 else -1
+
+
+def _before_closer(raw: str, start: int, end: int) -> int:
     """A line comment that no line's end ends stops at the first closing bracket, with which the value goes on."""
-    found = _closer.search(text)
-    return start + found.start() if found else 0
+    found = _closer.search(raw, start, end)
+    return found.start() if found else end
 
 
-_closer = re.compile(r"\s*[}\]]")
+_closer = re.compile(r"\s{0,100}+[}\]]")
 
 
 def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
@@ -38,11 +56,11 @@ def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
 
 plugin = Repair(
     "comment",
-    r"//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|#[^\n]*+|<!--(?:[^-]|-(?!->))*+-->",
+    r"//|/\*|#|<!--",
     "kcva",
     "/#<",
     order=5,
     mend=_mend,
-    quick=r"//[^\n\r]*+(?=[\r\n])|/\*[^*/]*+\*/",
+    quick=r"//[^\n\r]{0,300}+(?=[\r\n])|/\*[^*/]{0,300}+\*/",
     quicken=_quicken,
 )

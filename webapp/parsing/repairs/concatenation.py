@@ -34,4 +34,6 @@ def _join(machine: Machine, start: int, begin: int) -> bool:
     return True
 
 
-plugin = Repair("concatenation", r"""\+\s*+(?=["'`])|(?="[^"\n]*+"\s*+[},])""", "a", '+"', order=10, mend=_mend)
+plugin = Repair(
+    "concatenation", r"""\+\s*+(?=["'`])|(?="[^"\n]{0,500}+"\s{0,99}+[},])""", "a", '+"', order=10, mend=_mend
+)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
 
 
+LONGEST = 2_000
+"""A longer bare value is cut there, which nothing that means to be JSON has; so looking for its end stays cheap."""
 _CODE = re.compile(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
 _key = re.compile(
     r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)"""
@@ -37,8 +39,8 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
 def _end(machine: Machine, at: int) -> int:
     """Where the bare value ends: at a bracket, a line's end, or a comma that a key or another item follows."""
     raw, item = machine.raw, machine.inside != "{"
-    start = at
-    while match := _stop.match(raw, at, machine.end):
+    start, limit = at, min(machine.end, at + LONGEST)
+    while match := _stop.match(raw, at, limit):
         at = match.end()
         char = raw[at : at + 1]
         if char == "(":

@@ -28,7 +28,7 @@ JSON_LABELS = {
     "js",
 }
 _label = re.compile(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
-_content = re.compile(r"\s*+(?:(?://[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)\s*+)*+")
+_space = re.compile(r"\s*+")
 _close = re.compile(r"\s*+(?:`{3,}|~{3,})")
 
 
@@ -40,8 +40,7 @@ def _take(finder: scan.Finder, match: re.Match[str]) -> int:
     info = _label.match(raw, match.end(), finder.end)
     label = (info["label"] or "").lower() if info else ""
     begin = info.end() if info else match.end()
-    content = _content.match(raw, begin, finder.end)
-    at = content.end() if content else begin
+    at = _content(raw, begin, finder.end)
     opens = at < finder.end and raw[at] in "{["
     if label not in JSON_LABELS and not opens:
         return _code(finder, match.start(), begin, ticks, label)
@@ -54,6 +53,19 @@ def _take(finder: scan.Finder, match: re.Match[str]) -> int:
     finder.fence = "" if close or end >= finder.end else ticks
     finder.meant = bool(finder.fence)
     return close.end() if close else end
+
+
+def _content(raw: str, at: int, end: int) -> int:
+    """Where the fence's content begins, behind white space and a few comments."""
+    for _ in range(20):
+        space = _space.match(raw, at, end)
+        at = space.end() if space else at
+        closer = {"//": "\n", "/*": "*/"}.get(raw[at : at + 2])
+        found = raw.find(closer, at, min(end, at + 5_000)) if closer else -1
+        if not closer or found < 0:
+            break
+        at = found + len(closer)
+    return at
 
 
 def _note(label: str) -> str | None:
