@@ -62,16 +62,25 @@ function showKeys(dialog) {
   dialog.showModal();
 }
 
+// Scrolls an element into the middle of its own pane where it is out of sight; scrollIntoView would move the page too.
+function bring(element, pane) {
+  if (!element || pane.scrollHeight <= pane.clientHeight) return;
+  const [inner, outer] = [element.getBoundingClientRect(), pane.getBoundingClientRect()];
+  if (inner.top < outer.top + 40 || inner.bottom > outer.bottom) {
+    pane.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
+  }
+}
+
 // --- the raw pane: wrap as last time, and the marked span in view
 function settle() {
   const raw = document.getElementById("raw");
   if (!raw) return;
   try { raw.classList.toggle("nowrap", localStorage.getItem("nowrap") === "1"); } catch { /* as above */ }
   const telling = raw.querySelector(".at, del, ins") || raw.querySelector(".hit");
-  telling?.closest("li").scrollIntoView({ block: "nearest" });
-  document.querySelector(".attempt.open > a")?.scrollIntoView({ block: "nearest" });
+  bring(telling?.closest("li"), raw);
+  bring(document.querySelector(".attempt.open > a"), document.querySelector(".pane.side"));
 }
-document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "center" });
+bring(document.querySelector(".rail [aria-current]"), document.querySelector(".rail"));
 settle();
 document.addEventListener("htmx:after:swap", settle);
 

@@ -67,18 +67,17 @@ def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_interrupting_stops_it_at_once(data: Path) -> None:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "webapp", "serve", "--port", "0", "--no-examples"],
         cwd=ROOT,
         env={**os.environ, "FENCEPOST_DATA": str(data)},
         stdout=subprocess.PIPE,
         text=True,
-    )
-    assert process.stdout
-    assert "http://127.0.0.1" in process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 0
-    process.stdout.close()
+    ) as process:
+        assert process.stdout
+        assert "http://127.0.0.1" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
 
 
 def test_settings_are_where_serve_reads_them() -> None:

@@ -119,5 +119,5 @@ def test_the_list_reads_its_order_from_an_index(tmp_path: Path) -> None:
     with orm.Session(engine) as db:
         sessions.page(db, sessions.Filters(), after=after)
     engine.dispose()
-    assert len(plans) == 1
     assert "USING INDEX ix_session_failed_happened ((failed,happened_at" in plans[0]
+    assert not any("TEMP B-TREE" in step or "SCAN" in step for step in plans)

@@ -26,11 +26,10 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
     """
     settings = settings_for(host)
     server = make_server(settings, host, port, threads, examples)
-    click.echo(
-        f"Fencepost is at http://{shown(host)}:{server.effective_port} (data in {settings.data}); Ctrl+C stops it"
-    )
-    sys.stdout.flush()
     try:
+        url = f"http://{shown(host)}:{server.effective_port}"
+        click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
+        sys.stdout.flush()
         server.run()
     except KeyboardInterrupt:
         click.echo("stopped")
