@@ -66,6 +66,14 @@ class Decoder:
             yield Problem(at, f"the key {key!r} stands twice in one object; the last one was kept")
 
 
+def json_or_none(text: str) -> Any:
+    """What a JSON text inside a value says; None where it is none, or is nested too deeply."""
+    try:
+        return Decoder().loads(text)
+    except Damage:
+        return None
+
+
 def _brackets(text: str, at: int, end: int) -> int:
     return text.count("[", at, end) + text.count("{", at, end)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
+
+from webapp.dumps.decoding import Damage, Decoder, json_or_none
 
 _OBJECT = re.compile(r'\{\s*"')
 _MOST = 16 * 1024 * 1024
@@ -19,10 +20,7 @@ def assembled(body: str) -> Any:
     """
     if len(body) > _MOST:
         return None
-    try:
-        whole = json.loads(body)
-    except (ValueError, RecursionError):
-        whole = None
+    whole = json_or_none(body)
     if isinstance(whole, dict):
         return whole
     events = whole if isinstance(whole, list) else list(_events(body))
@@ -37,11 +35,11 @@ def assembled(body: str) -> Any:
 
 def _events(body: str) -> Iterator[Any]:
     """The JSON objects in a text, whatever stands between them."""
-    decoder, at = json.JSONDecoder(strict=False), 0
+    decoder, at = Decoder(), 0
     while match := _OBJECT.search(body, at):
         try:
-            value, at = decoder.raw_decode(body, match.start())
-        except (ValueError, RecursionError):
+            value, at = decoder.value(body, match.start())
+        except Damage:
             at = match.start() + 1
         else:
             yield value

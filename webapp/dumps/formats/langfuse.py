@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,6 +10,7 @@ from typing import Any
 from webapp.dumps import grouping
 from webapp.dumps.answered import reported
 from webapp.dumps.base import Context, Entry, id_text, objects, text
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import members, require_list
 from webapp.dumps.formats._bodies import Exchanges, exchange
 from webapp.dumps.formats._chat import Path, Piece, as_json
@@ -183,10 +183,7 @@ def _opened(value: Any) -> Any:
     """What a JSON text of a request or an answer says; other texts stay as they are."""
     if not isinstance(value, str) or value[:1] not in ("{", "["):
         return value
-    try:
-        found = json.loads(value)
-    except (ValueError, RecursionError):
-        return value
+    found = json_or_none(value)
     return found if _is_body(found) else value
 
 

@@ -1,0 +1,168 @@
+"""Every real file: its format is told exactly, its entries come out unchanged, our own dump of it reads the same."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.dumps.conftest import Got, gather
+from webapp.dumps import UnknownFormat, sniff
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FORMATS = {
+    "claude_code/edge_cases.jsonl": "claude_code",
+    "claude_code/representative_messages.jsonl": "claude_code",
+    "codex/rollout-2026-01-02T03-04-05-11111111-1111-4111-8111-111111111111.jsonl": "codex",
+    "inspect_ai/2024-11-05T13-31-45-05-00_input-task_8zXjbRzCWrL9GXiXo2vus9.json": "inspect_ai",
+    "inspect_ai/2025-02-11T15-17-00-05-00_popularity_dPiJifoWeEQBrfWsAopzWr.eval": "inspect_ai",
+    "inspect_ai/log_formats.eval": "inspect_ai",
+    "inspect_ai/log_formats.json": "inspect_ai",
+    "inspect_ai/log_read_sample.json": "inspect_ai",
+    "inspect_ai/log_tool_call_error.json": "inspect_ai",
+    "jsontestsuite/test_parsing.jsonl": None,
+    "langfuse/agno-2025-06-11.json": "langfuse",
+    "langfuse/autogen-2025-06-06.json": "langfuse",
+    "langfuse/chat_ml_json.json": "openai",
+    "langfuse/google-adk-2025-08-28.json": "langfuse",
+    "langfuse/langgraph-2025-08-22.json": "langfuse",
+    "langfuse/llamaindex-2025-06-05.json": "langfuse",
+    "langfuse/openai-agents-2025-09-30.json": "langfuse",
+    "metagpt/rsp_cache.first200.json": "prompt_map",
+    "otlp/openlit_openai_chat.otlp.json": "otlp",
+    "otlp/traceloop_openai_chat.otlp.json": "otlp",
+    "pydantic_ai/http_log.first300.jsonl": "http_log",
+    "swe_agent/ctf_web_demo.traj": "swe_agent",
+    "swe_agent/gpt4_pydicom_1458.traj": "swe_agent",
+    "swe_agent/replay_xml_marshmallow_1867.traj": "swe_agent",
+    "tau_bench/gpt-4o-airline.first60.json": "tau_bench",
+    "toolbench/G1_answer__10_ChatGPT_DFS_woFilter_w2.json": "toolbench",
+    "toolbench/G1_answer__57_ChatGPT_DFS_woFilter_w2.json": "toolbench",
+    "toolbench/G3_answer__8_ChatGPT_DFS_woFilter_w2.json": "toolbench",
+    "toolbench/gpt-3.5-turbo_CoT__G1_category.json": "toolbench",
+}
+EXAMPLE_FORMATS = {
+    "agent-never-ran-its-code.json": "windlass",
+    "evaluation-with-raw-newlines.json": "fencepost",
+    "invoices-one-a-line.jsonl": "responses",
+    "plans-among-log-lines.json": "fencepost",
+    "python-taken-for-tool-calls.json": "windlass",
+    "support-desk-clean.jsonl": "openai",
+    "three-models-in-a-circle.json": "fencepost",
+}
+KNOWN = sorted(name for name, kind in FORMATS.items() if kind)
+
+
+def test_every_corpus_file_is_told_exactly(shared):
+    folder = shared / "corpus"
+    files = {path.relative_to(folder).as_posix(): path for path in folder.glob("*/*") if path.name != "LICENSE"}
+    assert {name: told(path) for name, path in files.items()} == FORMATS
+
+
+def test_every_example_is_told_exactly():
+    files = {path.name: path for path in EXAMPLES.iterdir() if path.suffix != ".md"}
+    assert {name: told(path) for name, path in files.items()} == EXAMPLE_FORMATS
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_the_name_of_a_file_is_not_needed(shared, name):
+    assert sniff(shared / "corpus" / name, "x") == FORMATS[name]
+
+
+def told(path: Path) -> str | None:
+    try:
+        return sniff(path, path.name)
+    except UnknownFormat:
+        return None
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_our_own_dump_reads_the_same(shared, name, tmp_path):
+    found = gather(shared / "corpus" / name, name)
+    for session, start in enumerate(found.starts[:20]):
+        path = tmp_path / f"{session}.json"
+        path.write_bytes(found.dumped(session))
+        again = gather(path, path.name)
+        assert again.starts == [start]
+        assert again.turns[0] == found.turns[session]
+        assert again.entries() == found.entries(session)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_turns_are_in_order_and_texts_have_their_place(shared, name):
+    for turns in gather(shared / "corpus" / name, name).turns:
+        entries = [turn.entry for turn in turns]
+        assert entries == sorted(entries)
+        assert sorted(set(entries)) == list(range(len(set(entries))))
+        assert all((turn.source is not None) == (turn.entry not in entries[:at]) for at, turn in enumerate(turns))
+        assert all(turn.sent_at is None or turn.sent_at.utcoffset().total_seconds() == 0 for turn in turns)
+
+
+def entries_of(shared: Path, name: str) -> list[list[object]]:
+    """What stands in a file, session by session, read without a line of the program."""
+    content = (shared / "corpus" / name).read_text("utf-8")
+    if name.endswith(".jsonl"):
+        return [[json.loads(line) for line in content.splitlines() if line.strip()]]
+    value = json.loads(content)
+    if name.startswith("tau_bench"):
+        return [item["traj"] for item in value]
+    if name.startswith("inspect_ai"):
+        return [sample["messages"] for sample in value["samples"]]
+    if name.startswith("langfuse") and "observations" in value:
+        return [sorted(value["observations"], key=lambda item: item["startTime"])]
+    if name.startswith("langfuse"):
+        return [value["messages"]]
+    if name.startswith("metagpt"):
+        return [[{"prompt": prompt, "response": response} for prompt, response in value.items()]]
+    history = [message for message in value["history"] if not message.get("is_demo")]
+    return [[*history, *value["trajectory"]]]
+
+
+LISTED = [
+    name
+    for name in KNOWN
+    if not name.startswith(("toolbench", "otlp")) and not name.endswith(".eval") and "edge_cases" not in name
+]
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_entries_come_out_as_they_came_in(shared, name):
+    found = gather(shared / "corpus" / name, name)
+    entries = [found.entries(session) for session in range(len(found.starts))]
+    if FORMATS[name] == "http_log":
+        entries = [[entry for session in entries for entry in session]]
+        assert sorted(map(json.dumps, entries[0])) == sorted(map(json.dumps, entries_of(shared, name)[0]))
+    else:
+        assert entries == entries_of(shared, name)
+
+
+COUNTS = {
+    "codex": {"event": 4, "prompt": 2, "tool_call": 3, "tool_result": 3, "response": 2},
+    "tau_bench": {"prompt": 549, "response": 455, "tool_call": 361, "tool_result": 361},
+    "prompt_map": {"prompt": 200, "response": 200},
+}
+
+
+@pytest.mark.parametrize("kind", COUNTS)
+def test_how_many_turns_of_each_kind(shared, kind):
+    (name,) = [name for name in KNOWN if FORMATS[name] == kind]
+    assert kinds(gather(shared / "corpus" / name, name)) == COUNTS[kind]
+
+
+def kinds(found: Got) -> dict[str, int]:
+    return dict(Counter(turn.kind for turns in found.turns for turn in turns))
+
+
+def test_every_response_of_tau_bench_stands_word_for_word(shared):
+    name = "tau_bench/gpt-4o-airline.first60.json"
+    wanted: Counter[str] = Counter()
+    for messages in entries_of(shared, name):
+        for message in messages:
+            if message["role"] == "assistant":
+                wanted.update([message["content"]] if message["content"] else [])
+                wanted.update(call["function"]["arguments"] for call in message.get("tool_calls") or [])
+    found = gather(shared / "corpus" / name, name)
+    assert Counter(turn.raw for turns in found.turns for turn in turns if turn.written_by_model) == wanted
+    assert [start.external_id for start in found.starts[:2]] == ["0/0", "1/0"]

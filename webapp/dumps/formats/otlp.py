@@ -1,0 +1,135 @@
+"""OpenTelemetry traces (OTLP), JSON or protobuf: spans by start time, a session for each conversation or trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from webapp.dumps import grouping, otlp_wire
+from webapp.dumps.answered import reported
+from webapp.dumps.base import Context, Entry, Seen, id_text, objects, whole
+from webapp.dumps.formats._asked import opened_span
+from webapp.dumps.formats._attributes import Attributes, id_hex
+from webapp.dumps.formats._bodies import Exchanges
+from webapp.dumps.formats._otlp import is_outer, span_turns
+from webapp.dumps.formats._turns import numbered
+from webapp.dumps.head import Head
+from webapp.dumps.records import Problem, Record, SessionStart, Turn
+from webapp.dumps.shelf import Shelf, shelf
+from webapp.dumps.source import Source
+from webapp.dumps.stream import walk
+from webapp.dumps.times import moment
+from webapp.dumps.twins import Side, merged
+
+_LISTS = ("resourceSpans", "resource_spans")
+_SESSIONS = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "ai.telemetry.metadata.sessionId")
+
+
+class Otlp:
+    name = "otlp"
+    shapes = 'OTLP traces {"resourceSpans": […]}, JSON (one a line, too) or protobuf'
+
+    def sniff(self, head: Head) -> int:
+        if head.shape == "protobuf":
+            return 95
+        if head.shape == "object":
+            return 95 if any(key in head.items for key in _LISTS) else 0
+        found = [sample for sample in head.samples if isinstance(sample, dict)]
+        return 95 if found and all(any(key in sample for key in _LISTS) for sample in found) else 0
+
+    def read(self, source: Source, head: Head) -> Iterator[Record]:
+        with shelf() as aside:
+            problems = []
+            named: dict[str, str] = {}
+            for found in _spans(source, head):
+                if isinstance(found, Problem):
+                    problems.append(found)
+                else:
+                    _put(aside, named, *found)
+            aside.rename(named)
+            for name, entries in aside.sessions():
+                yield SessionStart(name, self.name)
+                yield from self.turns(entries, {})
+            yield from problems
+
+    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
+        return reported(merged(_turns(entries)))
+
+
+plugin = Otlp()
+
+
+def _put(aside: Shelf, named: dict[str, str], at: str, entry: dict[str, Any]) -> None:
+    """Keep a span by its trace, and note the session that it names for all spans of the trace."""
+    span = entry["span"]
+    trace = id_hex(span.get("traceId", span.get("trace_id")), 16) or "no trace"
+    resource = entry.get("resource")
+    listed = resource.get("attributes") if isinstance(resource, dict) else None
+    for attributes in (Attributes(span.get("attributes"), ()), Attributes(listed, ())):
+        if trace not in named and (name := id_text(attributes.first(*_SESSIONS))):
+            named[trace] = name
+    started = whole(span.get("startTimeUnixNano", span.get("start_time_unix_nano")))
+    if started is None and (when := moment(span.get("startTimeUnixNano"))) is not None:
+        started = int(when.timestamp() * 1e9)
+    aside.put(trace, -(2**62) if started is None else started, at, entry)
+
+
+def _spans(source: Source, head: Head) -> Iterator[Entry | Problem]:
+    """Each span as `{"resource", "scope", "span"}`, with its place."""
+    for at, group in _groups(source, head):
+        if isinstance(group, Problem):
+            yield group
+            continue
+        scopes = group.get("scopeSpans", group.get("scope_spans", group.get("instrumentationLibrarySpans")))
+        for number, scope in enumerate(scopes if isinstance(scopes, list) else []):
+            spans = scope.get("spans") if isinstance(scope, dict) else None
+            for index, span in enumerate(spans if isinstance(spans, list) else []):
+                place = f"{at}.scopeSpans[{number}].spans[{index}]"
+                if isinstance(span, dict):
+                    yield place, {"resource": group.get("resource"), "scope": scope.get("scope"), "span": span}
+                else:
+                    yield Problem(place, "expected an object; skipped")
+
+
+def _groups(source: Source, head: Head) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
+    if head.shape == "protobuf":
+        yield from otlp_wire.groups(source.file)
+        return
+    if head.shape == "object":
+        key = next(key for key in (*_LISTS, "") if key in head.items or not key)
+        found = objects(walk(source.text(), frozenset(_LISTS)), key)
+    else:
+        lines = objects(walk(source.text(), frozenset()), "") if head.shape == "array" else grouping.lines(source)
+        found = (group for line in lines for group in _of_line(line))
+    for entry in found:
+        yield (entry.at, entry) if isinstance(entry, Problem) else entry
+
+
+def _of_line(line: Entry | Problem) -> Iterator[Entry | Problem]:
+    if isinstance(line, Problem):
+        yield line
+        return
+    at, value = line
+    listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
+    if listed is None:
+        yield Problem(at, "no list of resourceSpans; skipped")
+    for index, group in enumerate(listed or []):
+        place = f"{at}, resourceSpans[{index}]"
+        yield (place, group) if isinstance(group, dict) else Problem(place, "expected an object; skipped")
+
+
+def _turns(entries: Iterable[Entry | Problem]) -> Iterator[tuple[Turn | Problem, Side | None]]:
+    state, count, seen = Exchanges(), 0, Seen("span id")
+    for entry in entries:
+        if isinstance(entry, Problem):
+            yield entry, None
+            continue
+        at, value = entry
+        span = opened_span(value)
+        for problem in seen.again(at, id_hex(span.value.get("spanId", span.value.get("span_id")), 8)):
+            yield problem, None
+        vercel = span.own.text("ai.operationId") is not None
+        for turn in numbered(count, value, span_turns(span, state)):
+            twin = vercel and turn.kind in ("response", "tool_call")
+            yield turn, (turn.kind, 0 if is_outer(span) else 1) if twin else None
+        count += 1

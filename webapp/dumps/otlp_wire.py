@@ -1,0 +1,148 @@
+"""OTLP traces in protobuf, as the JSON that OTLP would write for them (opentelemetry-proto 1.x, trace.proto)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from webapp.dumps import wire
+from webapp.dumps.records import Problem
+from webapp.dumps.wire import Malformed
+
+MAX_GROUP = 512 * 1024 * 1024
+
+_Field = tuple[str, Any, bool]
+"""name in JSON, how it is read (a message's fields, or a function), whether it repeats"""
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def _hex(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else ""
+
+
+def _decimal(value: Any) -> str:
+    """A whole number as OTLP's JSON writes 64 bits: a text."""
+    return str(value)
+
+
+def _signed(value: Any) -> str:
+    return str(value - 2**64 if isinstance(value, int) and value >= 2**63 else value)
+
+
+def _double(value: Any) -> float | None:
+    if not isinstance(value, int) or not 0 <= value < 2**64:
+        return None
+    return float(struct.unpack("<d", value.to_bytes(8, "little"))[0])
+
+
+def _same(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+_VALUE: dict[int, _Field] = {
+    1: ("stringValue", _text, False),
+    2: ("boolValue", bool, False),
+    3: ("intValue", _signed, False),
+    4: ("doubleValue", _double, False),
+    7: ("bytesValue", _hex, False),
+}
+_PAIR: dict[int, _Field] = {1: ("key", _text, False), 2: ("value", _VALUE, False)}
+_VALUE[5] = ("arrayValue", {1: ("values", _VALUE, True)}, False)
+_VALUE[6] = ("kvlistValue", {1: ("values", _PAIR, True)}, False)
+_EVENT: dict[int, _Field] = {
+    1: ("timeUnixNano", _decimal, False),
+    2: ("name", _text, False),
+    3: ("attributes", _PAIR, True),
+    4: ("droppedAttributesCount", _same, False),
+}
+_LINK: dict[int, _Field] = {
+    1: ("traceId", _hex, False),
+    2: ("spanId", _hex, False),
+    3: ("traceState", _text, False),
+    4: ("attributes", _PAIR, True),
+    5: ("droppedAttributesCount", _same, False),
+    6: ("flags", _same, False),
+}
+_SPAN: dict[int, _Field] = {
+    1: ("traceId", _hex, False),
+    2: ("spanId", _hex, False),
+    3: ("traceState", _text, False),
+    4: ("parentSpanId", _hex, False),
+    5: ("name", _text, False),
+    6: ("kind", _same, False),
+    7: ("startTimeUnixNano", _decimal, False),
+    8: ("endTimeUnixNano", _decimal, False),
+    9: ("attributes", _PAIR, True),
+    10: ("droppedAttributesCount", _same, False),
+    11: ("events", _EVENT, True),
+    12: ("droppedEventsCount", _same, False),
+    13: ("links", _LINK, True),
+    14: ("droppedLinksCount", _same, False),
+    15: ("status", {2: ("message", _text, False), 3: ("code", _same, False)}, False),
+    16: ("flags", _same, False),
+}
+_SCOPE: dict[int, _Field] = {
+    1: ("name", _text, False),
+    2: ("version", _text, False),
+    3: ("attributes", _PAIR, True),
+    4: ("droppedAttributesCount", _same, False),
+}
+_RESOURCE: dict[int, _Field] = {1: ("attributes", _PAIR, True), 2: ("droppedAttributesCount", _same, False)}
+_SCOPE_SPANS: dict[int, _Field] = {
+    1: ("scope", _SCOPE, False),
+    2: ("spans", _SPAN, True),
+    3: ("schemaUrl", _text, False),
+}
+_RESOURCE_SPANS: dict[int, _Field] = {
+    1: ("resource", _RESOURCE, False),
+    2: ("scopeSpans", _SCOPE_SPANS, True),
+    3: ("schemaUrl", _text, False),
+}
+_DEEPEST = 100
+
+
+def groups(file: BinaryIO) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
+    """Each ResourceSpans of an ExportTraceServiceRequest with its place, one in memory at a time."""
+    index = 0
+    try:
+        for index, (at, size) in enumerate(wire.top(file)):
+            place = f"resourceSpans[{index}]"
+            yield place, _group(file, at, size, place)
+    except Malformed as bad:
+        yield f"byte {bad.at}", Problem(f"byte {bad.at}", f"{bad}; what came before was read")
+
+
+def _group(file: BinaryIO, at: int, size: int, place: str) -> dict[str, Any] | Problem:
+    if size > MAX_GROUP:
+        return Problem(place, f"longer than {MAX_GROUP // 2**20} MB; skipped")
+    file.seek(at)
+    try:
+        return message(file.read(size), _RESOURCE_SPANS)
+    except Malformed as bad:
+        return Problem(place, f"{bad}; skipped")
+
+
+def message(data: bytes, known: dict[int, _Field], level: int = 0) -> dict[str, Any]:
+    """A message as JSON names its fields; fields that are not known are left out. Raises `Malformed`."""
+    if level > _DEEPEST:
+        raise Malformed(0)
+    found: dict[str, Any] = {}
+    for number, value in wire.fields(data):
+        if number not in known:
+            continue
+        name, kind, repeats = known[number]
+        if isinstance(kind, dict):
+            if not isinstance(value, bytes):
+                raise Malformed(0)
+            read: Any = message(value, kind, level + 1)
+        else:
+            read = kind(value)
+        if repeats:
+            found.setdefault(name, []).append(read)
+        else:
+            found[name] = read
+    return found
