@@ -19,7 +19,7 @@ from typing import Any
 from webapp.parsing import parse
 
 CASES = Path(__file__).resolve().parents[1].parent / "shared" / "cases" / "extraction.jsonl"
-OTHERS = {"json_repair": "repair_json", "fast_json_repair": "repair_json", "jsonmend": "repair"}
+OTHERS = {"json_repair": "repair_json", "fast_json_repair": "repair_json", "jsonmend": "repair_json"}
 
 GROWTH: dict[str, Callable[[int], str]] = {
     "{ only": lambda n: "{" * n,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from webapp import plugins
 from webapp.parsing import Attempt, parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
@@ -62,3 +63,10 @@ def _spare(raw: str, attempt: Attempt) -> list[str]:
 def test_no_edit_can_be_left_out(case) -> None:
     trace = parse(case.raw)
     assert [_spare(case.raw, trace.attempts[at]) for at in trace.chosen] == [[] for _ in trace.chosen]
+
+
+@pytest.mark.parametrize("folder", ["repairs", "strategies"])
+def test_the_documentation_names_every_plugin_with_its_help(folder: str) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "parsing.md").read_text("utf-8")
+    for name, line in plugins.help_of(f"webapp.parsing.{folder}").items():
+        assert f"| `{name}` | {line} |" in page
