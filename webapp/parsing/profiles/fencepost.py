@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from webapp.parsing.decode import first_keys
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.policies import Policies
-from webapp.parsing.scan import Finder
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
+
+if TYPE_CHECKING:
+    from webapp.parsing.scan import Finder
 
 _SPACE = " \t\r\n"
 _thought = re.compile(r"<(/?)(think|thinking|thought|thoughts|reasoning|scratchpad|reflection)>", re.IGNORECASE)
@@ -32,6 +34,8 @@ class Fencepost:
         if whole.ok:
             self._take_whole(tracer, whole)
             return
+        from webapp.parsing.scan import Finder  # only here: its patterns take longer to compile than clean JSON to read
+
         finder = Finder(tracer, self.policies)
         outside, inside = _regions(tracer.raw)
         for regions in (outside, inside):
