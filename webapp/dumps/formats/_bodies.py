@@ -71,7 +71,7 @@ def _answered(body: dict[str, Any], at: Path) -> list[list[Piece]]:
             return [_choice(choice, inner, (*at, key, index)) for index, choice in enumerate(body[key])]
     if isinstance(body.get("message"), dict) and not isinstance(body.get("content"), list):
         return [pieces(body["message"], (*at, "message"))]
-    if "role" in body or isinstance(body.get("content"), list | dict):
+    if "role" in body or body.get("type") == "ai" or isinstance(body.get("content"), list | dict):
         return [pieces(body, at)]
     return [[Piece("text", body["text"], (*at, "text"))]] if isinstance(body.get("text"), str) else []
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.dumps import grouping
 from webapp.dumps.answered import reported
-from webapp.dumps.base import Context, Entry, id_text, text
+from webapp.dumps.base import Context, Entry, Seen, id_text, text
 from webapp.dumps.formats._chat import Piece
 from webapp.dumps.formats._turns import Found, Talk, message_turns, numbered, spent, turns_of
 from webapp.dumps.head import Head
@@ -62,12 +62,13 @@ class _State:
 
 
 def _turns(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
-    state, count = _State(), 0
+    state, seen, count = _State(), Seen("uuid"), 0
     for entry in entries:
         if isinstance(entry, Problem):
             yield entry
             continue
-        value = entry[1]
+        at, value = entry
+        yield from seen.again(at, value.get("uuid"))
         found = _line(value, state)
         again = _again(value, found, state, count)
         yield from numbered(count, value, found if again is None else [_repeated(pair, again) for pair in found])

@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.dumps import grouping
 from webapp.dumps.answered import reported
-from webapp.dumps.base import Context, Entry, id_text, objects, text
+from webapp.dumps.base import Context, Entry, Seen, id_text, objects, text
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import members, require_list
 from webapp.dumps.formats._bodies import Exchanges, exchange
@@ -120,12 +120,14 @@ def _order(value: Any) -> int:
 
 
 def _turns(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
-    state, count = Exchanges(), 0
+    state, seen, count = Exchanges(), Seen("observation id"), 0
     for entry in entries:
         if isinstance(entry, Problem):
             yield entry
             continue
-        yield from numbered(count, entry[1], _observation(entry[1], state))
+        at, value = entry
+        yield from seen.again(at, value.get("id"))
+        yield from numbered(count, value, _observation(value, state))
         count += 1
 
 

@@ -140,11 +140,11 @@ def _turns(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
         branch += bool(above) and len(path) <= len(above)
         del above[max(0, len(path) - 1) :]
         action = next((name for _, name in reversed(above[-1:]) if name), None)
+        above.append((path, text(node.get("description")) if node.get("node_type") == "Action" else None))
         found = _node(node, action, talk) if node else []
         about: dict[str, Any] = {"parent": _name(path[:-1]), "sounding": branch or None}
         found = [(replace(turn, **about), where) for turn, where in found] or [(Turn(0, "event", **about), None)]
         yield from numbered(count, value, found)
-        above.append((path, text(node.get("description")) if node.get("node_type") == "Action" else None))
         count += 1
 
 

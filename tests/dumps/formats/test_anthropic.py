@@ -1,0 +1,105 @@
+"""Anthropic messages: blocks apart, calls as calls, thinking apart, failures where an answer reports them."""
+
+from __future__ import annotations
+
+import json
+
+MESSAGES = [
+    {"role": "user", "content": "What is the weather?"},
+    {
+        "role": "assistant",
+        "model": "claude",
+        "usage": {"input_tokens": 10, "output_tokens": 5},
+        "content": [
+            {"type": "thinking", "thinking": "I should look.", "signature": "x"},
+            {"type": "text", "text": "Let me "},
+            {"type": "text", "text": "look."},
+            {"type": "tool_use", "id": "t1", "name": "weather", "input": {"city": "Rome"}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "18"}]}],
+    },
+    {"role": "assistant", "content": [{"type": "text", "text": '{"degrees": 18}'}]},
+]
+
+
+def test_blocks_are_turns_of_their_own(got):
+    found = got(json.dumps(MESSAGES))
+    assert found.starts[0].source_format == "anthropic"
+    assert [(turn.kind, turn.role, turn.raw) for turn in found.only] == [
+        ("prompt", "user", "What is the weather?"),
+        ("event", "thinking", "I should look."),
+        ("response", "assistant", "Let me look."),
+        ("tool_call", "assistant", '{"city":"Rome"}'),
+        ("tool_result", "tool", "18"),
+        ("response", "assistant", '{"degrees": 18}'),
+    ]
+    assert found.entries() == MESSAGES
+
+
+def test_what_is_known_of_them(got):
+    turns = got(json.dumps(MESSAGES)).only
+    assert [turn.raw_at for turn in turns if turn.source is not None] == [
+        ("content",),
+        ("content", 0, "thinking"),
+        ("content", 0, "content", 0, "text"),
+        ("content", 0, "text"),
+    ]
+    assert [(turn.tokens_in, turn.tokens_out) for turn in turns[1:4]] == [(None, None), (10, 5), (None, None)]
+    assert (turns[3].agent, turns[4].agent, turns[4].parent) == ("weather", "weather", "t1")
+    assert turns[2].model == "claude"
+
+
+def test_a_document_with_a_system_prompt(got):
+    document = {"system": "Be brief.", "model": "claude-x", "messages": [{"role": "user", "content": "Hi"}], "id": "c1"}
+    found = got(json.dumps(document))
+    assert (found.starts[0].source_format, found.ids) == ("anthropic", ["c1"])
+    assert found.starts[0].extra["system"] == "Be brief."
+
+
+def test_a_response_alone_and_requests_with_responses(got):
+    response = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "c",
+        "content": [{"type": "text", "text": "A"}],
+    }
+    found = got(json.dumps({**response, "stop_reason": "end_turn"}))
+    assert [(turn.kind, turn.raw, turn.model) for turn in found.only] == [("response", "A", "c")]
+    lines = [
+        {
+            "request": {"system": "S", "messages": MESSAGES[:1]},
+            "response": {**response, "content": MESSAGES[1]["content"]},
+        },
+        {"request": {"system": "S", "messages": MESSAGES[:3]}, "response": response},
+    ]
+    found = got("\n".join(map(json.dumps, lines)), "x.jsonl")
+    assert found.starts[0].source_format == "anthropic"
+    assert [(turn.kind, turn.raw) for turn in found.only] == [
+        ("prompt", "S"),
+        ("prompt", "What is the weather?"),
+        ("event", "I should look."),
+        ("response", "Let me look."),
+        ("tool_call", '{"city":"Rome"}'),
+        ("tool_result", "18"),
+        ("response", "A"),
+    ]
+    assert found.entries() == lines
+
+
+def test_plain_texts_stay_openais(got):
+    assert got(json.dumps([MESSAGES[0]])).starts[0].source_format == "openai"
+
+
+def test_odd_blocks_do_no_harm(got):
+    odd = [None, 3, {}, {"type": "tool_use"}, {"type": "tool_result"}, {"type": "thinking"}, {"type": 3}, "text"]
+    found = got(json.dumps([{"role": "assistant", "content": odd}]))
+    assert [(turn.kind, turn.raw) for turn in found.only] == [
+        ("tool_call", None),
+        ("tool_result", None),
+        ("response", "text"),
+    ]
+    assert found.entries() == [{"role": "assistant", "content": odd}]

@@ -1,0 +1,34 @@
+"""Prompt to response maps: a pair is a prompt and a response."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from webapp.dumps import UnknownFormat
+
+
+def test_pairs(got):
+    pairs = {"Write the code": "```json\n{}\n```", "Write the test": "[]"}
+    found = got(json.dumps(pairs), "rsp_cache.json")
+    assert (found.ids, found.starts[0].source_format) == (["rsp_cache"], "prompt_map")
+    assert [(turn.kind, turn.raw) for turn in found.only] == [
+        ("prompt", "Write the code"),
+        ("response", "```json\n{}\n```"),
+        ("prompt", "Write the test"),
+        ("response", "[]"),
+    ]
+    assert found.entries()[0] == {"prompt": "Write the code", "response": "```json\n{}\n```"}
+
+
+def test_a_pair_that_is_none_is_a_problem(got):
+    pairs = {"Write the code": "a", "Write the test": None, "Write it all": "c"}
+    found = got(json.dumps(pairs), "x.json", "prompt_map")
+    assert (len(found.only), [problem.at for problem in found.problems]) == (4, ["pair 1"])
+
+
+@pytest.mark.parametrize("value", [{"a": "b"}, {"a b": 3}, {"a b": "c", "d": "e", "f": "g"}, {"a b": "c", "d e": []}])
+def test_what_is_no_map(got, value):
+    with pytest.raises(UnknownFormat):
+        got(json.dumps(value))

@@ -1,0 +1,52 @@
+"""A tool's answer that says its call could not be read marks the call, and nothing else does."""
+
+from __future__ import annotations
+
+import pytest
+
+from webapp.dumps import Problem, Turn
+from webapp.dumps.answered import LOOKAHEAD, reported
+
+SAID = "Error: failed to parse tool call arguments as JSON: Expecting ',' delimiter: line 1 column 5 (char 4)"
+
+
+def talk(arguments: str | None, answer: str | None, failure: str | None = None, between: int = 0) -> list[Turn]:
+    call = Turn(0, "tool_call", raw=arguments, tool_calls=[{"id": "c1"}])
+    result = Turn(1 + between, "tool_result", raw=answer, parent="c1", failure=failure)
+    return [call, *(Turn(1 + n, "event") for n in range(between)), result]
+
+
+def test_the_call_is_marked():
+    call, result = reported(talk('{"a" 1}', SAID))
+    assert (call.failure, result.failure) == (SAID, None)
+
+
+def test_a_failure_that_the_dump_notes_goes_to_the_call():
+    call, result = reported(talk("{}", "x", failure="parsing: bad"))
+    assert (call.failure, result.failure) == ("parsing: bad", None)
+
+
+def test_without_its_call_it_stays():
+    _, result = list(reported([Turn(0, "event"), Turn(1, "tool_result", parent="other", failure="parsing: bad")]))
+    assert result.failure == "parsing: bad"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ('{"a": 1}', SAID),
+        ('{"a" 1}', "Error: file not found"),
+        ('{"a" 1}', "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+        ('{"a" 1}', "Parsed the JSON arguments."),
+        ('{"a" 1}', None),
+    ],
+)
+def test_what_is_no_report(arguments, answer):
+    assert [turn.failure for turn in reported(talk(arguments, answer))] == [None, None]
+
+
+def test_order_problems_and_far_answers():
+    turns = [Problem("x", "y"), *talk('{"a" 1}', SAID, between=LOOKAHEAD)]
+    found = list(reported(turns))
+    assert found == turns
+    assert next(turn.failure for turn in reported(talk('{"a" 1}', SAID, between=LOOKAHEAD - 2))) == SAID
