@@ -114,9 +114,12 @@ def _mismatched(machine: Machine, char: str) -> None:
     found = _opener_of(machine, char)
     follows = _fits(machine, found - 1) if found >= 0 else False
     top = len(machine.frames) - 1
+    stays = _fits(machine, top, stays=True)
+    if follows and stays and (balance := _closers_ahead(machine)) in (top, top + 1):
+        follows, stays = False, balance == top + 1
     if follows:
         _fill(machine, found)
-    elif _fits(machine, top, stays=True):
+    elif stays:
         machine.patch("extra_closer", machine.at, machine.at + 1)
         machine.at += 1
         if machine.state == "v" and machine.frames[-1].as_kind == "[":
@@ -125,6 +128,22 @@ def _mismatched(machine: Machine, char: str) -> None:
         _fill(machine, found)
     else:
         _replace(machine)
+
+
+def _closers_ahead(machine: Machine) -> int:
+    """How many more brackets close than open behind this one, as far as the region ends soon enough; else -1."""
+    start, end = machine.at + 1, machine.end
+    if end - start > 20_000 or machine.look < end - start:
+        return -1
+    machine.look -= 10 * (end - start)
+    count = 0
+    for token in _brackets.finditer(machine.raw, start, end):
+        char = token[0][0]
+        count += (char in "}]") - (char in "{[")
+    return count
+
+
+_brackets = re.compile(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
 
 
 def _fill(machine: Machine, found: int) -> None:

@@ -23,6 +23,7 @@ _after_value = re.compile(
     | (?P<close>[}}\]])
     | [,，、;]\s{{0,1000}}+(?:
         (?P<key>{ANY_KEY}|["'][^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{_NOTE})|(?P<comma>,)
+      | (?P<near>"[^"\n]{{1,60}}+"\s++(?:{SCALAR}\s{{0,50}}+[,}}]|[\[{{])|"\w[\w\ -]{{0,40}}+:\s{{0,3}}+(?:["\d\[{{-]|{_WORD}))
       | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_][\w\ ]{{0,40}}+(?:"[^"\n]{{1,80}}+"\s*+:)))
     | (?P<nocomma>"[^"\\\n:]{{1,80}}+"{SPACE}:|'[\w -]{{1,60}}+'{SPACE}:)
     | (?P<joined>"[^"\n]{{0,300}}+"\s{{0,99}}+[,}}])
@@ -114,7 +115,7 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str] | None
         return CERTAIN if not reading.inner and "\n" in match[0][: match.start(kind) - match.start()] else 0
     if kind in ("plus", "comment", "note", "comma", "dots"):
         return CERTAIN if not reading.inner else 2
-    if kind == "bare":
+    if kind in ("bare", "near"):
         return CERTAIN if not reading.inner else 0
     if kind == "object":
         return CERTAIN if len(machine.frames) > 1 else 1
