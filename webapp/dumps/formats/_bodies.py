@@ -54,7 +54,8 @@ def answer(body: Any, at: Path, talk: Talk) -> list[Found]:
         return []
     once = {**spent(_usage(body)), **_when(body)}
     found: list[Found] = []
-    for said in _answered(body, at):
+    messages = _answered(body, at)
+    for said in [message for message in messages if message] or messages[:1]:
         found.extend(turns_of(said, "assistant", talk, once=None if found else once))
     return found
 

@@ -65,8 +65,9 @@ def _turns(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
             yield entry
             continue
         value = entry[1]
-        found = _exchanged(value, state) or [(Turn(0, "event", role=text(value.get("method"))), None)]
-        yield from numbered(count, value, _refused(_timed(found, value), value))
+        found = _refused(_exchanged(value, state), value)
+        found = found or [(Turn(0, "event", role=text(value.get("method"))), None)]
+        yield from numbered(count, value, _timed(found, value))
         count += 1
 
 

@@ -16,7 +16,7 @@ from webapp.dumps.records import BadDump, Kind, Problem, Record, SessionStart, T
 from webapp.dumps.route import BadRoute, Route, at_route, route
 from webapp.dumps.shelf import shelf
 from webapp.dumps.source import Source
-from webapp.dumps.stream import walk
+from webapp.dumps.stream import Member, walk
 from webapp.dumps.times import moment
 
 _KINDS = ("prompt", "response", "tool_call", "tool_result", "error", "event")
@@ -85,9 +85,16 @@ def _events(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
 
 
 def _sessions(source: Source, head: Head, routes: dict[str, Route]) -> Iterator[tuple[str, Iterator[Entry | Problem]]]:
-    """Entries by session: lines, a list's items, or the items of the object's first long list."""
-    if head.shape == "lines" or not (head.items or head.shape == "array"):
+    """Entries by session: lines, a list's items, the items of the object's longest list, or the object itself."""
+    if head.shape not in ("object", "array"):
         yield from grouping.by_session(source, lambda value: id_text(_value(value, routes, "session")))
+        return
+    if head.shape == "object" and (not head.items or routes["raw"][:1] in [(key,) for key in head.keys]):
+        parts = [part for part in walk(source.text(), frozenset()) if isinstance(part, Member | Problem)]
+        whole_document = {part.key: part.value for part in parts if isinstance(part, Member)}
+        problems: list[Entry | Problem] = [part for part in parts if isinstance(part, Problem)]
+        name = id_text(_value(whole_document, routes, "session")) or source.stem
+        yield name, iter([*problems, ("the document", whole_document)])
         return
     key = "" if head.shape == "array" else max(head.items, key=lambda name: len(head.items[name]))
     with shelf() as aside:

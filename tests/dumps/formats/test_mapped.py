@@ -1,0 +1,107 @@
+"""Any JSON by a mapping: fields, sessions, the path language, what a mapping may not say."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from webapp.dumps import BadDump, SessionStart, Turn, read
+from webapp.dumps.formats.mapped import BadMapping
+from webapp.dumps.route import BadRoute, at_route, route
+
+MAPPING = {
+    "raw": "$.output.text",
+    "prompt": "$.input",
+    "session": "$.run_id",
+    "model": "$.model",
+    "time": "$.at",
+    "tokens_out": "$.usage[1]",
+    "role": "$.who",
+}
+LINES = [
+    {"run_id": 7, "input": "Q", "output": {"text": "{}"}, "model": "m", "at": 1750000000, "usage": [3, 4]},
+    {"run_id": 8, "output": {"text": {"a": 1}}},
+    {"run_id": 7, "output": {"text": "hello"}, "who": "user"},
+    {"run_id": 7, "output": None},
+]
+
+
+def records(tmp_path, content: str, mapping: dict[str, str] = MAPPING) -> list:
+    path = tmp_path / "x"
+    path.write_text(content)
+    return list(read(path, "x.jsonl", mapping=mapping))
+
+
+@pytest.mark.parametrize(
+    "write", ["\n".join, lambda lines: f"[{','.join(lines)}]", lambda lines: f'{{"runs": [{",".join(lines)}]}}']
+)
+def test_lines_lists_and_documents(tmp_path, write):
+    found = records(tmp_path, write(list(map(json.dumps, LINES))))
+    assert [record.external_id for record in found if isinstance(record, SessionStart)] == ["7", "8"]
+    turns = [record for record in found if isinstance(record, Turn)]
+    assert [(turn.entry, turn.kind, turn.raw, turn.model, turn.tokens_out) for turn in turns] == [
+        (0, "prompt", "Q", None, None),
+        (0, "response", "{}", "m", 4),
+        (1, "prompt", "hello", None, None),
+        (2, "event", None, None, None),
+        (0, "response", '{"a":1}', None, None),
+    ]
+    assert turns[0].raw_at == ("input",)
+    assert turns[2].raw_at == ("output", "text")
+    assert turns[1].sent_at.year == 2025
+    assert len([record for record in found if not isinstance(record, SessionStart | Turn)]) == 1
+
+
+def test_our_own_dump_keeps_the_mapping(got, tmp_path):
+    (start, *turns) = records(tmp_path, json.dumps(LINES[0]))
+    own = {"version": "1", "format": start.source_format, "extra": start.extra}
+    found = got(json.dumps({"session_id": "7", "entries": [LINES[0]], "fencepost": own}))
+    assert found.only == turns
+
+
+@pytest.mark.parametrize(
+    ("mapping", "says"),
+    [
+        ({"session": "$.a"}, "no path for raw"),
+        ({"raw": "$.a", "colour": "$.b"}, "no field 'colour'"),
+        ({"raw": "$.a["}, "cannot be read from '['"),
+        ({"raw": ""}, "a path is a text"),
+    ],
+)
+def test_a_mapping_that_is_none(tmp_path, mapping, says):
+    with pytest.raises(BadMapping, match="|".join([says.replace("[", r"\[")])):
+        read(tmp_path / "x", "x", mapping=mapping)
+
+
+def test_without_a_mapping(got):
+    with pytest.raises(BadDump, match="needs a mapping"):
+        got('{"a": 1}', "x", "mapped")
+
+
+VALUE = {"a": {"b c": [1, {"d": "x"}]}, "": 3, "e.f": 4}
+
+
+@pytest.mark.parametrize(
+    ("path", "found", "place"),
+    [
+        ("$", VALUE, ()),
+        ("$.a['b c'][0]", 1, ("a", "b c", 0)),
+        ('$.a["b c"][-1].d', "x", ("a", "b c", 1, "d")),
+        ('a["b c"][1].d', "x", ("a", "b c", 1, "d")),
+        ('["e.f"]', 4, ("e.f",)),
+        ('$[""]', 3, ("",)),
+        ("$.a[0]", None, None),
+        ("$.a.b", None, None),
+        ("$.a['b c'][2]", None, None),
+        ("$.a['b c'].d", None, None),
+    ],
+)
+def test_paths(path, found, place):
+    assert at_route(VALUE, route(path)) == (found, place)
+
+
+@pytest.mark.parametrize("path", ["", None, 3, "$a", "$..a", "$.a b", "$[a]", '$["\\x"]', "$.a]", "$[1.5]"])
+def test_paths_that_cannot_be_read(path):
+    with pytest.raises(BadRoute):
+        route(path)
