@@ -58,7 +58,7 @@ def plain(value: Any) -> Any:
         try:
             return int(value["intValue"])
         except (TypeError, ValueError):
-            return value["intValue"]
+            return None
     for key in _SCALARS:
         if key in value:
             return value[key]

@@ -124,7 +124,7 @@ def _speaks_of_models(own: Attributes) -> bool:
 
 def _written(own: Attributes, key: str, state: Exchanges) -> list[Found]:
     """Messages or a body, as JSON text or structured; or the text itself, which then has its place."""
-    if key not in own.values:
+    if not own.values.get(key) or not isinstance(own.values[key], str | list | dict):
         return []
     value = opened(own.values[key])
     if isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value):

@@ -1,0 +1,179 @@
+"""Archives: members as dumps of their own; names that lead out, links, crowds and bombs refused with their place."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+
+import pytest
+
+from webapp.dumps import BadDump, TooLarge, sniff
+from webapp.dumps.members import MOST_MEMBERS
+
+CHAT = json.dumps([{"role": "user", "content": "Hi"}])
+RUN = json.dumps([{"task_id": 1, "trial": 2, "traj": [{"role": "assistant", "content": "A"}]}])
+Members = dict[str, str | bytes]
+
+
+def data(content: str | bytes) -> bytes:
+    return content if isinstance(content, bytes) else content.encode()
+
+
+def zipped(members: Members) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, data(content))
+    return out.getvalue()
+
+
+def tarred(members: Members) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, content in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data(content))
+            archive.addfile(info, io.BytesIO(data(content)))
+    return out.getvalue()
+
+
+PACKERS = pytest.mark.parametrize("pack", [zipped, tarred])
+
+
+@PACKERS
+def test_every_member_is_a_dump(got, pack):
+    members = {
+        "runs/chat.json": CHAT,
+        "runs/tau.json": RUN,
+        "notes.bin": b"\x89PNG\0",
+        "c.json.gz": gzip.compress(data(CHAT)),
+    }
+    found = got(pack(members), "all.bin")
+    assert found.ids == ["chat", "1/2", "c"]
+    assert [start.source_format for start in found.starts] == ["openai", "tau_bench", "openai"]
+    assert [turn.raw for turns in found.turns for turn in turns] == ["Hi", "A", "Hi"]
+    assert [problem.at for problem in found.problems] == ["notes.bin"]
+    assert "Known are" not in found.problems[0].reason
+
+
+@PACKERS
+def test_it_is_told_by_its_content(tmp_path, pack):
+    path = tmp_path / "x"
+    path.write_bytes(pack({"a": CHAT}))
+    assert sniff(path, "x") == "archive"
+
+
+@PACKERS
+def test_sessions_of_one_name_are_told_apart(got, pack):
+    found = got(pack({"a/chat.json": CHAT, "b/chat.json": CHAT}), "x")
+    assert found.ids == ["chat", "chat (2)"]
+
+
+@PACKERS
+def test_a_format_told_is_for_the_members(got, pack):
+    found = got(pack({"a.txt": '{"a": 1}', "b.txt": "B"}), "x", "responses")
+    assert [turn.raw for turns in found.turns for turn in turns] == ['{"a": 1}', "B"]
+
+
+@PACKERS
+@pytest.mark.parametrize("name", ["../out.json", "a/../../out.json", "/etc/out.json", "C:/out.json", "a\\..\\b.json"])
+def test_a_name_that_leads_out_is_not_read(got, pack, name):
+    found = got(pack({"in.json": CHAT, name: CHAT}), "x")
+    assert found.ids == ["in"]
+    assert [problem.at.replace("\\", "/") for problem in found.problems] == [name.replace("\\", "/")]
+    with pytest.raises(BadDump) as caught:
+        got(pack({name: CHAT}), "x")
+    assert caught.value.at.replace("\\", "/") == name.replace("\\", "/")
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_links_and_devices_of_a_tar(got, kind):
+    out = io.BytesIO(tarred({"in.json": CHAT}))
+    with tarfile.open(fileobj=out, mode="a") as archive:
+        info = tarfile.TarInfo("link.json")
+        info.type, info.linkname = kind, "/etc/passwd"
+        archive.addfile(info)
+    found = got(out.getvalue(), "x")
+    assert (found.ids, [problem.at for problem in found.problems]) == (["in"], ["link.json"])
+
+
+def test_links_of_a_zip(got):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("in.json", CHAT)
+        info = zipfile.ZipInfo("link.json")
+        info.create_system, info.external_attr = 3, 0o120777 << 16
+        archive.writestr(info, "/etc/passwd")
+    found = got(out.getvalue(), "x")
+    assert (found.ids, [problem.at for problem in found.problems]) == (["in"], ["link.json"])
+
+
+def test_ten_thousand_members_are_refused(got):
+    with pytest.raises(TooLarge) as caught:
+        got(zipped({f"{number}.txt": "a" for number in range(MOST_MEMBERS)}), "x")
+    assert caught.value.at == "member 10000"
+
+
+def test_a_crowded_tar_ends_where_it_is_too_much(got):
+    crowd = tarred({f"{number}.txt": "" for number in range(MOST_MEMBERS)})
+    with pytest.raises(BadDump):
+        got(crowd, "x")
+
+
+def test_a_bomb_is_refused_before_it_is_read(got):
+    with pytest.raises(TooLarge, match="decompression bomb") as caught:
+        got(zipped({"in.json": CHAT, "bomb.json": b"0" * 20_000_000}), "x")
+    assert caught.value.at == "bomb.json"
+
+
+def test_a_bomb_that_lies_about_its_size(got):
+    packed = bytearray(zipped({"bomb.json": b"0" * 20_000_000}))
+    size = (20_000_000).to_bytes(4, "little")
+    while (at := packed.find(size)) >= 0:
+        packed[at : at + 4] = (1000).to_bytes(4, "little")
+    with pytest.raises(BadDump):
+        got(bytes(packed), "x")
+
+
+def test_a_bomb_inside_a_member(got):
+    with pytest.raises(TooLarge, match="decompression bomb"):
+        got(tarred({"a.json.gz": gzip.compress(b"0" * 80_000_000)}), "x")
+
+
+@PACKERS
+def test_an_archive_in_an_archive_is_not_opened(got, pack):
+    found = got(pack({"in.json": CHAT, "more.zip": zipped({"a.json": CHAT})}), "x")
+    assert (found.ids, [problem.at for problem in found.problems]) == (["in"], ["more.zip: byte 0"])
+
+
+@PACKERS
+def test_a_damaged_archive(got, pack):
+    whole = pack({"a.json": CHAT * 100, "b.json": RUN * 100})
+    for end in range(4, len(whole), max(1, len(whole) // 40)):
+        try:
+            got(whole[:end], "x", "archive")
+        except BadDump as refusal:
+            assert refusal.at
+
+
+def test_an_encrypted_member_is_a_problem(got):
+    packed = bytearray(zipped({"a.json": CHAT}))
+    packed[packed.index(b"PK\x01\x02") + 8] |= 1
+    with pytest.raises(BadDump, match="encrypted"):
+        got(bytes(packed), "x")
+
+
+def test_no_archive_at_all(got):
+    with pytest.raises(BadDump, match="neither a zip nor a tar"):
+        got(CHAT, "x", "archive")
+
+
+def test_an_eval_file_among_others(got):
+    log = {"version": 2, "eval": {"run_id": "r"}}
+    sample = {"id": 1, "epoch": 1, "messages": [{"role": "assistant", "content": "A"}]}
+    inner = zipped({"header.json": json.dumps(log), "samples/1_epoch_1.json": json.dumps(sample)})
+    found = got(zipped({"chat.json": CHAT, "log.eval": inner}), "x")
+    assert found.ids == ["chat", "r/1/1"]

@@ -1,0 +1,230 @@
+"""OTLP traces: every place of a response's text, sessions, ids, times, tools, errors, JSON and protobuf."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+
+import pytest
+
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "00f067aa0ba902b7"
+
+
+def typed(value: object) -> dict:
+    kinds = {str: "stringValue", bool: "boolValue", int: "intValue", float: "doubleValue"}
+    if isinstance(value, list):
+        return {"arrayValue": {"values": [typed(inner) for inner in value]}}
+    if isinstance(value, dict):
+        return {"kvlistValue": {"values": listed(value)}}
+    return {kinds[type(value)]: str(value) if type(value) is int else value}
+
+
+def listed(values: dict[str, object]) -> list[dict]:
+    return [{"key": key, "value": typed(value)} for key, value in values.items()]
+
+
+def span(attributes: dict[str, object] | None = None, events: dict[str, dict] | None = None, **more: object) -> dict:
+    own = {"traceId": TRACE, "spanId": SPAN, "name": "chat", "startTimeUnixNano": "1750000000500000000", **more}
+    found = [{"name": name, "attributes": listed(values)} for name, values in (events or {}).items()]
+    return {**own, "attributes": listed(attributes or {}), "events": found}
+
+
+def trace(*spans: dict, resource: dict[str, object] | None = None) -> str:
+    scope = {"scope": {"name": "s"}, "spans": list(spans)}
+    return json.dumps({"resourceSpans": [{"resource": {"attributes": listed(resource or {})}, "scopeSpans": [scope]}]})
+
+
+MESSAGES = [{"role": "assistant", "parts": [{"type": "text", "content": "A"}], "finish_reason": "stop"}]
+CALL = {"type": "tool_call", "id": "c", "name": "f", "arguments": {"a": 1}}
+PLACES = {
+    "output messages": span({"gen_ai.output.messages": json.dumps(MESSAGES)}),
+    "output messages, structured": span({"gen_ai.output.messages": MESSAGES}),
+    "output messages of an event": span(
+        {}, {"gen_ai.client.inference.operation.details": {"gen_ai.output.messages": MESSAGES}}
+    ),
+    "completion attributes": span({"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "A"}),
+    "completion event": span({}, {"gen_ai.content.completion": {"gen_ai.completion": "A"}}),
+    "completion event of messages": span(
+        {}, {"gen_ai.content.completion": {"gen_ai.completion": '[{"role": "assistant", "content": "A"}]'}}
+    ),
+    "choice event": span({}, {"gen_ai.choice": {"index": 0, "message": '{"role": "assistant", "content": "A"}'}}),
+    "vercel": span({"ai.response.text": "A", "ai.operationId": "ai.streamText.doStream"}),
+    "vercel, older": span({"ai.result.text": "A"}),
+    "openinference": span({"llm.output_messages.0.message.content": "A", "output.value": "B"}),
+    "openinference, parts": span({"llm.output_messages.0.message.contents.0.message_content.text": "A"}),
+    "output value": span({"openinference.span.kind": "LLM", "output.value": "A"}),
+    "output value, a body": span(
+        {
+            "openinference.span.kind": "LLM",
+            "output.value": '{"choices": [{"message": {"role": "assistant", "content": "A"}}]}',
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_every_place_of_a_response(got, name):
+    found = got(trace(PLACES[name]))
+    assert (found.ids, found.starts[0].source_format) == ([TRACE], "otlp")
+    assert [(turn.kind, turn.raw) for turn in found.only] == [("response", "A")]
+    assert [entry["span"] for entry in found.entries()] == [PLACES[name]]
+
+
+CALLS = {
+    "output messages": span({"gen_ai.output.messages": [{"role": "assistant", "parts": [CALL]}]}),
+    "completion attributes": span(
+        {"gen_ai.completion.0.tool_calls.0.name": "f", "gen_ai.completion.0.tool_calls.0.arguments": '{"a":1}'}
+    ),
+    "openinference": span(
+        {
+            "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "f",
+            "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"a":1}',
+        }
+    ),
+    "vercel": span({"ai.response.toolCalls": '[{"toolCallId": "c", "toolName": "f", "args": "{\\"a\\":1}"}]'}),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_tool_calls(got, name):
+    found = got(trace(CALLS[name]))
+    assert [(turn.kind, turn.raw, turn.agent) for turn in found.only] == [("tool_call", '{"a":1}', "f")]
+
+
+def test_what_is_known_of_a_response(got):
+    known = {
+        "gen_ai.response.model": "gpt",
+        "gen_ai.usage.input_tokens": 3,
+        "gen_ai.usage.output_tokens": 4,
+        "gen_ai.usage.cost": 0.5,
+        "gen_ai.agent.name": "planner",
+        "gen_ai.prompt.0.content": "Q",
+        "gen_ai.prompt.0.role": "user",
+        "gen_ai.completion.0.content": "A",
+    }
+    prompt, response = got(trace(span(known, parentSpanId=SPAN))).only
+    assert (prompt.kind, prompt.raw, response.raw, response.model) == ("prompt", "Q", "A", "gpt")
+    assert (response.tokens_in, response.tokens_out, response.cost) == (3, 4, 0.5)
+    assert (response.agent, response.phase, response.parent) == ("planner", "chat", SPAN)
+    assert response.sent_at.isoformat() == "2025-06-15T15:06:40.500000+00:00"
+
+
+def test_sessions_and_order(got):
+    other = base64.b64encode(bytes(range(16))).decode()
+    spans = [
+        span({"gen_ai.completion.0.content": "2"}, startTimeUnixNano=1750000002000000000, spanId="b" * 16),
+        span({"gen_ai.completion.0.content": "1", "gen_ai.conversation.id": "talk"}),
+        span({"gen_ai.completion.0.content": "3"}, traceId=other),
+    ]
+    found = got(trace(*spans))
+    assert found.ids == ["talk", bytes(range(16)).hex()]
+    assert [[turn.raw for turn in turns] for turns in found.turns] == [["1", "2"], ["3"]]
+    assert got(trace(spans[0], spans[2], resource={"session.id": "all"})).ids == ["all"]
+
+
+def test_tools_errors_and_other_spans(got):
+    spans = [
+        span({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f", "gen_ai.tool.call.result": "18"}),
+        span(status={"code": 2, "message": "It broke"}, spanId="1" * 16),
+        span({"openinference.span.kind": "CHAIN", "output.value": "A"}, spanId="2" * 16),
+    ]
+    found = got(trace(*spans))
+    assert [(turn.kind, turn.raw) for turn in found.only] == [
+        ("tool_result", "18"),
+        ("error", "It broke"),
+        ("event", None),
+    ]
+
+
+def test_vercels_outer_span_says_it_twice(got):
+    outer = span({"ai.operationId": "ai.generateText", "ai.response.text": "A"})
+    inner = span({"ai.operationId": "ai.generateText.doGenerate", "ai.response.text": "A"}, spanId="1" * 16)
+    assert [turn.duplicate_of for turn in got(trace(outer, inner)).only] == [None, 0]
+
+
+def test_a_span_that_comes_twice_is_a_problem(got):
+    found = got(trace(span({"gen_ai.completion.0.content": "A"}), span({"gen_ai.completion.0.content": "A"})))
+    assert len(found.only) == 2
+    assert [problem.at for problem in found.problems] == ["resourceSpans[0].scopeSpans[0].spans[1]"]
+
+
+def test_one_export_a_line(got):
+    lines = [trace(span({"gen_ai.completion.0.content": name}, spanId=name * 16)) for name in "ab"]
+    found = got("\n".join(lines), "x.jsonl")
+    assert [turn.raw for turn in found.only] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "value", [None, 3, {}, [], {"intValue": "x"}, {"arrayValue": {}}, {"kvlistValue": {"values": [3]}}]
+)
+def test_odd_values_do_no_harm(got, value):
+    odd = {"key": "gen_ai.output.messages", "value": value}
+    content = json.loads(trace(span({"gen_ai.completion.0.content": "A"})))
+    content["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["attributes"].append(odd)
+    content["resourceSpans"] += [None, {"scopeSpans": 3}, {"scopeSpans": [None, {"spans": [3]}]}]
+    assert "A" in [turn.raw for turn in got(json.dumps(content)).only]
+
+
+def varint(value: int) -> bytes:
+    out = b""
+    while value > 127:
+        out, value = out + bytes([value & 127 | 128]), value >> 7
+    return out + bytes([value])
+
+
+def part(number: int, value: int | float | str | bytes, fixed: bool = False) -> bytes:
+    if isinstance(value, float) or fixed:
+        return varint(number << 3 | 1) + (
+            struct.pack("<d", value) if isinstance(value, float) else struct.pack("<Q", value)
+        )
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def pair(key: str, value: bytes) -> bytes:
+    return part(1, key) + part(2, value)
+
+
+def protobuf() -> bytes:
+    attributes = [
+        pair("gen_ai.completion.0.content", part(1, "A")),
+        pair("gen_ai.usage.input_tokens", part(3, 3)),
+        pair("gen_ai.usage.cost", part(4, 0.5)),
+        pair("flags", part(5, part(1, part(2, 1)) + part(1, part(3, 2**64 - 1)))),
+    ]
+    ids = part(1, bytes.fromhex(TRACE)) + part(2, bytes.fromhex(SPAN))
+    times = part(7, 1750000000500000000, fixed=True)
+    own = ids + part(5, "chat") + times + b"".join(part(9, one) for one in attributes) + part(999, "unknown")
+    return part(
+        1, part(1, part(1, pair("session.id", part(1, "s1")))) + part(2, part(1, part(1, "scope")) + part(2, own))
+    )
+
+
+def test_protobuf_says_what_json_says(got):
+    known = {
+        "gen_ai.completion.0.content": "A",
+        "gen_ai.usage.input_tokens": 3,
+        "gen_ai.usage.cost": 0.5,
+        "flags": [True, -1],
+    }
+    value = json.loads(trace({**span(known), "events": []}, resource={"session.id": "s1"}))
+    value["resourceSpans"][0]["scopeSpans"][0]["scope"]["name"] = "scope"
+    del value["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["events"]
+    packed, plain = got(protobuf(), "traces.bin"), got(json.dumps(value))
+    assert packed.ids == plain.ids == ["s1"]
+    assert packed.entries() == plain.entries()
+    assert packed.only == plain.only
+
+
+def test_protobuf_that_is_damaged(got):
+    whole = protobuf()
+    for end in range(1, len(whole)):
+        with pytest.raises(ValueError):
+            got(whole[:end], "traces.bin")
+    inner = bytearray(whole * 2)
+    inner[len(whole) + 6] = 0xFF
+    found = got(bytes(inner), "traces.bin")
+    assert found.ids == ["s1"]
