@@ -115,7 +115,7 @@ def _mismatched(machine: Machine, char: str) -> None:
     follows = _fits(machine, found - 1) if found >= 0 else False
     top = len(machine.frames) - 1
     stays = _fits(machine, top, stays=True)
-    if follows and stays and (balance := _closers_ahead(machine)) in (top, top + 1):
+    if stays and (balance := _closers_ahead(machine)) in (top, top + 1):
         follows, stays = False, balance == top + 1
     if follows:
         _fill(machine, found)

@@ -13,7 +13,7 @@ _good = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _hex = re.compile(r"\\x([0-9a-fA-F]{2})")
 _wide = re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}")
 _path = re.compile(r"[A-Za-z]:\\[\w. -]|\\\\[\w.-]+\\")
-_slash = re.compile(r'\\(?!["\\/])')
+_slash = re.compile(r'\\["\\/]|\\')
 _commands = (
     "alpha|beta|bar|begin|bf|binom|big|frac|forall|nu|nabla|neq|ne|not|newline"
     "|rho|right|rm|rightarrow|text|times|theta|tau|tan|to|top"
@@ -48,7 +48,8 @@ def together(raw: str, start: int, end: int, patches: list[Patch]) -> list[Patch
     if not bad or not (_path.search(raw, start, end) or _latex.search(raw, start, end)):
         return patches
     sure = _path.match(raw, start, end)
-    spots = [m.start() for m in _slash.finditer(raw, start, end) if sure or _latex_name.match(raw, m.start(), end)]
+    alone = [match.start() for match in _slash.finditer(raw, start, end) if len(match[0]) == 1]
+    spots = [at for at in alone if sure or _latex_name.match(raw, at, end)]
     spots = sorted({*spots, *(patch.start for patch in bad)})
     if len(spots) == len(bad):
         return patches
