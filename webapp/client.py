@@ -1,0 +1,420 @@
+"""Records what a running agent says and hears, and sends it to Fencepost; one file, standard library only.
+
+with Recorder(session="run-17") as recorder:
+    recorder.prompt("Give me JSON.")
+    recorder.response(text, model="m1")
+
+Nothing here blocks or breaks the program that records: what goes wrong is counted in `dropped` and said in
+`last_error`. What it costs and what it promises: docs/recorder.md.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import http.client
+import io
+import json
+import math
+import os
+import re
+import secrets
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import quote, urlencode, urlsplit
+
+if sys.platform != "win32":
+    import fcntl
+
+# Sending a session again as it grows comes to this many bytes a second, unless it grew so many times since the last.
+RATE, GROWTH = 64 * 1024, 1.25
+# Entries, and their bytes, that wait for the disk; what comes on top is dropped.
+MOST_QUEUED, MOST_QUEUED_BYTES = 10_000, 64 * 1024 * 1024
+MOST_SPOOLED = 512 * 1024 * 1024  # bytes of one session on disk; without a disk an eighth of that, in memory
+LONGEST_WAIT = 30.0  # seconds between two tries while the server is away
+TIMEOUT = 60.0  # seconds that the server has for an answer: it reads the whole session in that time
+_FINAL = frozenset({400, 404, 405, 413, 415, 422})  # what a server answers to what it will never take
+
+
+class Refused(Exception):
+    """The server answered, and did not take what was sent."""
+
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(f"the server answered {status}: {said[:500]}")
+        self.status = status
+
+
+class Recorder:
+    """One session of one program, safe to use from many threads; a context manager, and flushed when the program ends.
+
+    `session` is the session's id. `token` is the server's FENCEPOST_TOKEN, `home` the profile that the program's own
+    parser comes nearest to, `spool` the folder for what has not been sent yet (FENCEPOST_SPOOL, or `.fencepost/spool`
+    in the home folder). `every` is the shortest time in seconds between two sends, `exit_timeout` how many seconds
+    leaving waits for the server. `dropped` counts entries that are lost; `last_error` says what went wrong last.
+    """
+
+    def __init__(
+        self,
+        session: str,
+        *,
+        url: str = "http://127.0.0.1:5001",
+        token: str | None = None,
+        home: str | None = None,
+        title: str | None = None,
+        spool: str | os.PathLike[str] | None = None,
+        every: float = 1.0,
+        exit_timeout: float = 5.0,
+    ) -> None:
+        self.session = str(session)
+        self.dropped = 0
+        self.last_error: str | None = None
+        self._about = {name: value for name, value in (("home", home), ("title", title)) if value}
+        self._to = (url, token)
+        self._spool = spool
+        self._every, self._exit_timeout = every, exit_timeout
+        self._pid = os.getpid()
+        self._wake = threading.Condition()
+        self._queue: deque[bytes] = deque()
+        self._pending = self._pending_bytes = 0
+        self._written = self._sent = 0
+        self._tried_at, self._not_before, self._failures = time.monotonic(), 0.0, 0
+        self._asked = self._answered = 0
+        self._closing = False
+        self._left_over = True
+        self._journal: _Journal | None = None
+        self._sender: threading.Thread | None = None
+
+    def prompt(self, text: Any, **fields: Any) -> None:
+        """What the model was told: by the user, the system or the program (`role`)."""
+        self._record("prompt", text, fields)
+
+    def response(self, text: Any, **fields: Any) -> None:
+        """What the model wrote, word for word, and what is known of it.
+
+        Fencepost understands `model`, `agent`, `phase`, `sounding`, `round`, `attempt`, `parent`, `tokens_in`,
+        `tokens_out`, `cost` (US dollars), `failure` (why the program could not use it); it keeps and shows the rest.
+        """
+        self._record("response", text, fields)
+
+    def tool_call(self, name: str, arguments: Any, **fields: Any) -> None:
+        """A call that the model made: `arguments` as it wrote them where they are a text, else as JSON."""
+        self._record("tool_call", arguments, {**fields, "name": name})
+
+    def tool_result(self, text: Any, **fields: Any) -> None:
+        """What a tool answered; `name` says which."""
+        self._record("tool_result", text, fields)
+
+    def error(self, text: Any, *, answers: bool = True, **fields: Any) -> None:
+        """What went wrong. With `answers` it is the last response's fault, which thereby counts as failed."""
+        self._record("error", text, {**fields, "answers": answers})
+
+    def event(self, text: Any = None, **fields: Any) -> None:
+        """Anything else that is worth a line."""
+        self._record("event", text, fields)
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Send what is recorded, now; whether the server has all of it. Waits `timeout` seconds at most."""
+        if os.getpid() != self._pid:
+            return False
+        with self._wake:
+            self._start()
+            self._asked += 1
+            wanted = self._asked
+            self._wake.notify_all()
+            self._wake.wait_for(
+                lambda: self._answered >= wanted or not (self._sender and self._sender.is_alive()), timeout
+            )
+            return not self._pending and self._sent == self._written and self._failures == 0
+
+    def close(self) -> None:
+        """Send the rest and end; what the server does not take in `exit_timeout` seconds stays in the spool."""
+        if os.getpid() != self._pid:
+            return
+        with self._wake:
+            if not self._closing:
+                self._closing = True
+                self._asked += 1
+                self._wake.notify_all()
+        if self._sender is not None:
+            self._sender.join(self._exit_timeout)
+        atexit.unregister(self.close)
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _record(self, kind: str, text: Any, fields: dict[str, Any]) -> None:
+        try:
+            known = {name: value for name, value in fields.items() if value is not None}
+            own = {"session_id": self.session, "recorded_at": time.time(), "kind": kind, "text": _text(text)}
+            line = json.dumps({**known, **own}, default=repr, skipkeys=True).encode("ascii")
+            self._put(line + b"\n")
+        except Exception as error:  # noqa: BLE001 - whatever happens here is not the recording program's fault
+            self._drop(1, error)
+
+    def _put(self, line: bytes) -> None:
+        if os.getpid() != self._pid:
+            raise RuntimeError("this process was forked off the one that records")
+        with self._wake:
+            if self._closing:
+                raise RuntimeError("the recorder is closed")
+            if self._pending >= MOST_QUEUED or self._pending_bytes + len(line) > MOST_QUEUED_BYTES:
+                raise BufferError("more was recorded at once than the disk takes")
+            self._start()
+            self._queue.append(line)
+            self._pending += 1
+            self._pending_bytes += len(line)
+            self._wake.notify_all()
+
+    def _start(self) -> None:
+        if self._sender is None and not self._closing:
+            threads = [threading.Thread(target=self._guarded, args=(work,)) for work in (self._write_on, self._send_on)]
+            for thread in threads:
+                thread.daemon = True
+                thread.start()
+            self._sender = threads[1]
+            atexit.register(self.close)
+
+    def _drop(self, count: int, error: BaseException) -> None:
+        with contextlib.nullcontext() if os.getpid() != self._pid else self._wake:
+            self.dropped += count
+            self.last_error = f"{type(error).__name__}: {error}"
+
+    def _guarded(self, work: Any) -> None:
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001 - a thread that ends with a traceback would show in the program
+            self._drop(0, error)
+
+    def _write_on(self) -> None:
+        """Puts what is recorded into the journal at once, so that a program that is killed loses nothing."""
+        while True:
+            with self._wake:
+                self._wake.wait_for(lambda: self._queue or self._closing)
+                if not self._queue:
+                    return
+                lines = list(self._queue)
+                self._queue.clear()
+            self._write(lines)
+            with self._wake:
+                self._pending -= len(lines)
+                self._pending_bytes -= sum(map(len, lines))
+                self._wake.notify_all()
+
+    def _write(self, lines: list[bytes]) -> None:
+        try:
+            if self._journal is None:
+                self._journal = _Journal.new(self._folder(), self.session)
+            if not self._written and self._about:
+                lines = [_with(lines[0], self._about), *lines[1:]]
+            self._written = self._journal.append(b"".join(lines))
+        except (OSError, BufferError) as error:
+            self._drop(len(lines), error)
+
+    def _folder(self) -> Path | None:
+        with contextlib.suppress(RuntimeError, OSError):
+            folder = Path(self._spool or os.environ.get("FENCEPOST_SPOOL") or Path.home() / ".fencepost" / "spool")
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return folder
+        return None
+
+    def _send_on(self) -> None:
+        """Sends the journal whenever it is due, and ends after a last try once the recorder is closed."""
+        while True:
+            with self._wake:
+                while (seconds := self._seconds()) != 0:
+                    if self._closing and self._answered == self._asked:
+                        self._finish()
+                        return
+                    self._wake.wait(seconds)
+                until, asked = self._written, self._answered if self._pending else self._asked
+            failure = self._try(until)
+            with self._wake:
+                self._note(until, failure)
+                self._answered = asked
+                self._wake.notify_all()
+
+    def _seconds(self) -> float | None:
+        """Until something is to be sent: 0 for now, None for not before something else happens."""
+        if self._asked != self._answered and not self._pending:
+            return 0
+        if self._written <= self._sent:
+            return None
+        wait = self._every if self._written >= GROWTH * self._sent else max(self._every, self._written / RATE)
+        at = max(self._not_before, self._tried_at + wait)
+        return None if at == math.inf else max(0.0, at - time.monotonic())
+
+    def _try(self, until: int) -> Exception | None:
+        try:
+            if self._left_over:
+                self._left_over = False
+                self._send_left_over()
+        except Exception as error:  # noqa: BLE001 - as below; what this session has to say does not wait for it
+            self._drop(0, error)
+        try:
+            if self._journal is not None and until > self._sent:
+                with self._journal.reading() as file:
+                    _post(*self._to, file, until, f"{self.session}.jsonl")
+        except Exception as error:  # noqa: BLE001 - an unforeseen error is like a server that is away: tried again
+            return error
+        return None
+
+    def _note(self, until: int, failure: Exception | None) -> None:
+        self._tried_at = time.monotonic()
+        if failure is None:
+            self._sent, self._failures = max(self._sent, until), 0
+            return
+        self._failures, self._left_over = self._failures + 1, True
+        final = isinstance(failure, Refused) and failure.status in _FINAL
+        wait = math.inf if final else min(LONGEST_WAIT, 0.5 * 2 ** min(self._failures, 10))
+        self._not_before = self._tried_at + wait
+        self.last_error = f"{type(failure).__name__}: {failure}"
+
+    def _send_left_over(self) -> None:
+        """Send what recorders that ended without a server left in the spool; those that are still at it are passed."""
+        folder = self._folder()
+        for path in sorted(folder.glob("*.jsonl")) if folder else []:
+            if self._journal is None or path != self._journal.path:
+                self._send_one(path)
+
+    def _send_one(self, path: Path) -> None:
+        with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+            if not _locked(file):
+                return
+            try:
+                if size := _whole_lines(file):
+                    _post(*self._to, file, size, path.name)
+            except Refused as refused:
+                if refused.status not in _FINAL:
+                    raise
+                self.last_error = f"{path.name}: {refused}"
+                path.replace(path.with_suffix(".refused"))
+                return
+            path.unlink()
+
+    def _finish(self) -> None:
+        if self._journal is not None:
+            self.dropped += self._journal.end(self._sent)
+
+
+class _Journal:
+    """A session's entries one a line: in a file that is locked while it grows, in memory where there is no disk."""
+
+    def __init__(self, file: BinaryIO, path: Path | None) -> None:
+        self.path = path
+        self._file = file
+        self._size = 0
+        self._most = MOST_SPOOLED if path else MOST_SPOOLED // 8
+
+    @classmethod
+    def new(cls, folder: Path | None, session: str) -> _Journal:
+        """A file of its own; it gets its name only once it is locked, so that nobody takes it for left over."""
+        if folder is None:
+            return cls(io.BytesIO(), None)
+        name = f"{time.time_ns()}-{secrets.token_hex(4)}-{re.sub('[^A-Za-z0-9_-]+', '_', session)[:60]}"
+        making = folder / f"{name}.making"
+        try:
+            handle = os.open(making, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        except OSError:
+            return cls(io.BytesIO(), None)
+        file = os.fdopen(handle, "r+b", buffering=0)
+        _locked(file)
+        return cls(file, making.replace(folder / f"{name}.jsonl"))
+
+    def append(self, data: bytes) -> int:
+        """The size after it. Raises `OSError` and `BufferError`; the journal is as it was then."""
+        if self._size + len(data) > self._most:
+            raise BufferError(f"the session is longer than {self._most} bytes")
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.truncate(self._size)
+            self._file.seek(self._size)
+            raise
+        self._size += len(data)
+        return self._size
+
+    def reading(self) -> BinaryIO:
+        """What was written so far."""
+        if isinstance(self._file, io.BytesIO):
+            return io.BytesIO(self._file.getvalue())
+        return Path(str(self.path)).open("rb")
+
+    def end(self, sent: int) -> int:
+        """Remove the file where all of it was sent; how many entries are lost, which only those in memory can be."""
+        with self._file as file:
+            if isinstance(file, io.BytesIO):
+                return file.getvalue()[sent:].count(b"\n")
+            if self.path is not None and sent == self._size:
+                self.path.unlink(missing_ok=True)
+            return 0
+
+
+def _post(url: str, token: str | None, file: BinaryIO, size: int, filename: str) -> None:
+    """Send the first `size` bytes of `file` as a dump. Raises `Refused`, and `OSError` where nobody answers."""
+    parts = urlsplit(url)
+    connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = connect(parts.hostname or "", parts.port, timeout=TIMEOUT)
+    query = urlencode({"filename": filename, "format": "recorder"}, errors="replace")
+    headers = {"Content-Type": "application/x-ndjson", "Content-Length": str(size)}
+    headers |= {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        target = f"{quote(parts.path.rstrip('/'), safe='/%')}/api/dumps?{query}"
+        connection.request("POST", target, body=_beginning(file, size), headers=headers)
+        answer = connection.getresponse()
+        said = answer.read(65536).decode(errors="replace")
+    finally:
+        connection.close()
+    if answer.status not in (200, 201):
+        raise Refused(answer.status, said)
+
+
+def _beginning(file: BinaryIO, size: int) -> Iterator[bytes]:
+    file.seek(0)
+    while size > 0 and (piece := file.read(min(size, 256 * 1024))):
+        size -= len(piece)
+        yield piece
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bytes | bytearray):
+        return value.decode("utf-8", "surrogateescape")
+    return json.dumps(value, default=repr, skipkeys=True, ensure_ascii=False)
+
+
+def _with(line: bytes, about: dict[str, str]) -> bytes:
+    """The first entry says what the session is called and parsed with."""
+    return json.dumps(about).encode("ascii")[:-1] + b", " + line[1:]
+
+
+def _whole_lines(file: BinaryIO) -> int:
+    """Bytes up to the last line feed: the program may have been killed in the middle of a line."""
+    end = file.seek(0, 2)
+    while (start := max(0, end - 65536)) < end:
+        file.seek(start)
+        if (at := file.read(end - start).rfind(b"\n")) >= 0:
+            return start + at + 1
+        end = start
+    return 0
+
+
+def _locked(file: Any) -> bool:
+    """Lock a spool file; False where its recorder lives. Without `fcntl` a live one's may be sent, which is safe."""
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
