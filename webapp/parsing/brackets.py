@@ -133,7 +133,7 @@ def _mismatched(machine: Machine, char: str) -> None:
 def _closers_ahead(machine: Machine) -> int:
     """How many more brackets close than open behind this one, as far as the region ends soon enough; else -1."""
     start, end = machine.at + 1, machine.end
-    if end - start > 20_000 or machine.look < end - start:
+    if end - start > 2_000 or machine.look < end - start:
         return -1
     machine.look -= 10 * (end - start)
     count = 0
