@@ -1,9 +1,5 @@
 """Records what a running agent says and hears, and sends it to Fencepost; one file, standard library only.
 
-with Recorder(session="run-17") as recorder:
-    recorder.prompt("Give me JSON.")
-    recorder.response(text, model="m1")
-
 Nothing here blocks or breaks the program that records: what goes wrong is counted in `dropped` and said in
 `last_error`. What it costs and what it promises: docs/recorder.md.
 """
@@ -33,8 +29,7 @@ if sys.platform != "win32":
 
 # Sending a session again as it grows comes to this many bytes a second, unless it grew so many times since the last.
 RATE, GROWTH = 64 * 1024, 1.25
-# Entries, and their bytes, that wait for the disk; what comes on top is dropped.
-MOST_QUEUED, MOST_QUEUED_BYTES = 10_000, 64 * 1024 * 1024
+MOST_QUEUED, MOST_QUEUED_BYTES = 10_000, 64 * 1024 * 1024  # what waits for the disk; more is dropped
 MOST_SPOOLED = 512 * 1024 * 1024  # bytes of one session on disk; without a disk an eighth of that, in memory
 LONGEST_WAIT = 30.0  # seconds between two tries while the server is away
 TIMEOUT = 60.0  # seconds that the server has for an answer: it reads the whole session in that time
@@ -84,8 +79,7 @@ class Recorder:
         self._written = self._sent = 0
         self._tried_at, self._not_before, self._failures = time.monotonic(), 0.0, 0
         self._asked = self._answered = 0
-        self._closing = False
-        self._left_over = True
+        self._closing, self._left_over = False, True
         self._journal: _Journal | None = None
         self._sender: threading.Thread | None = None
 
@@ -212,8 +206,8 @@ class Recorder:
         try:
             if self._journal is None:
                 self._journal = _Journal.new(self._folder(), self.session)
-            if not self._written and self._about:
-                lines = [_with(lines[0], self._about), *lines[1:]]
+            if not self._written and self._about:  # the first entry says what the session is called and parsed with
+                lines = [json.dumps(self._about).encode("ascii")[:-1] + b", " + lines[0][1:], *lines[1:]]
             self._written = self._journal.append(b"".join(lines))
         except (OSError, BufferError) as error:
             self._drop(len(lines), error)
@@ -231,7 +225,7 @@ class Recorder:
             with self._wake:
                 while (seconds := self._seconds()) != 0:
                     if self._closing and self._answered == self._asked:
-                        self._finish()
+                        self.dropped += self._journal.end(self._sent) if self._journal else 0
                         return
                     self._wake.wait(seconds)
                 until, asked = self._written, self._answered if self._pending else self._asked
@@ -273,8 +267,7 @@ class Recorder:
             return
         self._failures, self._left_over = self._failures + 1, True
         final = isinstance(failure, Refused) and failure.status in _FINAL
-        wait = math.inf if final else min(LONGEST_WAIT, 0.5 * 2 ** min(self._failures, 10))
-        self._not_before = self._tried_at + wait
+        self._not_before = self._tried_at + (math.inf if final else min(LONGEST_WAIT, 2 ** min(self._failures, 9) / 2))
         self.last_error = f"{type(failure).__name__}: {failure}"
 
     def _send_left_over(self) -> None:
@@ -285,7 +278,7 @@ class Recorder:
                 self._send_one(path)
 
     def _send_one(self, path: Path) -> None:
-        with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        with contextlib.suppress(FileNotFoundError, PermissionError), path.open("rb") as file:
             if not _locked(file):
                 return
             try:
@@ -299,18 +292,12 @@ class Recorder:
                 return
             path.unlink()
 
-    def _finish(self) -> None:
-        if self._journal is not None:
-            self.dropped += self._journal.end(self._sent)
-
 
 class _Journal:
     """A session's entries one a line: in a file that is locked while it grows, in memory where there is no disk."""
 
     def __init__(self, file: BinaryIO, path: Path | None) -> None:
-        self.path = path
-        self._file = file
-        self._size = 0
+        self.path, self._file, self._size = path, file, 0
         self._most = MOST_SPOOLED if path else MOST_SPOOLED // 8
 
     @classmethod
@@ -365,8 +352,7 @@ def _post(url: str, token: str | None, file: BinaryIO, size: int, filename: str)
     connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     connection = connect(parts.hostname or "", parts.port, timeout=TIMEOUT)
     query = urlencode({"filename": filename, "format": "recorder"}, errors="replace")
-    headers = {"Content-Type": "application/x-ndjson", "Content-Length": str(size)}
-    headers |= {"Authorization": f"Bearer {token}"} if token else {}
+    headers = {"Content-Length": str(size)} | ({"Authorization": f"Bearer {token}"} if token else {})
     try:
         target = f"{quote(parts.path.rstrip('/'), safe='/%')}/api/dumps?{query}"
         connection.request("POST", target, body=_beginning(file, size), headers=headers)
@@ -393,11 +379,6 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, default=repr, skipkeys=True, ensure_ascii=False)
 
 
-def _with(line: bytes, about: dict[str, str]) -> bytes:
-    """The first entry says what the session is called and parsed with."""
-    return json.dumps(about).encode("ascii")[:-1] + b", " + line[1:]
-
-
 def _whole_lines(file: BinaryIO) -> int:
     """Bytes up to the last line feed: the program may have been killed in the middle of a line."""
     end = file.seek(0, 2)
@@ -413,8 +394,7 @@ def _locked(file: Any) -> bool:
     """Lock a spool file; False where its recorder lives. Without `fcntl` a live one's may be sent, which is safe."""
     if sys.platform == "win32":
         return True
-    try:
+    with contextlib.suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+        return True
+    return False
