@@ -9,6 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from webapp.dumps import BadDump, SessionStart, Turn, UnknownFormat, read
+from webapp.exports.session_dump import whole_entry
+from webapp.jsontext import dumps
 
 EXAMPLES = [
     path.read_bytes() for path in sorted((Path(__file__).parents[2] / "examples").iterdir()) if path.suffix != ".md"
@@ -48,6 +50,8 @@ def survive(path: Path, data: bytes, name: str) -> int:
             elif isinstance(record, Turn):
                 assert sessions and record.entry in (count - 1, count)
                 count = record.entry + 1
+                if record.source is not None:
+                    dumps(whole_entry(record.source, record.raw, record.raw_at))
     except (UnknownFormat, BadDump) as refusal:
         assert str(refusal) and not sessions
     return len(sessions)
@@ -71,8 +75,60 @@ def test_cut_dumps(tmp_path, data):
     survive(tmp_path / "dump", content[: data.draw(st.integers(0, len(content)))], "a.json")
 
 
+@settings(LAX, max_examples=400)
+@given(st.data())
+def test_mutated_real_dumps(tmp_path, shared, data):
+    """Small files of the corpus, whole and damaged; big ones by their beginnings."""
+    files = sorted(path for path in (shared / "corpus").glob("*/*") if path.name != "LICENSE")
+    whole = data.draw(st.sampled_from(files)).read_bytes()
+    content = bytearray(whole if len(whole) < 30_000 else whole[: data.draw(st.integers(1000, 30_000))])
+    for _ in range(data.draw(st.integers(0, 6))):
+        at = data.draw(st.integers(0, len(content)))
+        end = min(len(content), at + data.draw(st.integers(0, 40)))
+        content[at:end] = data.draw(st.sampled_from(PIECES) | st.binary(max_size=6))
+    survive(tmp_path / "dump", bytes(content), data.draw(st.sampled_from(NAMES)))
+
+
+SHAPES = [
+    {"task_id": 1, "trial": 1, "traj": []},
+    {"trajectory": [{"observation": ""}], "history": []},
+    {"trace": {}, "observations": [{"type": "GENERATION", "startTime": 1}]},
+    {"tree": {"tree": {"node_type": "Thought", "children": []}}},
+    {"1": {"answer": {"answer_details": []}}},
+    {"eval": {}, "status": "x", "samples": [{"messages": []}]},
+    {"resourceSpans": [{"scopeSpans": [{"spans": [{"attributes": [], "events": []}]}]}]},
+    {"uri": "x", "request": {"messages": []}, "response": {"choices": []}},
+    {"type": "user", "uuid": "x", "sessionId": "x", "message": {"role": "user", "content": []}},
+    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": []}},
+    {"role": "assistant", "content": [{"type": "tool_use"}]},
+]
+
+
+@settings(LAX, max_examples=300)
+@given(st.data())
+def test_odd_values_in_the_right_shapes(tmp_path, data):
+    """Any value in place of any other inside a shape that is recognised."""
+    shape = json.loads(json.dumps(data.draw(st.sampled_from(SHAPES))))
+    for _ in range(data.draw(st.integers(1, 4))):
+        put(shape, data)
+    text = json.dumps([shape] if data.draw(st.booleans()) else shape)
+    survive(tmp_path / "dump", text.encode(), "a.json")
+
+
+def put(value: object, data: st.DataObject) -> None:
+    """Replace something inside `value`, as deep as chance leads."""
+    while isinstance(value, dict | list) and value:
+        key = data.draw(st.sampled_from(sorted(value)) if isinstance(value, dict) else st.integers(0, len(value) - 1))
+        if data.draw(st.booleans()) or not isinstance(value[key], dict | list) or not value[key]:
+            value[key] = data.draw(VALUES)
+            return
+        value = value[key]
+
+
 WORDS = """session_id entries messages role content node_type tool_calls function arguments function_call fencepost
-format extra home title request response choices message metadata turn_number timestamp text id usage model type"""
+attributes key value events stringValue span spans scopeSpans node path children description observation type output
+usage input name arguments payload uuid error attachments parts candidates format extra home title request response
+choices message metadata turn_number timestamp text id model"""
 KEYS = st.sampled_from(WORDS.split())
 VALUES = st.recursive(
     st.none()

@@ -17,6 +17,8 @@ from webapp.dumps.source import Source
 from webapp.dumps.times import moment
 
 _OWN = ("parentUuid", "isSidechain", "leafUuid", "messageId", "operation")
+_REMEMBERED = 100_000
+"""How many messages and blocks are remembered; what is logged again is logged again soon."""
 
 
 class ClaudeCode:
@@ -54,8 +56,8 @@ class _State:
     talk: Talk = field(default_factory=Talk)
     counted: set[str] = field(default_factory=set)
     """the messages whose usage was counted"""
-    said: dict[tuple[str, str], int] = field(default_factory=dict)
-    """the entry in which a block of a message came first; a message that grows is written again"""
+    said: dict[int, int] = field(default_factory=dict)
+    """the entry in which a block of a message came first, by a hash; a message that grows is written again"""
     chains: dict[str, int] = field(default_factory=dict)
     """the sidechain that a line, or an agent, belongs to"""
     chain_count: int = 0
@@ -108,6 +110,8 @@ def _spent(message: dict[str, Any], value: dict[str, Any], state: _State) -> dic
     name = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))
     if name is None or name in state.counted or not isinstance(message.get("usage"), dict):
         return {}
+    if len(state.counted) > _REMEMBERED:
+        state.counted.clear()
     state.counted.add(name)
     return spent(message["usage"], value.get("costUSD"))
 
@@ -131,7 +135,9 @@ def _again(value: dict[str, Any], found: list[Found], state: _State, count: int)
     """The entry that said all of this already: a message that is still being written is logged again."""
     message = value.get("message")
     name = text(message.get("id")) if isinstance(message, dict) else None
-    keys = [(name, f"{turn.kind} {turn.raw}") for turn, _ in found if name and turn.raw]
+    keys = [hash((name, turn.kind, turn.raw)) for turn, _ in found if name and turn.raw]
+    if len(state.said) > _REMEMBERED:
+        state.said.clear()
     firsts = {state.said.get(key) for key in keys}
     for key in keys:
         state.said.setdefault(key, count)
