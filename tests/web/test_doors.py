@@ -248,3 +248,12 @@ def test_revisions_are_linked_each_to_itself(client: FlaskClient, post: Post) ->
     texts = [client.get(f"{link}/turns/0").text for link in links]
     assert "another past" in client.get("/sessions/s1/turns/0").text
     assert sorted("one past" in text for text in texts) == [False, True]
+
+
+def test_a_kept_dump_can_be_downloaded_byte_for_byte(client: FlaskClient, post: Post) -> None:
+    body = windlass("s1", entry("x\x00y"))
+    sha256 = post(gzip.compress(body), "../odd\nname.json").json["dump"]["sha256"]
+    answer = client.get(f"/dumps/{sha256}/file")
+    assert answer.data == body and answer.headers["Content-Length"] == str(len(body))
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    assert client.get("/dumps/nothing/file").status_code == 404

@@ -5,13 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import IO, Any, BinaryIO, cast
 
-from flask import Blueprint, Response, current_app, flash, jsonify, redirect, render_template, request, url_for
+from flask import (
+    Blueprint,
+    Response,
+    current_app,
+    flash,
+    jsonify,
+    redirect,
+    render_template,
+    request,
+    send_file,
+    url_for,
+)
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.records import BadDump, TooLarge, UnknownFormat
 from webapp.extensions import db
 from webapp.store import dumps as store
+from webapp.store.filenames import safe_name
 from webapp.store.ingest import Ingested, ingest
 from webapp.web.render import wants_partial
 
@@ -56,6 +68,17 @@ def take(stream: IO[bytes], filename: str) -> Ingested | Refused:
 @blueprint.get("/dumps")
 def index() -> str:
     return render_template("dumps/index.html", dumps=store.page(db.session), results=[])
+
+
+@blueprint.get("/dumps/<ident>/file")
+def download(ident: str) -> Response:
+    """The dump as it came in, decompressed."""
+    line = store.find(db.session, ident)
+    file = store.open_kept(current_app.config["SETTINGS"], line)
+    name = safe_name(line.filename)
+    response = send_file(file, mimetype="application/octet-stream", as_attachment=True, download_name=name)
+    response.content_length = line.bytes
+    return response
 
 
 @blueprint.post("/dumps")

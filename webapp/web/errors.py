@@ -8,6 +8,8 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.parsing import UnknownProfile
+from webapp.store.dumps import NoSuchDump
+from webapp.store.kept import NotKept
 from webapp.store.sessions import BadCursor, BadFilter, NoSuchSession
 from webapp.store.turns import NoSuchTurn
 
@@ -19,6 +21,8 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(NoSuchSession, on_missing)
     app.register_error_handler(NoSuchTurn, on_missing)
     app.register_error_handler(UnknownProfile, on_missing)
+    app.register_error_handler(NoSuchDump, on_missing)
+    app.register_error_handler(NotKept, on_missing)
     app.register_error_handler(BadCursor, on_bad_request)
     app.register_error_handler(BadFilter, on_bad_request)
     app.register_error_handler(OperationalError, on_busy)
@@ -40,7 +44,7 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     return answer(status, name, error.description or error.name)
 
 
-def on_missing(error: LookupError) -> Answer:
+def on_missing(error: Exception) -> Answer:
     return answer(404, "not_found", str(error.args[0] if error.args else error))
 
 
