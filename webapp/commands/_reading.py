@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,7 @@ from webapp.commands._words import counted
 from webapp.config import Settings
 from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
 from webapp.store.dumps import DumpLine
-from webapp.store.ingest import MOST_PROBLEMS, Ingested, describe, ingest, ingest_again, sniffed
+from webapp.store.ingest import MOST_PROBLEMS, Ingested, describe, ingest, ingest_again, mapped, sniffed
 from webapp.store.kept import NotKept
 
 _EVERY = 200
@@ -65,6 +65,7 @@ class Reader:
     format: str | None = None
     home: str | None = None
     show: bool = True
+    mapping: Mapping[str, str] | None = None
 
     def read(self, found: Found, limit: int | None = None) -> Result:
         """Read one file, or only its first `limit` bytes; whatever is wrong with it is in the result."""
@@ -105,12 +106,14 @@ class Reader:
             home=self.home,
             progress=turns,
             known_only=not found.asked,
+            mapping=self.mapping,
         )
 
     def _look(self, stream: BinaryIO, found: Found, turns: Callable[[int], None]) -> Seen:
         with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
             spooled = spool(stream, Path(folder), max_bytes=self.settings.max_dump)
-            return _survey(spooled, found, self.format or _sniff(spooled, found), turns)
+            format_name = self.format or (mapped(self.mapping) if self.mapping else _sniff(spooled, found))
+            return _survey(spooled, found, format_name, self.mapping, turns)
 
 
 def _said(error: BadDump | UnknownFormat | OSError | click.UsageError) -> dict[str, str | None]:
@@ -124,12 +127,18 @@ def _sniff(spooled: Spooled, found: Found) -> str:
     return readers.sniff(spooled.path, found.filename) if found.asked else sniffed(spooled, found.filename)
 
 
-def _survey(spooled: Spooled, found: Found, format_name: str, turns: Callable[[int], None]) -> Seen:
+def _survey(
+    spooled: Spooled,
+    found: Found,
+    format_name: str,
+    mapping: Mapping[str, str] | None,
+    turns: Callable[[int], None],
+) -> Seen:
     """Raises `BadDump` where nothing can be read."""
     seen = Seen(format_name, spooled.bytes)
     if spooled.problem is not None:
         seen.note(spooled.problem)
-    for record in readers.read(spooled.path, found.filename, format=format_name):
+    for record in readers.read(spooled.path, found.filename, format=format_name, mapping=mapping):
         if isinstance(record, SessionStart):
             seen.sessions.append(record.external_id)
         elif isinstance(record, Turn):

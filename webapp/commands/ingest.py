@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import click
+import sqlalchemy as sa
 
 from webapp.commands import _found, _report, _store
 from webapp.commands._again import read_again
@@ -15,11 +16,16 @@ from webapp.commands._visible import visible
 from webapp.commands._watching import Watch, until_stopped
 from webapp.config import Settings
 from webapp.dumps import known_formats
+from webapp.dumps.formats.mapped import BadMapping
 from webapp.parsing import UnknownProfile, profile
+from webapp.store.ingest import mapped
 
 
 @click.command("ingest", short_help="Read dumps into the database.")
 @click.option("--format", "format_name", metavar="F", help="The dumps' format; told by their content otherwise.")
+@click.option(
+    "--map", "mappings", metavar="FIELD=PATH", multiple=True, help="Read any JSON: raw=$.output.text and so on."
+)
 @click.option("--home", metavar="P", help="The profile that the sessions' own program parsed with.")
 @click.option("--name", metavar="NAME", help="What standard input is called, as a file would be.")
 @click.option("--again", is_flag=True, help="Read kept dumps anew: all, or those whose hash or name begins with PATH.")
@@ -30,6 +36,7 @@ from webapp.parsing import UnknownProfile, profile
 @click.argument("paths", nargs=-1, metavar="PATH…")
 def command(
     format_name: str | None,
+    mappings: tuple[str, ...],
     home: str | None,
     name: str | None,
     again: bool,
@@ -48,9 +55,11 @@ def command(
     for later, and --json prints a document for each file that is read.
     """
     _check(format_name, home)
+    mapping = _mapping(mappings, format_name, again)
     _check_paths(name, paths, again=again, watch=watch, dry_run=dry_run)
     settings = _store.settings()
-    with _reader(settings, format_name, home, dry_run=dry_run, show=not as_json) as reader:
+    with _engine(settings, dry_run) as engine:
+        reader = Reader(engine, settings, format_name, home, not as_json, mapping)
         if watch:
             _watch(reader, paths, every, as_json)
             return
@@ -66,14 +75,12 @@ def command(
 
 
 @contextmanager
-def _reader(
-    settings: Settings, format_name: str | None, home: str | None, *, dry_run: bool, show: bool
-) -> Iterator[Reader]:
+def _engine(settings: Settings, dry_run: bool) -> Iterator[sa.Engine | None]:
     if dry_run:
-        yield Reader(None, settings, format_name, home, show)
+        yield None
         return
     with _store.engine(settings) as engine:
-        yield Reader(engine, settings, format_name, home, show)
+        yield engine
 
 
 def _watch(reader: Reader, paths: tuple[str, ...], every: float, as_json: bool) -> None:
@@ -106,6 +113,22 @@ def _check(format_name: str | None, home: str | None) -> None:
             profile(home)
         except UnknownProfile as unknown:
             raise click.UsageError(str(unknown)) from None
+
+
+def _mapping(mappings: tuple[str, ...], format_name: str | None, again: bool) -> dict[str, str] | None:
+    if not mappings:
+        return None
+    if again or format_name not in (None, "mapped"):
+        raise click.UsageError("--map reads new files by a mapping, without --format and --again.")
+    pairs = [given.partition("=") for given in mappings]
+    if bad := next((given for given in mappings if "=" not in given), None):
+        raise click.UsageError(f"--map takes FIELD=PATH, not {bad!r}")
+    try:
+        mapping = {field: path for field, _, path in pairs}
+        mapped(mapping)
+    except BadMapping as error:
+        raise click.UsageError(str(error)) from None
+    return mapping
 
 
 def _check_paths(name: str | None, paths: tuple[str, ...], *, again: bool, watch: bool, dry_run: bool) -> None:

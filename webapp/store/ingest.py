@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
@@ -14,6 +14,7 @@ from sqlalchemy import orm
 
 from webapp import dumps as readers
 from webapp.config import Settings
+from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, Problem, SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
 from webapp.store import database, kept, writing
@@ -65,6 +66,7 @@ def ingest(
     home: str | None = None,
     progress: Progress | None = None,
     known_only: bool = False,
+    mapping: Mapping[str, str] | None = None,
 ) -> Ingested:
     """Store the sessions of `stream`; `progress` is called with the number of turns read so far.
 
@@ -72,7 +74,10 @@ def ingest(
     `UnknownFormat` after all that could be read is stored and the dump is noted as failed; the same bytes are
     tried again then, and where the process died over them. Whoever brings bytes that are being read waits.
     With `known_only` a dump that no format recognises, an empty one too, raises `UnknownFormat` and leaves no trace.
+    `mapping` reads any JSON (see `webapp.dumps.read`); it raises `BadMapping` where it is none.
     """
+    if mapping is not None:
+        format = mapped(mapping)  # noqa: A001
     spooled = spool(stream, kept.incoming(settings.data), max_bytes=settings.max_dump)
     try:
         with kept.reading(settings.data, spooled.sha256):
@@ -80,7 +85,7 @@ def ingest(
                 return there
             if known_only and format is None:
                 format = sniffed(spooled, filename)  # noqa: A001
-            return _Reading(engine, settings, spooled, filename, format, home, progress).run()
+            return _Reading(engine, settings, spooled, filename, format, home, progress, mapping=mapping).run()
     finally:
         spooled.path.unlink(missing_ok=True)
 
@@ -106,13 +111,33 @@ def ingest_again(
     with kept.reading(settings.data, dump.sha256):
         spooled = kept.unpacked(settings.data, dump.sha256)
         try:
+            mapping = _mapping_then(engine, dump) if format is None else None
             format = format or _todays_format(spooled, dump)  # noqa: A001
-            return _Reading(engine, settings, spooled, dump.filename, format, home, progress, again=dump).run()
+            reading = _Reading(engine, settings, spooled, dump.filename, format, home, progress, dump, mapping)
+            return reading.run()
         finally:
             spooled.path.unlink(missing_ok=True)
 
 
+def mapped(mapping: Mapping[str, str]) -> str:
+    """The name of the format that reads by a mapping; raises `BadMapping` where this is none."""
+    _mapped.by(mapping)
+    return _mapped.name
+
+
+def _mapping_then(engine: sa.Engine, dump: DumpLine) -> dict[str, str] | None:
+    """The mapping that the dump was read by, which its sessions keep."""
+    if dump.format != _mapped.name:
+        return None
+    query = sa.select(Session.extra).join(DumpSession, DumpSession.session_id == Session.id)
+    with engine.connect() as connection:
+        extra = connection.scalar(query.where(DumpSession.dump_id == dump.id).order_by(Session.id.desc()).limit(1))
+    return (extra or {}).get("mapping")
+
+
 def _todays_format(spooled: Spooled, dump: DumpLine) -> str:
+    if dump.format == _mapped.name:
+        return _mapped.name
     try:
         return readers.sniff(spooled.path, dump.filename)
     except UnknownFormat:
@@ -158,6 +183,7 @@ class _Reading:
     home: str | None
     progress: Progress | None
     again: DumpLine | None = None
+    mapping: Mapping[str, str] | None = None
     dump_id: int | None = None
     found: dict[int, tuple[str, str]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -188,7 +214,7 @@ class _Reading:
         if self.format != OWN_FORMAT:
             with database.writing(self.engine) as connection:
                 self._dump(connection)
-        records = readers.read(path, self.filename, format=self.format)
+        records = readers.read(path, self.filename, format=self.format, mapping=self.mapping)
         for start, turns in sessions(records, self._note, self._count):
             self._store(start, turns)
 
