@@ -1,4 +1,4 @@
-"""Fuzzing by hand: `PYTHONPATH=. python tests/parsing/fuzz.py [seconds]`, with atheris where it is installed.
+"""Fuzzing: `python tests/parsing/fuzz.py [seconds]` by hand, `--runs N` for a bounded run; with atheris where it is.
 
 Every text must keep the promises of the trace (see `promises.py`); without atheris, given cases are mutated at random.
 """
@@ -31,13 +31,13 @@ def one(data: bytes) -> None:
     keeps_its_promises("".join(pieces))
 
 
-def at_random(seconds: float) -> int:
-    """Our own mutations of the case files; how many texts were tried."""
+def at_random(seconds: float, runs: float) -> int:
+    """Our own mutations of the case files until either bound is met; how many texts were tried."""
     from _cases import every
 
     seeds = [case.raw for case in every()]
     chance, tried, end = random.Random(7), 0, time.monotonic() + seconds
-    while time.monotonic() < end:
+    while time.monotonic() < end and tried < runs:
         raw = chance.choice(seeds)
         for _ in range(chance.randint(1, 6)):
             at = chance.randint(0, len(raw))
@@ -48,9 +48,12 @@ def at_random(seconds: float) -> int:
 
 
 if __name__ == "__main__":
-    limit = float(sys.argv[1]) if len(sys.argv) > 1 else 30.0
+    bounded = sys.argv[1:2] == ["--runs"]
+    limit = int(sys.argv[-1]) if len(sys.argv) > 1 else 30
     if atheris:
-        atheris.Setup([sys.argv[0], f"-max_total_time={int(limit)}", "-max_len=400"], one)
+        bound = [f"-runs={limit}", "-seed=7"] if bounded else [f"-max_total_time={limit}"]
+        atheris.Setup([sys.argv[0], *bound, "-max_len=400"], one)
         atheris.Fuzz()
     else:
-        sys.stdout.write(f"{at_random(limit)} texts kept the promises\n")
+        tried = at_random(120.0 if bounded else limit, limit if bounded else float("inf"))
+        sys.stdout.write(f"{tried} texts kept the promises\n")

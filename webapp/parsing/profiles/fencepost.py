@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 _SPACE = " \t\r\n"
 _thought = re.compile(r"<(/?)(think|thinking|thought|thoughts|reasoning|scratchpad|reflection)>", re.IGNORECASE)
 
+ABOUT = """\
+1. Decodes the whole response; if that works, it is clean. 2. Sets thoughts (<think>…</think>) aside; they are \
+searched only where nothing outside of them offered itself. 3. Goes from one place where JSON may begin to the \
+next: fences of any kind, tool tags, escaped strings, JSON lines, brackets in prose. Placeholders, f-strings, \
+references and code of other languages are rejected with the reason. 4. Decodes each candidate as it stands; else \
+mends small plain defects in one pass; else reads it with a machine that writes down edits. The value is what the \
+edited text decodes to, never anything else. 5. Chooses: a fence or a tag goes before an object in prose, that \
+before a list of numbers in a sentence. Several answers of the same rank are all taken.
+A candidate that offered itself and cannot be read to its end has failed, and no fragment of it is taken instead. A \
+text that ends before its value does is marked as cut off. The policies that decided are named in the trace."""
+
 
 @dataclass(frozen=True)
 class Fencepost:
@@ -27,6 +38,7 @@ class Fencepost:
     name: str = "fencepost"
     version: str = "1"
     policies: Policies = field(default_factory=Policies)
+    about: str = ABOUT
 
     def run(self, tracer: Tracer) -> None:
         tracer.policy = self.policies.as_dict()
