@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -45,6 +46,21 @@ def test_what_is_read_as_it_was_changes_nothing(bring: Bring, again: Again, db: 
         anew = again(done.dump.sha256)
         assert (anew.created, anew.keys, anew.dump) == (False, done.keys, done.dump)
     assert set(db.scalars(sa.select(Session.revision))) == {1}
+
+
+def test_real_dumps_of_every_format_are_read_as_they_were(
+    engine: sa.Engine, settings: Settings, shared: Path, again: Again
+) -> None:
+    formats = set()
+    for path in sorted((shared / "corpus").rglob("*")):
+        if not path.is_file() or path.stat().st_size > 1_000_000:
+            continue
+        with path.open("rb") as stream, contextlib.suppress(UnknownFormat):
+            done = ingest(engine, settings, stream, filename=path.name, known_only=True)
+            formats.add(done.dump.format)
+            anew = again(done.dump.id)
+            assert (path.name, anew.new, anew.grown, anew.keys) == (path.name, 0, 0, done.keys)
+    assert len(formats) > 5
 
 
 START = SessionStart("s", "made-up")
