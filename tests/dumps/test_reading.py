@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,11 @@ def test_every_format_has_help_and_says_its_shapes():
     assert set(known_formats()) >= {"windlass", "fencepost", "openai", "responses"}
     assert all(help_of("webapp.dumps.formats").values())
     assert all(plugin.shapes for plugin in known_formats().values())
+
+
+def test_every_format_is_described():
+    described = (Path(__file__).parents[2] / "docs" / "formats.md").read_text("utf-8")
+    assert [name for name in known_formats() if f"| `{name}` |" not in described] == []
 
 
 def test_the_name_of_a_format(tmp_path):

@@ -94,6 +94,15 @@ def test_plain_texts_stay_openais(got):
     assert got(json.dumps([MESSAGES[0]])).starts[0].source_format == "openai"
 
 
+def test_results_within_results(got):
+    inner: object = "x"
+    for _ in range(180):
+        inner = [{"type": "tool_result", "content": inner}]
+    found = got(json.dumps([{"role": "user", "content": inner}]))
+    assert [turn.kind for turn in found.only] == ["tool_result"]
+    assert found.entries() == [{"role": "user", "content": inner}]
+
+
 def test_odd_blocks_do_no_harm(got):
     odd = [None, 3, {}, {"type": "tool_use"}, {"type": "tool_result"}, {"type": "thinking"}, {"type": 3}, "text"]
     found = got(json.dumps([{"role": "assistant", "content": odd}]))

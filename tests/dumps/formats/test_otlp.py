@@ -138,9 +138,12 @@ def test_tools_errors_and_other_spans(got):
 
 
 def test_vercels_outer_span_says_it_twice(got):
-    outer = span({"ai.operationId": "ai.generateText", "ai.response.text": "A"})
-    inner = span({"ai.operationId": "ai.generateText.doGenerate", "ai.response.text": "A"}, spanId="1" * 16)
-    assert [turn.duplicate_of for turn in got(trace(outer, inner)).only] == [None, 0]
+    said = {"ai.response.text": "A"}
+    outer = span({"ai.operationId": "ai.generateText", "ai.model.id": "gpt", **said}, name="ai.generateText")
+    name = "ai.generateText.doGenerate"
+    inner = span({"ai.operationId": name, "gen_ai.response.model": "gpt-1", **said}, name=name, spanId="1" * 16)
+    found = got(trace(outer, inner)).only
+    assert [(turn.duplicate_of, turn.model) for turn in found] == [(None, "gpt-1"), (0, "gpt-1")]
 
 
 def test_a_span_that_comes_twice_is_a_problem(got):

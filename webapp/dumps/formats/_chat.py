@@ -29,6 +29,8 @@ class Piece:
     failure: str | None = None
 
 
+_DEEPEST = 40
+"""Steps into an entry; results within results further down are no messages, and would exhaust the call stack."""
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call")
 _RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response")
 _WRAPPED_CALLS = ("toolUse", "functionCall", "function_call")
@@ -59,6 +61,8 @@ def content(value: Any, at: Path) -> list[Piece]:
     """What a message's content says: a text, a list of blocks, or an object with `parts`."""
     if isinstance(value, str):
         return [Piece("text", value, at)]
+    if len(at) > _DEEPEST:
+        return [Piece("text", as_json(value))]
     if isinstance(value, list):
         return [piece for index, inner in enumerate(value) for piece in block(inner, (*at, index))]
     if isinstance(value, dict) and isinstance(value.get("parts"), list):

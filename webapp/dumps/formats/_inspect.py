@@ -13,6 +13,8 @@ from webapp.dumps.times import moment
 
 _REFERENCES = ("attachment://", "tc://")
 _PARSING = "parsing"
+_DEEPEST = 60
+"""levels of a message in which references are looked for"""
 
 
 def turns(entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
@@ -69,15 +71,17 @@ def _message_id(event: dict[str, Any]) -> str | None:
         return None
 
 
-def _resolved(value: Any, attachments: dict[str, Any]) -> Any:
+def _resolved(value: Any, attachments: dict[str, Any], level: int = 0) -> Any:
     """`value` with every text that is a reference replaced by what it refers to; `value` itself is not changed."""
+    if level > _DEEPEST:
+        return value
     if isinstance(value, str) and value.startswith(_REFERENCES):
         whole = attachments.get(value.partition("://")[2])
         return whole if isinstance(whole, str) else value
     if isinstance(value, list):
-        return [_resolved(inner, attachments) for inner in value]
+        return [_resolved(inner, attachments, level + 1) for inner in value]
     if isinstance(value, dict):
-        return {key: _resolved(inner, attachments) for key, inner in value.items()}
+        return {key: _resolved(inner, attachments, level + 1) for key, inner in value.items()}
     return value
 
 

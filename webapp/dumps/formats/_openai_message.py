@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from webapp.dumps.base import number, text, whole
@@ -53,6 +53,8 @@ def message_turns(message: dict[str, Any], state: State, base: Path = ()) -> lis
         found.append((own, None if path is None else (*base, *path)))
     for call, name, arguments, at in calls:
         turn = turn_of(message, "tool_call", role, state, raw=arguments, agent=name, tool_calls=[call])
+        if found:  # what the message cost is counted once
+            turn = replace(turn, tokens_in=None, tokens_out=None, cost=None)
         found.append((turn, None if at is None or arguments is None else (*base, *at)))
     return found
 

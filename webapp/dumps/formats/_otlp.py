@@ -45,12 +45,14 @@ def span_turns(span: Span, state: Exchanges) -> list[Found]:
     about: dict[str, Any] = {
         "sent_at": moment(value.get("startTimeUnixNano", value.get("start_time_unix_nano"))),
         "parent": id_hex(value.get("parentSpanId", value.get("parent_span_id")), 8),
-        "phase": text(value.get("name")),
+        "phase": _phase(span),
     }
     if _is_tool(own):
         return _tool_result(own, about, state)
     state.talk.model = own.text(*_MODELS) or state.talk.model
     answers = _answers(span, state)
+    if is_outer(span):  # it names the model as it was asked for, the inner one as it answered
+        answers = [(replace(turn, model=None), path) for turn, path in answers]
     if not answers:
         return [_error(value, about) or (Turn(0, "event", agent=own.text(*_AGENTS), **about), None)]
     asked = exchange({"messages": list(asked_of(span))}, None, (), (), state)
@@ -67,6 +69,12 @@ def is_outer(span: Span) -> bool:
     """Whether this is the outer of the two spans in which Vercel's SDK says the same."""
     name = span.own.text("ai.operationId") or ""
     return name.startswith("ai.") and ".do" not in name
+
+
+def _phase(span: Span) -> str | None:
+    """The span's name; for Vercel's SDK the operation, which its outer and inner spans have in common."""
+    operation = span.own.text("ai.operationId")
+    return operation.partition(".do")[0] if operation else text(span.value.get("name"))
 
 
 def _placed(turn: Turn, about: dict[str, Any]) -> Turn:

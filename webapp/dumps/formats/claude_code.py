@@ -16,7 +16,7 @@ from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.dumps.source import Source
 from webapp.dumps.times import moment
 
-_OWN = ("parentUuid", "isSidechain", "leafUuid", "messageId", "operation")
+_OWN = ({"sessionId", "uuid"}, {"parentUuid"}, {"isSidechain"}, {"summary", "leafUuid"}, {"messageId", "snapshot"})
 _REMEMBERED = 100_000
 """How many messages and blocks are remembered; what is logged again is logged again soon."""
 
@@ -46,7 +46,7 @@ plugin = ClaudeCode()
 def _is_line(value: dict[str, Any]) -> bool:
     if not isinstance(value.get("type"), str):
         return False
-    return ("sessionId" in value and "uuid" in value) or (sum(key in value for key in _OWN) > 0 and "role" not in value)
+    return any(keys <= value.keys() for keys in _OWN)
 
 
 @dataclass(slots=True)

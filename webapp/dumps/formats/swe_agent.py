@@ -29,6 +29,8 @@ class SweAgent:
         steps, history = _first(head, "trajectory"), _first(head, "history")
         if steps and ("observation" in steps or "action" in steps):
             return 95
+        if "trajectory" in head.items and not steps and head.mentions("observation", "response"):
+            return 95
         if head.shape == "array":
             first = next((sample for sample in head.samples if isinstance(sample, dict)), {})
             return 80 if "agent" in first and "role" in first and "content" in first else 0
