@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from webapp.parsing.lexis import CLOSERS, KEY_AHEAD, OPENERS, SCALAR, SPACE
 from webapp.parsing.patch import Refused
+from webapp.parsing.patterns import later
 
 if TYPE_CHECKING:
     from webapp.parsing.machine import Frame, Machine
@@ -17,16 +17,16 @@ ANY_KEY = (
 )
 """A key and its colon, however it is quoted."""
 _VALUE = r"""(?:["'\[{\d-]|true\b|false\b|null\b|True\b|False\b|None\b)"""
-_more_members = re.compile(
+_more_members = later(
     rf"""{SPACE}[,，]{SPACE}{ANY_KEY}|[ \t]{{0,20}}+\n?+[ \t]{{0,40}}+"[^"\n]{{1,60}}+"[ ]?+:[ \t\n]{{0,20}}+{_VALUE}"""
 )
-_more_items = re.compile(rf"{SPACE},{SPACE}(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPACE}\]")
-_in_object = re.compile(rf"{SPACE}(?:[}}\])]|\Z|,{SPACE}(?:{ANY_KEY}|[}}\]]|\Z))")
-_stays_in_object = re.compile(rf"{SPACE}(?:\}}|,{SPACE}{ANY_KEY})")
-_in_array = re.compile(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
-_stays_in_array = re.compile(rf"{SPACE}(?:\]|,(?!{SPACE}{ANY_KEY}))")
-_at_root = re.compile(rf"{SPACE}(?![,}}\]])")
-_tail = re.compile(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
+_more_items = later(rf"{SPACE},{SPACE}(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPACE}\]")
+_in_object = later(rf"{SPACE}(?:[}}\])]|\Z|,{SPACE}(?:{ANY_KEY}|[}}\]]|\Z))")
+_stays_in_object = later(rf"{SPACE}(?:\}}|,{SPACE}{ANY_KEY})")
+_in_array = later(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
+_stays_in_array = later(rf"{SPACE}(?:\]|,(?!{SPACE}{ANY_KEY}))")
+_at_root = later(rf"{SPACE}(?![,}}\]])")
+_tail = later(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
 DEEPEST = 64
 """How many open containers a closer of the wrong kind is compared with."""
 
@@ -143,7 +143,7 @@ def _closers_ahead(machine: Machine) -> int:
     return count
 
 
-_brackets = re.compile(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
+_brackets = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
 
 
 def _fill(machine: Machine, found: int) -> None:

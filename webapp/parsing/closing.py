@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from webapp.parsing import brackets
 from webapp.parsing.brackets import ANY_KEY
 from webapp.parsing.lexis import OPENERS, SCALAR, SPACE
+from webapp.parsing.patterns import later
 
 if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
@@ -17,7 +18,7 @@ CERTAIN = 3
 _NOTE = r"//|/\*|\#|```"
 _WORD = r"true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b"
 _LINE_NOTE = r"(?://|\#\ )[^\n\"]{0,300}+(?:\n|(?<=[}\]])|\Z)|(?://|\#\ )[^\n\"}\]]{0,300}+[}\]]|/\*"
-_after_value = re.compile(
+_after_value = later(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[}}\]])
@@ -36,7 +37,7 @@ _after_value = re.compile(
     )""",
     re.VERBOSE,
 )
-_after_item = re.compile(
+_after_item = later(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[}}\])])
@@ -52,7 +53,7 @@ _after_item = re.compile(
     )""",
     re.VERBOSE,
 )
-_after_key = re.compile(
+_after_key = later(
     rf"""\s{{0,1000}}+(?:
       (?P<colon>:|：)|(?P<arrow>=>?)
     | (?P<pair>[\[{{]|(?<=\s)(?:-?\d[\w.]*+|{_WORD})(?=\s)
@@ -61,20 +62,20 @@ _after_key = re.compile(
     )""",
     re.VERBOSE,
 )
-_closed_string = re.compile(r"""(["'])[^"'\\\n]{0,300}+\1\s{0,200}+(?:[,\]"'\d]|\Z)""")
-_closed_number = re.compile(r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))")
-_one_word = re.compile(r"\w++\Z")
-_rest_of_key = re.compile(r"""[^"\\\n{}\[\]:,]{1,60}+["”]\s{0,50}+:""")
-_rest_of_items = re.compile(r'[^"\\\n\[\]]{1,60}+"(?:\s{0,50}+,\s{0,50}+"[^"\\\n]{0,60}+"){0,20}+\s{0,50}+\]')
-_key_text = re.compile(r"""[^:"',{}\[\]\n]{1,60}+(?=:)""")
-_next_line_key = re.compile(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
-_next_line_item = re.compile(r"""\n\s{0,200}+"[^"\n]{0,300}+"\s{0,50}+[,\]\n]""")
-_last_fence = re.compile(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
-_last_closers = re.compile(r"""\s{0,1000}+(?:[}\]]\s{0,200}+)*+(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z""")
-_spaced_comma = re.compile(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
-_spaced_colon = re.compile(r":\s")
-_value_ahead = re.compile(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{_WORD})""")
-_colon = re.compile(r"\s{0,200}+:(?!/)")
+_closed_string = later(r"""(["'])[^"'\\\n]{0,300}+\1\s{0,200}+(?:[,\]"'\d]|\Z)""")
+_closed_number = later(r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))")
+_one_word = later(r"\w++\Z")
+_rest_of_key = later(r"""[^"\\\n{}\[\]:,]{1,60}+["”]\s{0,50}+:""")
+_rest_of_items = later(r'[^"\\\n\[\]]{1,60}+"(?:\s{0,50}+,\s{0,50}+"[^"\\\n]{0,60}+"){0,20}+\s{0,50}+\]')
+_key_text = later(r"""[^:"',{}\[\]\n]{1,60}+(?=:)""")
+_next_line_key = later(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
+_next_line_item = later(r"""\n\s{0,200}+"[^"\n]{0,300}+"\s{0,50}+[,\]\n]""")
+_last_fence = later(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
+_last_closers = later(r"""\s{0,1000}+(?:[}\]]\s{0,200}+)*+(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z""")
+_spaced_comma = later(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
+_spaced_colon = later(r":\s")
+_value_ahead = later(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{_WORD})""")
+_colon = later(r"\s{0,200}+:(?!/)")
 
 
 def score(machine: Machine, reading: Reading, after: int) -> int:
@@ -167,7 +168,7 @@ def _string_stands(raw: str, at: int, end: int) -> bool:
     return _delimited.match(raw, stop + 1, end) is not None
 
 
-_delimited = re.compile(r"\s{0,200}+(?:[,\]:}]|\Z|//|/\*|\+|[\"'])")
+_delimited = later(r"\s{0,200}+(?:[,\]:}]|\Z|//|/\*|\+|[\"'])")
 
 
 def _score_close(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
@@ -195,8 +196,8 @@ def _score_close(machine: Machine, reading: Reading, match: re.Match[str]) -> in
     return 2 if following in "`<\"'{[" else 1
 
 
-_root_ends = re.compile(r"\s{0,200}+(?![\w\"':])|\s{0,200}+\n|\s{1,200}+[A-Z]|[ ]")
-_sound = re.compile(rf""",\s{{0,200}}+(?:{ANY_KEY}|["'{{\[\-\d}}\]]|\Z|{_WORD}|\.\.\.|{_NOTE})""")
+_root_ends = later(r"\s{0,200}+(?![\w\"':])|\s{0,200}+\n|\s{1,200}+[A-Z]|[ ]")
+_sound = later(rf""",\s{{0,200}}+(?:{ANY_KEY}|["'{{\[\-\d}}\]]|\Z|{_WORD}|\.\.\.|{_NOTE})""")
 
 
 def opens_next(machine: Machine, reading: Reading, at: int) -> int:

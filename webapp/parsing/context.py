@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import re
+from webapp.parsing.patterns import later
 
 WIDTH = 160
 """So many characters before the bracket are looked at."""
 _HARMLESS = ("", ":", ".", "!", "?", ",", ";", "]", "}", "*", "|", "-")
-_assigned = re.compile(
+_assigned = later(
     r"(?:\d++[:|]|[-+>](?=\s))?+[ \t]*+(?:(?:export|const|let|var|final|local|my|self)\b[ .]?[ \t]*+)*+"
     r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
     r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:\w+\()?\Z"
 )
-_statement = re.compile(
+_statement = later(
     r"(?:.{0,100}[{;)])?[ \t]*+(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
 )
-_expression = re.compile(
+_expression = later(
     r"(?:\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps"
     r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}|\b\w++=|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
-_shell = re.compile(
+_shell = later(
     r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
 )
-_chained = re.compile(r"\)\.\w+\(\Z")
-_call_line = re.compile(r"\s*+\w++\(\Z")
+_chained = later(r"\)\.\w+\(\Z")
+_call_line = later(r"\s*+\w++\(\Z")
 
 
 def line_before(raw: str, at: int) -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.patch import Patch
+from webapp.parsing.patterns import later
 
-_token = re.compile(r"[^\\\"]++|\\[\s\S]?|\"")
+_token = later(r"[^\\\"]++|\\[\s\S]?|\"")
 NAME = "escaped_json"
 
 

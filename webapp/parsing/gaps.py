@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from webapp.parsing import brackets
 from webapp.parsing.brackets import ANY_KEY
 from webapp.parsing.lexis import SPACE
 from webapp.parsing.patch import Refused
+from webapp.parsing.patterns import later
 
 if TYPE_CHECKING:
     from webapp.parsing.machine import Machine
 
-_keyed = re.compile(
+_keyed = later(
     rf"""{ANY_KEY}|"[^"\n]{{1,40}}+"[ ]{{1,20}}+(?:-?\d[\w.]*+|[A-Za-z]{{2,9}}+|"[^"\n]{{0,80}}+"){SPACE}[,}}]"""
 )
-_valued = re.compile(r"""(?!```)["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
-_object = re.compile(rf"\{{{SPACE}(?:\}}|{ANY_KEY})")
-_set = re.compile(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
-_bare_item = re.compile(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")
-_commas = re.compile(rf",(?:{SPACE},)*+")
-_colons = re.compile(rf":(?:{SPACE}:)*+")
-_set_items = re.compile(r"""-?\d[\d.]*+\s{0,50}+[,}]""")
-_stray = re.compile(r"""[^,{}\[\]"'\n]{1,80}+(?=[,}\]])""")
+_valued = later(r"""(?!```)["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
+_object = later(rf"\{{{SPACE}(?:\}}|{ANY_KEY})")
+_set = later(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
+_bare_item = later(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")
+_commas = later(rf",(?:{SPACE},)*+")
+_colons = later(rf":(?:{SPACE}:)*+")
+_set_items = later(r"""-?\d[\d.]*+\s{0,50}+[,}]""")
+_stray = later(r"""[^,{}\[\]"'\n]{1,80}+(?=[,}\]])""")
 
 
 def no_comma(machine: Machine, char: str) -> None:

@@ -11,6 +11,7 @@ from webapp.parsing import brackets, cut, gaps, lexis, quotes
 from webapp.parsing.decode import scan
 from webapp.parsing.edit import Edit
 from webapp.parsing.patch import Patch, in_order
+from webapp.parsing.patterns import later
 from webapp.parsing.repair import Mend, Repair
 
 
@@ -214,7 +215,7 @@ def _after(machine: Machine, char: str) -> None:
         gaps.no_comma(machine, char)
 
 
-_thousands = re.compile(r",\d{3}(?!\d)")
+_thousands = later(r",\d{3}(?!\d)")
 STEPS = {"k": _key, "c": _colon, "v": _value, "a": _after}
 
 __all__ = ["Frame", "Machine", "mend", "repairs"]

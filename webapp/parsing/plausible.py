@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from webapp.parsing import context
+from webapp.parsing.patterns import later
 
 _S = r"\s{0,200}+"
 _QUOTED = (
@@ -12,7 +13,7 @@ _QUOTED = (
     r"""|[“”„«][^“”„«»\n]{0,200}+[“”»]|`[^`´\n]{0,200}+[`´]|‘[^’\n]{0,200}+’"""
 )
 _VALUE = r"""["'“‘`\[{\d+.-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
-_object = re.compile(
+_object = later(
     rf"""\{{{_S}(?:
       (?P<empty>\}})
     | (?P<key>(?:{_QUOTED}){_S}[:：])
@@ -29,7 +30,7 @@ _object = re.compile(
     )""",
     re.VERBOSE,
 )
-_array = re.compile(
+_array = later(
     rf"""\[{_S}(?:
       (?P<empty>\])
     | (?P<object>\{{{_S}(?:["'“}}/]|\Z|[A-Za-z_$][\w$-]*+\s*+:|\d++\s*+:))
@@ -46,11 +47,11 @@ _array = re.compile(
     )""",
     re.VERBOSE,
 )
-_cut_short = re.compile(r"""\{\s{0,200}+(?:["'][^"'\n]{0,80}+["']?+\s{0,50}+)?+\Z""")
-_crossed = re.compile(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
-_fence = re.compile(rf"[{{\[]{_S}(?:```|~~~)")
-_comprehension = re.compile(r"[^{}\n\"]{1,120}\bfor\b[^{}\n\"]{1,60}\bin\b")
-_tokens = re.compile(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
+_cut_short = later(r"""\{\s{0,200}+(?:["'][^"'\n]{0,80}+["']?+\s{0,50}+)?+\Z""")
+_crossed = later(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
+_fence = later(rf"[{{\[]{_S}(?:```|~~~)")
+_comprehension = later(r"[^{}\n\"]{1,120}\bfor\b[^{}\n\"]{1,60}\bin\b")
+_tokens = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
 
 
 def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
@@ -114,8 +115,8 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], before: str, leni
     return context.code(before, lenient)
 
 
-_quote_next = re.compile(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|"\s{0,20}+:""")
-_bare_value = re.compile(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
+_quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0,80}+[”’])\s{0,20}+[,}]|"\s{0,20}+:""")
+_bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 
 def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
@@ -146,11 +147,11 @@ def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | 
     return context.code(before, lenient)
 
 
-_lenient_array = re.compile(
+_lenient_array = later(
     r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+(?:[,\"\n]|\]\s{0,200}+\Z)|https?://|[(+.}-]|\d)"
 )
-_lone_number = re.compile(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
-_rest_of_line = re.compile(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
+_lone_number = later(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
+_rest_of_line = later(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
 
 
 def _alone(raw: str, end: int, before: str) -> bool:
@@ -159,7 +160,7 @@ def _alone(raw: str, end: int, before: str) -> bool:
     return (not line or line[-1] in ":>=*-`|}](/,") and _rest_of_line.match(raw, end) is not None
 
 
-_numbers = re.compile(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,|\])")
+_numbers = later(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,|\])")
 
 
 def _numbers_meant(raw: str, at: int, end: int, before: str) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from webapp.parsing import closing, cut
 from webapp.parsing.patch import Patch
+from webapp.parsing.patterns import later
 from webapp.parsing.repairs import bad_escape, control_character
 
 if TYPE_CHECKING:
@@ -35,10 +36,10 @@ QUOTES = {
 """The quotes that open a string, each with those that may close it."""
 NAMES = {'"': "double", "'": "single_quotes", "`": "backticks", "´": "backticks"}
 _runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, ends in QUOTES.items()}
-_single_ahead = re.compile(r"[^'\n]{0,300}+'")
-_triple = re.compile(r'"""|\'\'\'')
-_doubled = re.compile(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
-_doubled_open = re.compile(r'""(?=[ ]?\w)[^"\n]{0,200}+"(?=\s{0,50}+[,:}\]])')
+_single_ahead = later(r"[^'\n]{0,300}+'")
+_triple = later(r'"""|\'\'\'')
+_doubled = later(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
+_doubled_open = later(r'""(?=[ ]?\w)[^"\n]{0,200}+"(?=\s{0,50}+[,:}\]])')
 
 
 @dataclass(slots=True)
@@ -245,7 +246,7 @@ def _read_triple(machine: Machine, where: str) -> bool:
     return True
 
 
-_inside_triple = re.compile(r'\\.|["\x00-\x1f]', re.DOTALL)
+_inside_triple = later(r'\\.|["\x00-\x1f]', re.DOTALL)
 
 
 def _triple_patch(raw: str, at: int, end: int) -> Patch | None:

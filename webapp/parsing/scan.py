@@ -14,6 +14,7 @@ from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import Machine
 from webapp.parsing.patch import Refused, in_order
+from webapp.parsing.patterns import later
 from webapp.parsing.policies import Policies
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.strategy import Strategy
@@ -250,7 +251,7 @@ class Finder:
         return max(end, start)
 
 
-_goes_on = re.compile(r"""[ \t]{0,20}+(?:["':]|,[ \t]{0,20}+"[^"\n]{1,60}+"[ \t]{0,20}+:)""")
+_goes_on = later(r"""[ \t]{0,20}+(?:["':]|,[ \t]{0,20}+"[^"\n]{1,60}+"[ \t]{0,20}+:)""")
 
 
 @cache

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import re
-
 from webapp.parsing.patch import Patch
+from webapp.parsing.patterns import later
 from webapp.parsing.repair import Repair
 
 plugin = Repair("bad_escape")
 
-_good = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
-_hex = re.compile(r"\\x([0-9a-fA-F]{2})")
-_wide = re.compile(r"\\u\{([0-9a-fA-F]{1,6})\}")
-_path = re.compile(r"[A-Za-z]:\\[\w. -]|\\\\[\w.-]+\\")
-_slash = re.compile(r'\\["\\/]|\\')
+_good = later(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_hex = later(r"\\x([0-9a-fA-F]{2})")
+_wide = later(r"\\u\{([0-9a-fA-F]{1,6})\}")
+_path = later(r"[A-Za-z]:\\[\w. -]|\\\\[\w.-]+\\")
+_slash = later(r'\\["\\/]|\\')
 _commands = (
     "alpha|beta|bar|begin|bf|binom|big|frac|forall|nu|nabla|neq|ne|not|newline"
     "|rho|right|rm|rightarrow|text|times|theta|tau|tan|to|top"
 )
-_latex_name = re.compile(rf"\\(?:{_commands})(?![A-Za-z])|\\[A-Zac-eg-mo-qsv-z]")
-_latex = re.compile(r"\\(?:[a-zA-Z]{2,}|[{}()\[\],;])")
-_partial = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+_latex_name = later(rf"\\(?:{_commands})(?![A-Za-z])|\\[A-Zac-eg-mo-qsv-z]")
+_latex = later(r"\\(?:[a-zA-Z]{2,}|[{}()\[\],;])")
+_partial = later(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
 
 
 def patch(raw: str, at: int, end: int, closers: str) -> tuple[Patch | None, int]:

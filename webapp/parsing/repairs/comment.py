@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from webapp.parsing.patterns import later
 from webapp.parsing.repair import Repair
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _before_closer(raw: str, start: int, end: int) -> int:
     return found.start() if found else end
 
 
-_closer = re.compile(r"\s{0,100}+[}\]]")
+_closer = later(r"\s{0,100}+[}\]]")
 
 
 def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from webapp.parsing.patterns import later
 from webapp.parsing.repair import Repair
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _requote(machine: Machine, argument: re.Match[str]) -> bool:
     return True
 
 
-_argument = re.compile(
+_argument = later(
     r'\s*+("[^"\\\x00-\x1f]*+"|\'[^"\'\\\x00-\x1f]*+\'|-?(?:0|[1-9]\d*+)(?:\.\d++)?(?![\w.])|true|false|null)\s*+\)'
 )
 plugin = Repair("constructor", r"(?:new\s++)?[A-Za-z_][\w.]*+\(", "v", order=30, mend=_mend)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from webapp.parsing.patch import Patch
+from webapp.parsing.patterns import later
 from webapp.parsing.repair import Repair
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
@@ -22,7 +23,7 @@ def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
     return tuple((spot.start(), spot.end(), patch(match.string, spot.start()).new) for spot in found)
 
 
-_controls = re.compile(r"[\x00-\x1f]")
+_controls = later(r"[\x00-\x1f]")
 plugin = Repair(
     "control_character",
     quick=r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+"(?=[ \t\r\n]*+[:,}\]])',

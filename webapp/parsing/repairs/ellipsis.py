@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from webapp.parsing.patterns import later
 from webapp.parsing.repair import Repair
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-_comma = re.compile(r"\s{0,100}+,")
+_comma = later(r"\s{0,100}+,")
 plugin = Repair(
     "ellipsis", r"(?:\.{3,}|…|\[\.\.\.\]|<\.\.\.>)(?=\s*+(?:[,}\]]|//|/\*|\Z))", "kva", ".…[<", order=8, mend=_mend
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from webapp.parsing.patterns import later
 from webapp.parsing.repair import Repair
 
 if TYPE_CHECKING:
@@ -19,5 +20,5 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-_closer = re.compile(r"\s*+[\]},]")
+_closer = later(r"\s*+[\]},]")
 plugin = Repair("fence_inside", r"```[A-Za-z]{0,12}+(?=\s*+[\[{}\],\"])", "kva", "`", order=10, mend=_mend)

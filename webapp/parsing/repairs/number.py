@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from webapp.parsing.patterns import later
 from webapp.parsing.repair import Repair
 
 if TYPE_CHECKING:
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 
 
 _END = r"(?=[ \t]*+(?:[,}\])\n;\"]|//|/\*|\#|```|\Z)|\s*+[,}\])])"
-_based = re.compile(r"([-+]?)0([xXoObB])([0-9a-fA-F_]++)")
-_grouped = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})++(?:\.\d++)?(?=\s*+(?:\}|,\s*+[\"'A-Za-z_}]))")
+_based = later(r"([-+]?)0([xXoObB])([0-9a-fA-F_]++)")
+_grouped = later(r"-?[1-9]\d{0,2}(?:,\d{3})++(?:\.\d++)?(?=\s*+(?:\}|,\s*+[\"'A-Za-z_}]))")
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:

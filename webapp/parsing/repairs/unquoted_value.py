@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from webapp.parsing.patch import Refused
+from webapp.parsing.patterns import later
 from webapp.parsing.repair import Repair
 from webapp.parsing.repairs import control_character
 
@@ -15,10 +16,8 @@ if TYPE_CHECKING:
 
 LONGEST = 2_000
 """A longer bare value is cut there, which nothing that means to be JSON has; so looking for its end stays cheap."""
-_CODE = re.compile(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
-_key = re.compile(
-    r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)"""
-)
+_CODE = later(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
+_key = later(r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)""")
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
@@ -89,11 +88,11 @@ def _escape(machine: Machine, start: int, end: int) -> None:
             machine.patches.append(control_character.patch(machine.raw, match.start()))
 
 
-_number = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
-_special = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<slash>\\)|(?P<control>[\x00-\x1f])')
-_stop = re.compile(r"(?:[^,，{}\]\n\"()\\]|\\[^\n])*+")
-_braced = re.compile(r"\{[\w ]{1,80}+\}")
-_call = re.compile(r"\([^()\n\"]{0,200}+\)")
-_bracket = re.compile(r"\s{0,100}+(?:[}\]\n]|\Z)")
+_number = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
+_special = later(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<slash>\\)|(?P<control>[\x00-\x1f])')
+_stop = later(r"(?:[^,，{}\]\n\"()\\]|\\[^\n])*+")
+_braced = later(r"\{[\w ]{1,80}+\}")
+_call = later(r"\([^()\n\"]{0,200}+\)")
+_bracket = later(r"\s{0,100}+(?:[}\]\n]|\Z)")
 _STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}[]\"'`()") + "\x80"
 plugin = Repair("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″]", "v", _STARTS, order=90, mend=_mend)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from webapp.parsing import plausible, scan
+from webapp.parsing.patterns import later
 from webapp.parsing.strategies import lines
 from webapp.parsing.strategy import Strategy
 
-_empty = re.compile(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
+_empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 
 
 def _take(finder: scan.Finder, match: re.Match[str]) -> int:

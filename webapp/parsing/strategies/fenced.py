@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from webapp.parsing import plausible, scan
+from webapp.parsing.patterns import later
 from webapp.parsing.strategy import Strategy
 
 JSON_LABELS = {
@@ -27,9 +28,9 @@ JSON_LABELS = {
     "javascript",
     "js",
 }
-_label = re.compile(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
-_space = re.compile(r"\s*+")
-_close = re.compile(r"\s*+(?:`{3,}|~{3,})")
+_label = later(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
+_space = later(r"\s*+")
+_close = later(r"\s*+(?:`{3,}|~{3,})")
 
 
 def _take(finder: scan.Finder, match: re.Match[str]) -> int:

@@ -1,0 +1,31 @@
+"""Patterns that are compiled when first used: most responses need few of them, and compiling all takes long."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+_METHODS = ("match", "fullmatch", "search", "finditer", "findall", "sub", "split")
+
+
+class _Later:
+    """Looks like a compiled pattern; the first method asked for compiles it and puts all of them in place."""
+
+    __slots__ = ("_flags", "_source", *_METHODS)
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._source = source
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _METHODS:
+            raise AttributeError(name)
+        compiled = re.compile(self._source, self._flags)
+        for method in _METHODS:
+            setattr(self, method, getattr(compiled, method))
+        return getattr(compiled, name)
+
+
+def later(source: str, flags: int = 0) -> re.Pattern[str]:
+    """`re.compile(source, flags)`, done at the first match. A bad pattern raises `re.error` only then."""
+    return cast("re.Pattern[str]", _Later(source, flags))
