@@ -29,7 +29,7 @@ from webapp.web.render import page, wants_partial
 
 blueprint = Blueprint("sessions", __name__)
 
-TURNS_A_PAGE = 500
+TURNS_A_PAGE = 200
 
 
 def filters_of_request() -> store.Filters:
