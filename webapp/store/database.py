@@ -28,8 +28,8 @@ _PRAGMAS = (
     "temp_store=MEMORY",
     "journal_size_limit=67108864",
 )
-"""A page of 8 KB holds three turns of 2 KB where one of 4 KB holds one: a fifth less on disk. A write-ahead log that one
-large session blew up is cut to 64 MB when it is next begun anew."""
+"""A page of 8 KB holds three turns of 2 KB where one of 4 KB holds one: a fifth less on disk. A write-ahead log that
+one large session blew up is cut to 64 MB when it is next begun anew."""
 _version = sa.table("alembic_version", sa.column("version_num", sa.String))
 
 
