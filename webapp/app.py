@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from flask import Flask
@@ -52,11 +53,15 @@ def configure(app: Flask, settings: Settings) -> None:
 
 
 def secret_key(path: Path) -> bytes:
-    """The key kept in `path`, made at random on the first run and readable by its owner alone."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_bytes()
-    with os.fdopen(handle, "wb") as file:
-        file.write(secrets.token_bytes(32))
+    """The key kept in `path`, made at random on the first run and readable by its owner alone.
+
+    It is linked into place whole, so that of two servers that start at once both read the same key.
+    """
+    if not path.exists():
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(32))
+        with suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
     return path.read_bytes()
