@@ -173,6 +173,29 @@ def test_a_dropped_file_is_ingested_and_its_problems_are_listed(page: Page) -> N
     expect(page.locator("#dumps .message.bad")).to_contain_text("bad.json")
 
 
+def test_a_long_list_goes_on_as_one_scrolls_and_by_a_link_without_javascript(
+    page: Page, browser: Browser, server: str
+) -> None:
+    lines = [
+        json.dumps({"id": f"long-{i:03}", "messages": [{"role": "assistant", "content": "hi"}]}) for i in range(120)
+    ]
+    assert page.request.post("/api/dumps?filename=long.jsonl", data="\n".join(lines)).ok
+    page.goto("/?q=long-")
+    rows = page.locator("table.sessions tbody tr:has([data-row])")
+    expect(rows).to_have_count(50)
+    for count in (100, 120):
+        page.keyboard.press("End")
+        expect(rows).to_have_count(count)
+    expect(page.locator("tr.next")).to_have_count(0)
+    assert len({row.inner_text() for row in page.locator("a[data-row]").all()}) == 120
+    context = browser.new_context(java_script_enabled=False, base_url=server)
+    plain = context.new_page()
+    plain.goto("/?q=long-")
+    plain.get_by_role("link", name="More sessions").click()
+    expect(plain.locator("a[data-row]")).to_have_count(50)
+    context.close()
+
+
 def test_a_narrow_page_never_scrolls_sideways(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     for path in ("/", f"/sessions/{STORY}", f"/sessions/{STORY}/turns/12", "/dumps", "/labels", "/profiles"):

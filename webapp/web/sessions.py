@@ -54,7 +54,8 @@ def index() -> Response:
     filters = filters_of_request()
     found = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     active = {name: value for name, value in asdict(filters).items() if value}
-    return page("sessions/index.html", "sessions/_list.html", page=found, filters=filters, active=active)
+    partial = "sessions/_rows.html" if "after" in request.args else "sessions/_list.html"
+    return page("sessions/index.html", partial, page=found, filters=filters, active=active)
 
 
 @blueprint.get("/sessions/<session_id:ident>")
