@@ -43,6 +43,7 @@ document.addEventListener("click", (event) => {
   if (toggle) {
     const on = document.getElementById(toggle.dataset.on).classList.toggle(toggle.dataset.toggle);
     try { localStorage.setItem(toggle.dataset.toggle, on ? "1" : ""); } catch { /* private windows keep nothing */ }
+    settle();
   }
 });
 
@@ -71,6 +72,11 @@ function bring(element, pane) {
   }
 }
 
+function sideways(element, pane) {
+  const [inner, outer] = [element.getBoundingClientRect(), pane.getBoundingClientRect()];
+  if (inner.left < outer.left || inner.left > outer.right) pane.scrollLeft += inner.left - outer.left - outer.width / 2;
+}
+
 // --- the raw pane: wrap as last time, and the marked span in view
 function settle() {
   const raw = document.getElementById("raw");
@@ -78,6 +84,7 @@ function settle() {
   try { raw.classList.toggle("nowrap", localStorage.getItem("nowrap") === "1"); } catch { /* as above */ }
   const telling = raw.querySelector(".at, del, ins") || raw.querySelector(".hit");
   bring(telling?.closest("li"), raw);
+  if (telling) sideways(telling, raw);
   bring(document.querySelector(".attempt.open > a"), document.querySelector(".pane.side"));
 }
 bring(document.querySelector(".rail [aria-current]"), document.querySelector(".rail"));

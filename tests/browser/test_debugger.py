@@ -109,6 +109,17 @@ def test_question_mark_lists_the_keys(page: Page) -> None:
     expect(page.locator("#keys")).to_be_hidden()
 
 
+def test_w_lets_long_lines_run_on_with_the_error_still_in_view_and_is_remembered(page: Page) -> None:
+    failing_turn(page)
+    page.keyboard.press("w")
+    expect(page.locator("#raw")).to_have_class(re.compile("nowrap"))
+    expect(page.locator(".raw .at")).to_be_in_viewport()
+    page.reload()
+    expect(page.locator("#raw")).to_have_class(re.compile("nowrap"))
+    page.keyboard.press("w")
+    expect(page.locator("#raw")).not_to_have_class(re.compile("nowrap"))
+
+
 def test_typing_in_a_field_presses_no_key(page: Page) -> None:
     failing_turn(page)
     here = page.url
