@@ -28,6 +28,7 @@ server = create_server(app, host="127.0.0.1", port=0)
 print(f"http://127.0.0.1:{server.effective_port}", flush=True)
 server.run()
 """
+BROKEN = b'Sure!\n```json\n{"tool": "run_code", "arguments": {"code": "x"}}}}\n```\n'
 PAINT = """() => new Promise((done) => {
   const told = () => performance.getEntriesByName("first-contentful-paint")[0];
   if (told()) return done(told().startTime);
@@ -71,17 +72,35 @@ def starts(command: list[str], data: Path) -> float:
     return statistics.median(took)
 
 
-def first_paint(url: str) -> float:
-    """Median milliseconds to first content of the list, each time in a new Chromium with nothing cached."""
+def first_paint(url: str) -> tuple[float, float]:
+    """Median milliseconds to first content of the list and of the same page without CSS, in new Chromiums in turn."""
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    took = []
+    took: dict[bool, list[float]] = {True: [], False: []}
     with sync_playwright() as playwright:
-        for _ in range(ROUNDS):
+        for turn in range(2 * ROUNDS):
+            styled = turn % 2 == 0
             browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
             page = browser.new_page()
+            if not styled:
+                page.route("**/*.css*", lambda route: route.fulfill(body="", content_type="text/css"))
             page.goto(url)
-            took.append(page.evaluate(PAINT))
+            took[styled].append(page.evaluate(PAINT))
             browser.close()
+    return statistics.median(took[True]), statistics.median(took[False])
+
+
+def first_output(command: list[str]) -> float:
+    """Median milliseconds from the start of `command` to the first byte that it prints, reading a broken response."""
+    took = []
+    for _ in range(3 * ROUNDS):
+        began = time.perf_counter()
+        with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdin and process.stdout
+            process.stdin.write(BROKEN)
+            process.stdin.close()
+            process.stdout.read(1)
+            took.append((time.perf_counter() - began) * 1000)
+            process.stdout.read()
     return statistics.median(took)
 
 
@@ -101,13 +120,18 @@ def main() -> None:
         stop(process)
         again, bare = starts(serve, data), starts([sys.executable, "-c", BARE], data)
         process, url, _ = start(serve, data)
-        paint = first_paint(url)
+        paint, unstyled = first_paint(url)
         memory = resident(process.pid)
         stop(process)
     print(f"first start, examples read      {first:8.2f} s")
     print(f"start with examples there       {again:8.2f} s   {again / bare:.1f} times a bare Flask app's {bare:.2f} s")
     print(f"resident memory after that      {memory:8.0f} MB")
-    print(f"first content, cold Chromium    {paint:8.0f} ms")
+    print(f"first content, cold Chromium    {paint:8.0f} ms  the same page without CSS {unstyled:.0f} ms")
+    parse = first_output([sys.executable, "-m", "webapp", "parse"])
+    nothing = first_output([sys.executable, "-c", "print(1)"])
+    print(
+        f"fencepost parse, first output   {parse:8.0f} ms  {parse / nothing:.1f} times a bare print's {nothing:.0f} ms"
+    )
     print(f"virtual environment             {environment_size():8.0f} MB")
 
 
