@@ -48,3 +48,37 @@ def _sqlite(element: Contains, compiler: Any, **options: Any) -> str:
 def _postgresql(element: Contains, compiler: Any, **options: Any) -> str:
     column, _, escaped = (compiler.process(clause, **options) for clause in element.clauses)
     return f"position({escaped} in lower(encode({column}, 'escape'))) > 0"
+
+
+class Change(sa.sql.functions.GenericFunction[int]):
+    """The number that a session's `changed` gets when it is written: see `change`."""
+
+    inherit_cache = True
+    type = sa.BigInteger()
+    name = "fencepost_change"
+
+
+def change() -> sa.ColumnElement[int]:
+    """What to set `session.changed` to in every statement that changes a session.
+
+    SQLite has one writer, so the next number is the highest and one. On PostgreSQL it is the transaction's own
+    number, so that transactions that end out of order are still seen by whoever reads on from `horizon`.
+    """
+    return Change()
+
+
+def horizon(connection: sa.Connection) -> int:
+    """All that is or will be committed with a lower `changed` can be seen now: read on from here next time."""
+    if connection.dialect.name == "postgresql":
+        return connection.execute(sa.text("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")).scalar_one()
+    return connection.execute(sa.text("SELECT coalesce(max(changed), 0) + 1 FROM session")).scalar_one()
+
+
+@compiles(Change, "sqlite")
+def _change_sqlite(element: Change, compiler: Any, **options: Any) -> str:
+    return "(SELECT coalesce(max(changed), 0) + 1 FROM session)"
+
+
+@compiles(Change, "postgresql")
+def _change_postgresql(element: Change, compiler: Any, **options: Any) -> str:
+    return "pg_current_xact_id()::text::bigint"

@@ -47,6 +47,44 @@ class Dump(Base):
     received_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
 
 
+class Job(Base):
+    """One ingest that goes on behind a request: what it reads, how far it is, and how it ended."""
+
+    __tablename__ = "job"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    state: orm.Mapped[str] = orm.mapped_column(sa.String(16), index=True)
+    """queued, running, done, failed or cancelled"""
+    filename: orm.Mapped[str] = orm.mapped_column(ExactText)
+    spooled: orm.Mapped[str] = orm.mapped_column(sa.String(128))
+    """the name of the file under the data folder's incoming/, which the job owns until it ends"""
+    bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    format: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    home: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
+    progress: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    result: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    """what the ingest answered, or its error"""
+    cancelled: orm.Mapped[bool] = orm.mapped_column(default=False)
+    """asked to stop; the job ends when it next looks"""
+    dump_id: orm.Mapped[int | None] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="SET NULL"))
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+    beat_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    """when its worker was last alive: a running job whose worker is gone is taken up again"""
+    ended_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+
+
+class Mapping(Base):
+    """A saved way to read JSON of somebody's own: a name, and a path for each field."""
+
+    __tablename__ = "mapping"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    name: orm.Mapped[str] = orm.mapped_column(ShortText(128), unique=True)
+    fields: orm.Mapped[dict[str, str]] = orm.mapped_column(ExactJson)
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
 class Session(Base):
     """One conversation of an agent; `(external_id, revision)` names it, `key` is the short form of that in URLs."""
 
@@ -90,6 +128,16 @@ class Session(Base):
     strip: orm.Mapped[str] = orm.mapped_column(sa.Text, default="")
     """one letter a response, in order: c e r n for the home verdict, f failed and s rescued in production"""
     extra: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    raw_bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, default=0, server_default="0")
+    """of all its turns' texts together, as UTF-8"""
+    facets: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    """what the list filters by and statistics add up, counted over the session's turns; see `store.facets`"""
+    changed: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, default=0, server_default="0", index=True)
+    """grows with every change to the session: whoever keeps an index reads on from the last one; `dialect.change`"""
+    grown_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    """when turns last came; the page of a session that grew a moment ago looks for more"""
+    deleted_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    """hidden everywhere, and gone for good after a while"""
 
 
 class SessionModel(Base):
@@ -210,6 +258,18 @@ class Finding(Base):
     detail: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
 
 
+class SavedView(Base):
+    """Filters of the list under a name."""
+
+    __tablename__ = "saved_view"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    name: orm.Mapped[str] = orm.mapped_column(ShortText(128), unique=True)
+    query: orm.Mapped[str] = orm.mapped_column(ExactText)
+    author: orm.Mapped[str] = orm.mapped_column(ExactText)
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
 class Label(Base):
     """What one person said of one response."""
 
@@ -222,8 +282,58 @@ class Label(Base):
     judgement: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     cause: orm.Mapped[str | None] = orm.mapped_column(sa.String(128), index=True)
     expected: orm.Mapped[Any | None] = orm.mapped_column(ExactJson)
+    """the one value where `has_expected` and `expects` is one; the list of values where it is several"""
     has_expected: orm.Mapped[bool] = orm.mapped_column(default=False)
+    expects: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    """one, several, none (no JSON is meant here) or unknown (cut off); None where nothing was said"""
     note: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    seconds: orm.Mapped[float | None]
+    """how long the person looked at it, where the queue measured that"""
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
+class LabelEvent(Base):
+    """What happened to a turn's labels, in order: nothing is overwritten without trace."""
+
+    __tablename__ = "label_event"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), index=True)
+    author: orm.Mapped[str] = orm.mapped_column(ExactText)
+    action: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    """put, removed, settled, unsettled, imported or renamed (its cause)"""
+    said: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
+    """the label as it then was"""
+    happened_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
+class FinalLabel(Base):
+    """How a disagreement about a response was settled, by whom and why."""
+
+    __tablename__ = "final_label"
+
+    turn_id: orm.Mapped[int] = orm.mapped_column(
+        sa.ForeignKey("turn.id", ondelete="RESTRICT"), primary_key=True, autoincrement=False
+    )
+    author: orm.Mapped[str] = orm.mapped_column(ExactText)
+    judgement: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    cause: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
+    expected: orm.Mapped[Any | None] = orm.mapped_column(ExactJson)
+    expects: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    why: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
+class Cause(Base):
+    """A cause of one's own: where it stands in the tree, or which one it was merged into."""
+
+    __tablename__ = "cause"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    name: orm.Mapped[str] = orm.mapped_column(ShortText(128), unique=True)
+    parent: orm.Mapped[str | None] = orm.mapped_column(ShortText(128))
+    merged_into: orm.Mapped[str | None] = orm.mapped_column(ShortText(128))
+    author: orm.Mapped[str] = orm.mapped_column(ExactText)
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
 
 
