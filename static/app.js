@@ -77,6 +77,20 @@ function sideways(element, pane) {
   if (inner.left < outer.left || inner.left > outer.right) pane.scrollLeft += inner.left - outer.left - outer.width / 2;
 }
 
+// --- no answer at all: say so where messages stand, and leave the page as it was
+document.addEventListener("htmx:error", (event) => {
+  if (!event.detail?.ctx?.request || event.detail.ctx.response) return;
+  const line = document.createElement("p");
+  line.className = "message bad";
+  line.textContent = "The server did not answer. Nothing was changed; try again.";
+  document.getElementById("messages").replaceChildren(line);
+});
+
+// --- what a swap removed while it held the focus: the focus goes to the place that took its part
+document.addEventListener("htmx:after:swap", () => {
+  if (document.activeElement === document.body) document.querySelector("[data-refocus]")?.focus({ preventScroll: true });
+});
+
 // --- the raw pane: wrap as last time, and the marked span in view
 function settle() {
   const raw = document.getElementById("raw");

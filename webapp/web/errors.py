@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Flask, Response, current_app, jsonify, render_template, request
+from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
 from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
@@ -10,8 +10,10 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.parsing import UnknownProfile
 from webapp.store.dumps import NoSuchDump
 from webapp.store.kept import NotKept
-from webapp.store.sessions import BadCursor, BadFilter, NoSuchSession
+from webapp.store.filtering import BadFilter
+from webapp.store.sessions import BadCursor, NoSuchSession
 from webapp.store.turns import NoSuchTurn
+from webapp.web.render import wants_partial
 
 Answer = tuple[str | Response, int]
 
@@ -33,7 +35,16 @@ def answer(status: int, code: str, message: str, at: str | None = None) -> Answe
     """The JSON error under `/api/`, the error page elsewhere."""
     if request.path.startswith("/api/"):
         return jsonify(error={"code": code, "message": message, "at": at}), status
+    if wants_partial():
+        return refused(status, message)
     return render_template("error.html", status=status, message=message), status
+
+
+def refused(status: int, message: str) -> Answer:
+    """For htmx: a line where messages stand, whatever part of the page was asked for; the address stays."""
+    response = make_response(render_template("_partials/refused.html", message=message), status)
+    response.headers.update({"HX-Retarget": "#messages", "HX-Reswap": "innerHTML", "HX-Push-Url": "false"})
+    return response, status
 
 
 def on_http(error: HTTPException) -> Answer | AnyResponse:

@@ -7,20 +7,34 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from flask import Flask, url_for
+from flask import Flask, current_app, request, url_for
 
 from webapp import jsontext, paths
-from webapp.web import words
+from webapp.web import strips, words
 from webapp.web.glyphs import Run, runs, visible
 from webapp.web.links import dump_url, ident, session_url, turn_url
 from webapp.web.rawview import LINE_FEED
 
 SOURCE_LIMIT = 20_000
+PAGES = (
+    ("sessions.index", "Sessions"),
+    ("labels.index", "Labels"),
+    ("profiles.index", "Profiles"),
+    ("statistics.index", "Statistics"),
+    ("dumps.index", "Dumps"),
+    ("playground.index", "Playground"),
+)
+"""the main navigation: endpoint and name"""
+LIST_PAGES = ("sessions.index", "statistics.index")
+NO_FILTERS = ("q", "after", "limit", "more")
+"""what else stands in a list's query string"""
 
 
 def init_app(app: Flask) -> None:
     helpers = (
         asset,
+        nav,
+        kept_filters,
         ident,
         session_url,
         turn_url,
@@ -30,6 +44,9 @@ def init_app(app: Flask) -> None:
         query_of,
         source_text,
         code_runs,
+        strips.binned,
+        strips.marks,
+        strips.told,
     )
     app.jinja_env.globals.update({helper.__name__: helper for helper in helpers})
     app.jinja_env.globals.update(session_words=session_words, wording=words.wording, failure_words=failure_words)
@@ -38,6 +55,18 @@ def init_app(app: Flask) -> None:
 def asset(name: str) -> str:
     """The URL of a static file, with its content's hash so that a browser may keep it for ever."""
     return url_for("static", filename=name, v=_digest(name))
+
+
+def nav() -> list[tuple[str, str]]:
+    """The pages of the main navigation that this app has."""
+    return [(endpoint, name) for endpoint, name in PAGES if endpoint in current_app.view_functions]
+
+
+def kept_filters() -> list[tuple[str, str]]:
+    """The list's filters that a search keeps: on a list page those of its address, elsewhere none."""
+    if request.endpoint not in LIST_PAGES:
+        return []
+    return [(name, value) for name, value in request.args.items(multi=True) if name not in NO_FILTERS and value]
 
 
 @cache

@@ -1,0 +1,57 @@
+// Outcome strips: pointing at a mark, or going through the marks with the arrow keys, names the response and makes the
+// strip a link to its turn, so that a click, Enter and the browser's own menu all lead there.
+"use strict";
+
+{
+  const names = { f: "failed", s: "failed, fencepost reads it", r: "repaired", e: "extracted", c: "clean", n: "none" };
+  const tip = document.createElement("div");
+  tip.id = "tip";
+  tip.setAttribute("role", "status");
+  tip.hidden = true;
+  document.body.append(tip);
+  let now = null;
+
+  function point(strip, mark) {
+    if (now === mark) return;
+    now?.classList.remove("at");
+    now = mark;
+    strip.dataset.home ??= strip.getAttribute("href");
+    strip.href = strip.dataset.home;
+    tip.hidden = !mark;
+    if (!mark) return;
+    const [each, of] = [+strip.dataset.each, +strip.dataset.of];
+    const first = [...strip.children].indexOf(mark) * each;
+    const last = Math.min(of, first + each) - 1;
+    const [path] = strip.dataset.home.split("?");
+    strip.href = `${path}/responses/${first}${each > 1 ? `?of=${each}` : ""}`;
+    mark.classList.add("at");
+    const which = last > first ? `responses ${first + 1}–${last + 1}` : `response ${first + 1}`;
+    tip.textContent = `${which} of ${of}: ${last > first ? "at worst " : ""}${names[mark.className[0]]}`;
+    const box = mark.getBoundingClientRect();
+    tip.style.left = `${Math.max(4, Math.min(box.left - 8, innerWidth - tip.offsetWidth - 4))}px`;
+    tip.style.top = `${box.top > 40 ? box.top - tip.offsetHeight - 7 : box.bottom + 7}px`;
+  }
+
+  document.addEventListener("pointermove", (event) => {
+    const strip = event.target.closest?.("a.strip");
+    if (strip) { if (event.target !== strip) point(strip, event.target); }
+    else if (now && !now.parentElement.matches(":focus-visible")) point(now.parentElement, null);
+  });
+  document.addEventListener("pointerdown", (event) => {
+    const strip = event.target.closest?.("a.strip");
+    if (strip && event.target !== strip) point(strip, event.target);
+  });
+  document.addEventListener("focusin", (event) => {
+    if (event.target.matches("a.strip") && event.target.matches(":focus-visible")) point(event.target, event.target.querySelector(".f, .s") || event.target.firstElementChild);
+  });
+  document.addEventListener("focusout", (event) => { if (now?.parentElement === event.target) point(event.target, null); });
+  document.addEventListener("keydown", (event) => {
+    const strip = event.target.closest?.("a.strip");
+    if (!strip || !["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return;
+    event.preventDefault();
+    const marks = [...strip.children];
+    const at = marks.indexOf(now);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: marks.length - 1 }[event.key];
+    point(strip, marks[Math.max(0, Math.min(marks.length - 1, to))]);
+  });
+}
