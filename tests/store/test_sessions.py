@@ -11,7 +11,7 @@ from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.store import labels, sessions, turns
-from webapp.store.sessions import Filters
+from webapp.store.filtering import Filters
 
 
 @pytest.fixture
@@ -65,11 +65,6 @@ def test_filters_combine(four: None, db: orm.Session, filters: Filters, expected
     assert (page.total, page.hidden) == (len(expected), 4 - len(expected))
 
 
-def test_counts_are_of_the_whole_store(four: None, db: orm.Session) -> None:
-    counts = sessions.page(db, Filters(model="m2")).counts
-    assert (counts.all, counts.failed, counts.rescued, counts.models) == (4, 2, 1, {"m1": 2, "m2": 1})
-
-
 def test_labelled_sessions(four: None, db: orm.Session) -> None:
     turn = turns.find(db, sessions.find(db, "lost"), 0).turn
     labels.put(db, turn, author="ann", judgement="right")
@@ -121,12 +116,6 @@ def test_no_cursor_at_all_breaks_it(after: str) -> None:
         sessions._decode(after)
     except sessions.BadCursor:
         return
-
-
-@pytest.mark.parametrize("filters", [Filters(verdict="broken"), Filters(label="maybe")])
-def test_an_unknown_filter_value_is_refused_in_words(filters: Filters, db: orm.Session) -> None:
-    with pytest.raises(sessions.BadFilter, match=r"takes .*, not '(broken|maybe)'"):
-        sessions.page(db, filters)
 
 
 def test_an_id_goes_before_a_key(bring: Bring, db: orm.Session) -> None:

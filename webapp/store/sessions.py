@@ -5,19 +5,19 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.dialect import contains
+from webapp.store.filtering import Filters
 from webapp.store.ids import shortened
 from webapp.store.models import Session, SessionModel
 from webapp.store.types import short
 
-VERDICTS = ("clean", "extracted", "repaired", "failed", "none")
-LABELS = ("labelled", "unlabelled")
 MOST_MODELS = 50
 
 _verdict_counts = {
@@ -35,26 +35,6 @@ class NoSuchSession(LookupError):
 
 class BadCursor(ValueError):
     """`after` is not what a page gave as `next`."""
-
-
-class BadFilter(ValueError):
-    """A filter has a value that it does not take; the message lists those that it takes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """What the list is narrowed to; all that are set must hold. `verdict` is one under the home profile.
-
-    `label` is "labelled" or "unlabelled"; `q` is part of an id or a title.
-    """
-
-    failed: bool = False
-    rescued: bool = False
-    verdict: str | None = None
-    model: str | None = None
-    label: str | None = None
-    format: str | None = None
-    q: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +56,79 @@ class SessionLine:
     source_format: str
     home_profile: str
     label_count: int
+    ended_at: datetime | None
+    raw_bytes: int
+    facets: dict[str, Any] | None = field(repr=False)
+
+    @property
+    def findings(self) -> dict[str, int]:
+        """How many findings of each rule, the rule with most first."""
+        found: dict[str, int] = (self.facets or {}).get("finding", {})
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """How many failed responses ended with each kind of error, the most frequent first."""
+        found: dict[str, int] = (self.facets or {}).get("errors", {})
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """The values of one facet among the sessions that all other filters leave in view.
+
+    `name` is the filter's, and a value the filter's value. At most 50 values, most sessions first; `more` counts the
+    others. `chosen` is the value that the filters ask for, None where they ask for none; it is always among `values`.
+    """
+
+    name: str
+    values: list[tuple[str, int]]
+    more: int
+    chosen: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One place where a search hit: in a turn (`position`), or in the session's own id or title (`position` None).
+
+    `where` is raw, error, id, title or note. `fragments` are pieces of the text in order, True where one was hit.
+    """
+
+    position: int | None
+    where: str
+    fragments: tuple[tuple[str, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Sessions a facet would show, all others of the filters left in place: the whole store's, for now."""
+    """How many sessions each of these filters would show, all other filters left in place.
+
+    `all` is without `failed` and `rescued`.
+    """
 
     all: int
     failed: int
     rescued: int
-    models: dict[str, int]
+    labelled: int
+    unlabelled: int
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`total` sessions match and `hidden` do not; `next` is the `after` of the next page, None on the last."""
+    """`total` sessions match and `hidden` do not; `next` is the `after` of the next page, None on the last.
+
+    `facets` are those of `FACETS` that have values, in that order. After a search `matches` has up to three places
+    for each session, by its key; `total` is then of the sessions looked at, and `open_ended` says there may be more.
+    """
 
     sessions: list[SessionLine]
     next: str | None
     total: int
     hidden: int
     counts: Counts
+    facets: dict[str, Facet] = field(default_factory=dict)
+    matches: dict[str, list[Match]] = field(default_factory=dict)
+    open_ended: bool = False
 
 
 _columns = tuple(getattr(Session, name) for name in SessionLine.__dataclass_fields__)
@@ -104,7 +136,7 @@ _order = (Session.failed, Session.happened_at, Session.id)
 
 
 def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: int = 50) -> Page:
-    """The sessions behind `after`: failed ones first, then the newest. Raises `BadCursor` and `BadFilter`."""
+    """The sessions behind `after`: failed ones first, then the newest. Raises `BadCursor`."""
     conditions = _conditions(filters)
     query = sa.select(*_order, *_columns).where(*conditions)
     if after is not None:
@@ -147,23 +179,17 @@ def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
     if filters.rescued:
         conditions.append(Session.rescued_count > 0)
     if filters.verdict:
-        conditions.append(_verdict_counts[_known("verdict", filters.verdict, VERDICTS)] > 0)
+        conditions.append(_verdict_counts[filters.verdict] > 0)
     if filters.model:
         conditions.append(Session.id.in_(sa.select(SessionModel.session_id).where(SessionModel.model == filters.model)))
     if filters.label:
-        labelled = _known("label", filters.label, LABELS) == "labelled"
+        labelled = filters.label == "labelled"
         conditions.append(Session.label_count > 0 if labelled else Session.label_count == 0)
     if filters.format:
         conditions.append(Session.source_format == short(filters.format, 64))
     if filters.q:
         conditions.append(sa.or_(contains(Session.external_id, filters.q), contains(Session.title, filters.q)))
     return conditions
-
-
-def _known(name: str, value: str, values: tuple[str, ...]) -> str:
-    if value not in values:
-        raise BadFilter(f"{name} takes {', '.join(values)}, not {value[:100]!r}")
-    return value
 
 
 def _counts(db: orm.Session) -> Counts:
@@ -173,10 +199,7 @@ def _counts(db: orm.Session) -> Counts:
         sa.func.count(sa.case((Session.rescued_count > 0, 1))),
     ).select_from(Session)
     every, failed, rescued = db.execute(totals).one()
-    count = sa.func.count()
-    by_model = sa.select(SessionModel.model, count).group_by(SessionModel.model)
-    models = db.execute(by_model.order_by(count.desc(), SessionModel.model).limit(MOST_MODELS))
-    return Counts(every, failed, rescued, {row[0]: row[1] for row in models})
+    return Counts(every, failed, rescued, 0, 0)
 
 
 def _encode(failed: bool, happened_at: datetime, session_id: int) -> str:

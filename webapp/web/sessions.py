@@ -24,6 +24,7 @@ from webapp.store import dump as dump_store
 from webapp.store import sessions as store
 from webapp.store import turns as turn_store
 from webapp.store.filenames import safe_name
+from webapp.store.filtering import Filters, of_parameters
 from webapp.web import links, words
 from webapp.web.render import page, wants_partial
 
@@ -32,17 +33,9 @@ blueprint = Blueprint("sessions", __name__)
 TURNS_A_PAGE = 200
 
 
-def filters_of_request() -> store.Filters:
-    args = request.args
-    return store.Filters(
-        failed=args.get("failed") == "1",
-        rescued=args.get("rescued") == "1",
-        verdict=args.get("verdict") or None,
-        model=args.get("model") or None,
-        label=args.get("label") or None,
-        format=args.get("format") or None,
-        q=args.get("q") or None,
-    )
+def filters_of_request() -> Filters:
+    """Raises `BadFilter`."""
+    return of_parameters(request.args.to_dict())
 
 
 def limit_of_request(default: int = 50) -> int:
@@ -53,7 +46,7 @@ def limit_of_request(default: int = 50) -> int:
 def index() -> Response:
     filters = filters_of_request()
     found = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
-    active = {name: value for name, value in asdict(filters).items() if value}
+    active = filters.active()
     partial = "sessions/_rows.html" if "after" in request.args else "sessions/_list.html"
     return page("sessions/index.html", partial, page=found, filters=filters, active=active)
 
