@@ -9,8 +9,8 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.parsing import UnknownProfile
 from webapp.store.dumps import NoSuchDump
-from webapp.store.kept import NotKept
 from webapp.store.filtering import BadFilter
+from webapp.store.kept import NotKept
 from webapp.store.sessions import BadCursor, NoSuchSession
 from webapp.store.turns import NoSuchTurn
 from webapp.web.render import wants_partial
