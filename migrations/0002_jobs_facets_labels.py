@@ -14,7 +14,7 @@ Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 Bytes = sa.LargeBinary()
 Time = sa.DateTime(timezone=True)
 
-TABLES = ("job", "mapping", "saved_view", "label_event", "final_label", "cause")
+TABLES = ("job", "mapping", "saved_view", "label_event", "final_label", "cause", "label_queue", "label_queue_item")
 SESSION_COLUMNS = ("raw_bytes", "facets", "changed", "grown_at", "deleted_at")
 
 
@@ -22,6 +22,8 @@ def upgrade() -> None:
     for create in CREATE:
         create()
     _session()
+    op.add_column("dump", sa.Column("home", sa.String(length=64), nullable=True))
+    op.add_column("dump", sa.Column("mapping", Bytes, nullable=True))
     op.add_column("label", sa.Column("expects", sa.String(length=16), nullable=True))
     op.add_column("label", sa.Column("seconds", sa.Double(), nullable=True))
     op.execute("UPDATE label SET expects = 'one' WHERE has_expected")
@@ -30,6 +32,8 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.drop_column("label", "seconds")
     op.drop_column("label", "expects")
+    op.drop_column("dump", "mapping")
+    op.drop_column("dump", "home")
     op.drop_index("ix_session_changed", "session")
     for name in reversed(SESSION_COLUMNS):
         op.drop_column("session", name)
@@ -58,6 +62,7 @@ def _job() -> None:
         sa.Column("home", sa.String(length=64), nullable=True),
         sa.Column("mapping", Bytes, nullable=True),
         sa.Column("progress", Bytes, nullable=True),
+        sa.Column("tries", sa.Integer(), nullable=False),
         sa.Column("result", Bytes, nullable=True),
         sa.Column("cancelled", sa.Boolean(), nullable=False),
         sa.Column("dump_id", Id, nullable=True),
@@ -140,4 +145,44 @@ def _cause() -> None:
     )
 
 
-CREATE = (_job, _mapping, _saved_view, _label_event, _final_label, _cause)
+def _label_queue() -> None:
+    op.create_table(
+        "label_queue",
+        sa.Column("id", Id, nullable=False),
+        sa.Column("spec", sa.String(length=1024), nullable=False),
+        sa.Column("state", Bytes, nullable=False),
+        sa.Column("complete", sa.Boolean(), nullable=False),
+        sa.Column("made_at", Time, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_label_queue"),
+        sa.UniqueConstraint("spec", name="uq_label_queue_spec"),
+    )
+
+
+def _label_queue_item() -> None:
+    item = "label_queue_item"
+    op.create_table(
+        item,
+        sa.Column("queue_id", Id, nullable=False),
+        sa.Column("turn_id", Id, autoincrement=False, nullable=False),
+        sa.Column("session_id", sa.BigInteger(), nullable=False),
+        sa.Column("rank", sa.BigInteger(), nullable=False),
+        sa.Column("likeness", sa.LargeBinary(length=16), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["queue_id"], ["label_queue.id"], name="fk_label_queue_item_queue_id_label_queue", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("queue_id", "turn_id", name="pk_label_queue_item"),
+    )
+    op.create_index("ix_label_queue_item_order", item, ["queue_id", "rank", "turn_id"])
+    op.create_index("ix_label_queue_item_likeness", item, ["queue_id", "likeness"])
+
+
+CREATE = (
+    _job,
+    _mapping,
+    _saved_view,
+    _label_event,
+    _final_label,
+    _cause,
+    _label_queue,
+    _label_queue_item,
+)

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.store.dialect import upsert
+from webapp.store.dialect import change, upsert
 from webapp.store.models import Label, Session, Turn
 from webapp.store.sessions import BadCursor
 from webapp.store.turns import MODEL_KINDS, PREVIEW, preview
@@ -188,20 +188,20 @@ def _decode(after: str) -> tuple[datetime, int]:
     return cursor
 
 
-def _save(db: orm.Session, turn: Turn) -> None:
-    """Write what changed and count the session's labelled responses anew, in one transaction."""
+def _save(db: orm.Session, *turns: Turn) -> None:
+    """Write what changed and count the labelled responses of these turns' sessions anew, in one transaction."""
     db.flush()
-    labelled = (
-        sa.select(sa.func.count(Label.turn_id.distinct()))
-        .join(Turn, Turn.id == Label.turn_id)
-        .where(Turn.session_id == turn.session_id)
-        .scalar_subquery()
-    )
-    session_id = turn.session_id
-    db.execute(
-        sa.update(Session).where(Session.id == session_id).values(label_count=labelled),
-        execution_options={"synchronize_session": False},
-    )
+    for session_id in sorted({turn.session_id for turn in turns}):
+        labelled = (
+            sa.select(sa.func.count(Label.turn_id.distinct()))
+            .join(Turn, Turn.id == Label.turn_id)
+            .where(Turn.session_id == session_id)
+            .scalar_subquery()
+        )
+        db.execute(
+            sa.update(Session).where(Session.id == session_id).values(label_count=labelled, changed=change()),
+            execution_options={"synchronize_session": False},
+        )
     db.commit()
 
 

@@ -45,6 +45,10 @@ class Dump(Base):
     session_count: orm.Mapped[int] = orm.mapped_column(default=0)
     turn_count: orm.Mapped[int] = orm.mapped_column(default=0)
     received_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+    home: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    """the home profile that was told when it came, over what the dump itself says"""
+    mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
+    """the mapping that it was read by"""
 
 
 class Job(Base):
@@ -57,12 +61,15 @@ class Job(Base):
     """queued, running, done, failed or cancelled"""
     filename: orm.Mapped[str] = orm.mapped_column(ExactText)
     spooled: orm.Mapped[str] = orm.mapped_column(sa.String(128))
-    """the name of the file under the data folder's incoming/, which the job owns until it ends"""
+    """the file in the data folder's dumps/incoming/ that the job owns until it ends; "" reads `dump_id`'s kept one"""
     bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
     format: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
     home: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
     mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
     progress: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    """how far it came; while it runs this lies in a file, since no row can be written beside a long transaction"""
+    tries: orm.Mapped[int] = orm.mapped_column(default=0)
+    """how many workers died over it"""
     result: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
     """what the ingest answered, or its error"""
     cancelled: orm.Mapped[bool] = orm.mapped_column(default=False)
@@ -301,7 +308,7 @@ class LabelEvent(Base):
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), index=True)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     action: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    """put, removed, settled, unsettled, imported or renamed (its cause)"""
+    """put, removed, undone, settled, unsettled, imported or renamed (its cause)"""
     said: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
     """the label as it then was"""
     happened_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
@@ -335,6 +342,36 @@ class Cause(Base):
     merged_into: orm.Mapped[str | None] = orm.mapped_column(ShortText(128))
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
+class LabelQueue(Base):
+    """Responses to label in one order, gathered from a stretch of sessions at a time; see `store.labelling.queue`."""
+
+    __tablename__ = "label_queue"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    spec: orm.Mapped[str] = orm.mapped_column(ShortText(1024), unique=True)
+    """which responses, in which order: as the URL says it"""
+    state: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
+    """how far the sessions have been gone through"""
+    complete: orm.Mapped[bool] = orm.mapped_column(default=False)
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
+class LabelQueueItem(Base):
+    """One response of a queue: by `rank`, then by turn; near-identical ones share their `likeness`."""
+
+    __tablename__ = "label_queue_item"
+    __table_args__ = (
+        sa.Index("ix_label_queue_item_order", "queue_id", "rank", "turn_id"),
+        sa.Index("ix_label_queue_item_likeness", "queue_id", "likeness"),
+    )
+
+    queue_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("label_queue.id", ondelete="CASCADE"), primary_key=True)
+    turn_id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True, autoincrement=False)
+    session_id: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    rank: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    likeness: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(16))
 
 
 class Run(Base):
