@@ -51,6 +51,8 @@ class DumpLine:
     session_count: int
     turn_count: int
     received_at: datetime
+    home: str | None
+    mapping: dict[str, str] | None
     sessions: list[Link]
 
 
