@@ -1,0 +1,112 @@
+"""Every key and value is found where it stands, in the decoded text and through the edits in the raw text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.parsing import parse
+from webapp.parsing.edit import Edit, apply
+from webapp.parsing.nodes import nodes
+from webapp.parsing.places import places
+from webapp.parsing.span import Span
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def flat(value: Any, depth: int = 0) -> list[tuple[int, Any]]:
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [(depth, value)] + [found for child in children for found in flat(child, depth + 1)]
+
+
+def test_keys_and_values_stand_where_they_are() -> None:
+    text = '{"a": [1, true], "b": {}}'
+    found, more = nodes(text, 100)
+    assert not more
+    assert [
+        (n.depth, n.kind, text[n.start : n.end], n.key and text[slice(*n.key)], n.place, n.size) for n in found
+    ] == [
+        (0, "object", text, None, 0, 2),
+        (1, "array", "[1, true]", '"a"', 0, 2),
+        (2, "number", "1", None, 0, None),
+        (2, "word", "true", None, 1, None),
+        (1, "object", "{}", '"b"', 1, 0),
+    ]
+
+
+@given(JSON, st.sampled_from([None, 2]), st.booleans())
+def test_each_node_decodes_to_its_value(value: Any, indent: int | None, ascii_only: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    found, _ = nodes(text, 10_000)
+    assert [(node.depth, json.loads(text[node.start : node.end])) for node in found] == flat(value)
+
+
+def test_no_more_than_the_limit_is_looked_at_and_open_ends_are_said() -> None:
+    found, more = nodes("[" + "1," * 1000 + "1]", 10)
+    assert (len(found), more, found[0].end, found[0].size) == (10, True, None, None)
+
+
+def test_a_hundred_thousand_open_brackets_are_no_trouble() -> None:
+    assert nodes("[" * 100_000, 50) == (nodes("[" * 50, 50)[0], True)
+
+
+def test_a_text_that_is_no_json_ends_where_it_stops_being_any() -> None:
+    found, more = nodes('{"a": 1, b: 2}', 10)
+    assert ([node.kind for node in found], more) == (["object", "number"], False)
+
+
+def test_new_text_counts_as_the_text_that_it_replaced() -> None:
+    raw = "x {'a': 1,}"
+    edits = (Edit("q", Span(3, 4), "'", '"'), Edit("q", Span(5, 6), "'", '"'), Edit("c", Span(9, 10), ",", ""))
+    mapped = places(Span(2, 11), edits)
+    assert apply(raw, Span(2, 11), edits) == '{"a": 1}'
+    assert mapped.raw(1, 4) == Span(3, 6)
+    assert mapped.raw(6, 7) == Span(8, 9)
+    assert mapped.raw(0, 8) == Span(2, 11)
+    assert places(Span(4, 4), ()).raw(0, 0) == Span(4, 4)
+
+
+@given(JSON.filter(lambda value: isinstance(value, dict | list)), st.data())
+def test_the_raw_slice_of_a_node_with_its_edits_applied_decodes_to_its_value(value: Any, data: st.DataObject) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=data.draw(st.sampled_from([None, 1])))
+    cut = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)))
+    raw, edits, at = "prose ", [], 0
+    for start, end in zip(cut[::2], cut[1::2], strict=False):
+        old = data.draw(st.sampled_from(["", "'", "\n//"]))
+        raw += text[at:start]
+        edits.append(Edit("some_repair", Span(len(raw), len(raw) + len(old)), old, text[start:end]))
+        raw, at = raw + old, end
+    raw += text[at:]
+    span = Span(6, len(raw))
+    assert apply(raw, span, edits) == text
+    bounds = set(cut[: len(cut) // 2 * 2])
+    mapped = places(span, edits)
+    for node in nodes(text, 1000)[0]:
+        found = mapped.raw(node.start, node.end or 0)
+        inside = [e for e in edits if found.start <= e.span.start and e.span.end <= found.end]
+        wanted = text[node.start : node.end]
+        assert wanted in apply(raw, found, inside)
+        straddled = any(
+            s < b < e for s, e in zip(cut[::2], cut[1::2], strict=False) for b in (node.start, node.end or 0)
+        )
+        if not straddled and not bounds & {node.start, node.end}:
+            assert apply(raw, found, inside) == wanted
+
+
+def test_a_repaired_response_leads_each_value_back_to_its_characters() -> None:
+    raw = "Sure:\n{'tool': 'run', 'args': {'n': 1,}}}"
+    trace = parse(raw)
+    attempt = trace.attempts[trace.chosen[0]]
+    text = apply(raw, attempt.span, attempt.edits)
+    mapped = places(attempt.span, attempt.edits)
+    seen = [
+        raw[slice(*mapped.raw(n.start, n.end or 0))] for n in nodes(text, 100)[0] if n.kind not in ("object", "array")
+    ]
+    assert seen == ["'run'", "1"]
