@@ -11,6 +11,7 @@ from sqlalchemy import orm
 
 from webapp.dumps.records import Turn
 from webapp.store import rows
+from webapp.store.facets import Facets
 from webapp.store.models import Parse, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.parsed import OURS
@@ -103,6 +104,12 @@ def restored(connection: sa.Connection, session_id: int, home: str) -> Tally:
             tally.fail(place.ordinal)
         tally.saw(row.model if row.kind in ("response", "tool_call") else None, row.sent_at)
     return tally
+
+
+def counted(connection: sa.Connection, session_id: int) -> tuple[Facets, int]:
+    """The session's facets and the bytes of its texts, as they were counted when its stored turns were written."""
+    row = connection.execute(sa.select(Session.facets, Session.raw_bytes).where(Session.id == session_id)).one()
+    return Facets.of(row.facets), row.raw_bytes
 
 
 def _revisions(connection: sa.Connection, external_id: str) -> Iterator[Stored]:

@@ -11,6 +11,8 @@ import sqlalchemy as sa
 
 from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.store import growth, ids, rows
+from webapp.store.dialect import change
+from webapp.store.facets import Facets, digest
 from webapp.store.models import TURNS_A_SESSION, Session, SessionModel
 from webapp.store.parsed import Parser
 from webapp.store.tally import Place, Tally
@@ -29,8 +31,17 @@ _note_failure = (
 _insert_session = sa.insert(Session).returning(Session.id)
 _insert_models = sa.insert(SessionModel)
 _known_models = sa.select(SessionModel.model).where(SessionModel.session_id == sa.bindparam("session"))
+_bring_back = (
+    sa.update(Session.__table__)  # type: ignore[arg-type]
+    .where(Session.__table__.c.id == sa.bindparam("session"), Session.__table__.c.deleted_at.is_not(None))
+    .values(deleted_at=None, changed=change())
+)
 _has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
-_count_session = sa.update(Session.__table__).where(Session.__table__.c.id == sa.bindparam("session"))  # type: ignore[arg-type]
+_count_session = (
+    sa.update(Session.__table__)  # type: ignore[arg-type]
+    .where(Session.__table__.c.id == sa.bindparam("session"))
+    .values(changed=change())
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +72,17 @@ def write(
     external_id = ids.shortened(start.external_id)
     _lock(connection, external_id)
     plan = growth.plan(connection, external_id, turns, anew=anew)
+    if plan.stored is not None:
+        connection.execute(_bring_back, {"session": plan.stored.id})
     if plan.stored is not None and not plan.grows:
         return Outcome("found", plan.stored.id, plan.stored.key, 0)
     if plan.stored is not None:
         dump_id(connection)
         tally = growth.restored(connection, plan.stored.id, plan.stored.home)
-        writer = Writer(connection, plan.stored.id, Parser(plan.stored.home), tally, problem)
+        facets, raw_bytes = growth.counted(connection, plan.stored.id)
+        writer = Writer(
+            connection, plan.stored.id, Parser(plan.stored.home), tally, problem, facets=facets, raw_bytes=raw_bytes
+        )
         count = writer.write(_after(turns, plan.skip))
         return Outcome("grown", plan.stored.id, plan.stored.key, count)
     key = _free_key(connection, external_id, plan.next_revision)
@@ -90,6 +106,8 @@ class Writer:
     repairs: list[rows.Row] = field(default_factory=list)
     failures: list[rows.Row] = field(default_factory=list)
     size: int = 0
+    facets: Facets = field(default_factory=Facets)
+    raw_bytes: int = 0
 
     def write(self, turns: Iterable[Turn]) -> int:
         """Store `turns` and the session's new counters; the number of rows written."""
@@ -117,8 +135,11 @@ class Writer:
         self.turns.append(row)
         self.size += len(raw or b"") + 1000
         self.tally.saw(row["model"] if turn.kind in ("response", "tool_call") else None, row["sent_at"])
-        if turn.written_by_model and place.original is None:
-            self._parse(place, turn.raw or "")
+        if place.original is None:
+            self.raw_bytes += len(raw or b"")
+            self.facets.turn(turn, row)
+            if turn.written_by_model:
+                self._parse(place, turn.raw or "", row["model"])
         self._fail(turn, place)
 
     def _row(self, turn: Turn, raw: bytes | None) -> rows.Row:
@@ -134,23 +155,28 @@ class Writer:
             row["entry_sha256"] = rows.entry_digest(bare) if first else None
         return row
 
-    def _parse(self, place: Place, raw: str) -> None:
+    def _parse(self, place: Place, raw: str, model: str | None) -> None:
         traces = self.parser.traces(raw)
         turn_id = self._id(place.ordinal)
         for trace in traces:
             self.parses.append(rows.parse_row(turn_id, trace))
             self.repairs.extend(rows.repair_rows(turn_id, trace))
         self.tally.verdicts(place.position, traces[0].verdict, traces[-1].verdict)
+        self.facets.response(model, [digest(trace) for trace in traces])
 
     def _fail(self, turn: Turn, place: Place) -> None:
         if turn.failure is not None:
             original = place.ordinal if place.original is None else place.original
-            if self.tally.fail(original) and place.original is not None:
-                self._note(original, turn.failure)
+            if self.tally.fail(original):
+                self.facets.failure(turn.failure)
+                if place.original is not None:
+                    self._note(original, turn.failure)
         if turn.answers is not None:
             answered = self.tally.answered(turn.answers)
             if answered is not None and self.tally.fail(answered):
-                self._note(answered, turn.raw if turn.raw is not None else turn.failure or "")
+                text = turn.raw if turn.raw is not None else turn.failure or ""
+                self.facets.failure(text)
+                self._note(answered, text)
 
     def _note(self, ordinal: int, text: str) -> None:
         self.failures.append({"turn": self._id(ordinal), "text": rows.encoded(text)})
@@ -175,6 +201,7 @@ class Writer:
             new = [{"session_id": self.session_id, "model": model} for model in sorted(missing)]
             self.connection.execute(_insert_models, new)
         values: dict[str, Any] = {**self.tally.counters(), "models": models}
+        values |= {"facets": self.facets.as_dict(), "raw_bytes": self.raw_bytes}
         if self.tally.started_at is not None:
             started = self.tally.started_at
             values |= {"started_at": started, "ended_at": self.tally.ended_at, "happened_at": started}
