@@ -14,7 +14,33 @@ Id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 Bytes = sa.LargeBinary()
 Time = sa.DateTime(timezone=True)
 
-TABLES = ("job", "mapping", "saved_view", "label_event", "final_label", "cause", "label_queue", "label_queue_item")
+TABLES = (
+    "job",
+    "mapping",
+    "saved_view",
+    "label_event",
+    "final_label",
+    "cause",
+    "label_queue",
+    "label_queue_item",
+    "live_span",
+)
+SEARCH_TABLES = ("search_raw", "search_note", "search_words")
+SYMBOLS = (
+    (0x20BA, 0x20C0),
+    (0x218A, 0x218B),
+    (0x2066, 0x2069),
+    (0x23F4, 0x23FF),
+    (0x2700, 0x2700),
+    (0x2B4D, 0x2BFF),
+    (0x2E3C, 0x2E5D),
+    (0x1F19B, 0x1F1AD),
+    (0x1F260, 0x1F265),
+    (0x1F300, 0x1F6FF),
+    (0x1F780, 0x1F7F0),
+    (0x1F900, 0x1FAFF),
+)
+"""What Unicode has as symbols and SQLite's tables, of Unicode 6.1, have not: to those it would be part of a word."""
 SESSION_COLUMNS = ("raw_bytes", "facets", "changed", "grown_at", "deleted_at")
 
 
@@ -27,9 +53,12 @@ def upgrade() -> None:
     op.add_column("label", sa.Column("expects", sa.String(length=16), nullable=True))
     op.add_column("label", sa.Column("seconds", sa.Double(), nullable=True))
     op.execute("UPDATE label SET expects = 'one' WHERE has_expected")
+    _search()
 
 
 def downgrade() -> None:
+    for name in reversed(SEARCH_TABLES):
+        op.execute(f"DROP TABLE IF EXISTS {name}")
     op.drop_column("label", "seconds")
     op.drop_column("label", "expects")
     op.drop_column("dump", "mapping")
@@ -48,6 +77,21 @@ def _session() -> None:
     op.add_column("session", sa.Column("grown_at", Time, nullable=True))
     op.add_column("session", sa.Column("deleted_at", Time, nullable=True))
     op.create_index("ix_session_changed", "session", ["changed"])
+
+
+def _search() -> None:
+    """The search index: of raw texts without the texts, by turn id; of notes beside them by `store.search.index.key`."""
+    if op.get_bind().dialect.name == "sqlite":
+        symbols = "".join(chr(code) for first, last in SYMBOLS for code in range(first, last + 1))
+        cut = f"tokenize=\"unicode61 remove_diacritics 0 tokenchars '_' separators '{symbols}'\", columnsize=0"
+        op.execute(f"CREATE VIRTUAL TABLE search_raw USING fts5(raw, content='', {cut})")
+        op.execute(f"CREATE VIRTUAL TABLE search_note USING fts5(text, {cut})")
+        op.execute("CREATE VIRTUAL TABLE search_words USING fts5vocab(search_raw, instance)")
+        return
+    op.execute("CREATE TABLE search_raw (id BIGINT PRIMARY KEY, words TSVECTOR NOT NULL)")
+    op.execute("CREATE TABLE search_note (id BIGINT PRIMARY KEY, text BYTEA NOT NULL, words TSVECTOR NOT NULL)")
+    for name in ("search_raw", "search_note"):
+        op.execute(f"CREATE INDEX ix_{name}_words ON {name} USING gin (words)")
 
 
 def _job() -> None:
@@ -176,6 +220,25 @@ def _label_queue_item() -> None:
     op.create_index("ix_label_queue_item_likeness", item, ["queue_id", "likeness"])
 
 
+def _live_span() -> None:
+    op.create_table(
+        "live_span",
+        sa.Column("trace", sa.LargeBinary(length=16), nullable=False),
+        sa.Column("span", sa.LargeBinary(length=8), nullable=False),
+        sa.Column("session_id", Id, nullable=False),
+        sa.Column("started", sa.BigInteger(), nullable=False),
+        sa.Column("entry", sa.Integer(), nullable=False),
+        sa.Column("ordinal", sa.Integer(), nullable=False),
+        sa.Column("turns", sa.Integer(), nullable=False),
+        sa.Column("digest", sa.LargeBinary(length=32), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["session_id"], ["session.id"], name="fk_live_span_session_id_session", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("trace", "span", "session_id", name="pk_live_span"),
+    )
+    op.create_index("ix_live_span_order", "live_span", ["session_id", "started", "entry"])
+
+
 CREATE = (
     _job,
     _mapping,
@@ -185,4 +248,5 @@ CREATE = (
     _cause,
     _label_queue,
     _label_queue_item,
+    _live_span,
 )

@@ -222,6 +222,27 @@ class Turn(Base):
     """of the entry as it came, on an entry's first turn: how growth is told from another past"""
 
 
+class LiveSpan(Base):
+    """An OpenTelemetry span that a session holds as one of its entries: spans come late, twice and in any order."""
+
+    __tablename__ = "live_span"
+    __table_args__ = (sa.Index("ix_live_span_order", "session_id", "started", "entry"),)
+
+    trace: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(16), primary_key=True)
+    span: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(8), primary_key=True)
+    session_id: orm.Mapped[int] = orm.mapped_column(
+        sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    started: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    """nanoseconds since 1970; -2**62 where the span does not say"""
+    entry: orm.Mapped[int]
+    ordinal: orm.Mapped[int]
+    """of its first turn"""
+    turns: orm.Mapped[int]
+    digest: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(32))
+    """of the span as it came: whether one that comes again is the same"""
+
+
 class Parse(Base):
     """The stored trace of one response under one profile version."""
 
