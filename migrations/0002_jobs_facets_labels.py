@@ -80,7 +80,7 @@ def _session() -> None:
 
 
 def _search() -> None:
-    """The search index: of raw texts without the texts, by turn id; of notes beside them by `store.search.index.key`."""
+    """The search index: of raw texts, without the texts, by turn id; of notes by `store.search.index.key`."""
     if op.get_bind().dialect.name == "sqlite":
         symbols = "".join(chr(code) for first, last in SYMBOLS for code in range(first, last + 1))
         cut = f"tokenize=\"unicode61 remove_diacritics 0 tokenchars '_' separators '{symbols}'\", columnsize=0"

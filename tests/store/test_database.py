@@ -22,9 +22,14 @@ from webapp.store.models import Base
 
 def test_metadata_and_migrations_agree(blank: sa.Engine) -> None:
     with blank.connect() as connection:
-        options = {"compare_type": True, "compare_server_default": True}
+        options = {"compare_type": True, "compare_server_default": True, "include_name": _is_ours}
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, Base.metadata) == []
+
+
+def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
+    """All but the search index, whose tables no model describes."""
+    return kind != "table" or not (name or "").startswith("search_")
 
 
 def test_head_is_the_newest_revision() -> None:

@@ -1,0 +1,22 @@
+"""Full-text search over raw texts, errors, label notes, ids and titles: SQLite's FTS5, PostgreSQL's tsvector."""
+
+from webapp.store.search.finding import Allowed, Found, Match, find, session_ids
+from webapp.store.search.index import Note, index_notes, index_turns, lacking, noted, remove, session_notes
+from webapp.store.search.query import Query, parse
+
+__all__ = [
+    "Allowed",
+    "Found",
+    "Match",
+    "Note",
+    "Query",
+    "find",
+    "index_notes",
+    "index_turns",
+    "lacking",
+    "noted",
+    "parse",
+    "remove",
+    "session_ids",
+    "session_notes",
+]

@@ -1,0 +1,242 @@
+"""Finds a query's matches, the newest session first, without ever going through all of a common word's places."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from webapp.store.models import TURNS_A_SESSION, Session, Turn
+from webapp.store.search.fragments import Cutter, Excerpt
+from webapp.store.search.hits import Expression, expression, keys
+from webapp.store.search.index import KINDS, SLOTS, Kind, column
+from webapp.store.search.query import Query, parse
+
+Allowed = Sequence[int] | Callable[[int], bool]
+"""Session ids that may be found, in ascending order, or a function that says so of one. A sequence is skipped through
+and so costs no more than it holds; a function is asked for each session that matches."""
+
+EACH = 3
+BUDGET = 0.5
+"""seconds after which a search answers with what it has and where to go on"""
+_WIDTH = 2048
+"""sessions looked through first; four times as many each time that nothing is found"""
+_AT_ONCE = 256
+_AT_ONCE_OF_FEW = 24
+"""hits read at once, without and with a sequence of allowed sessions"""
+_HEAD = 256 * 1024
+_MOST = 8 * 1024 * 1024
+"""bytes of a text that are looked through for the place of a hit, at first and at most"""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A text that matches: a turn's raw text or one beside it; `turn_id` is None for a session's id and title.
+
+    `where` is raw, failure (recorded), error (of the home profile's attempts), note (of a label), id or title.
+    For the rest see `Excerpt`; `hit` is a span of `raw` where `where` is raw.
+    """
+
+    session_id: int
+    turn_id: int | None
+    where: Kind
+    fragments: tuple[tuple[str, bool], ...]
+    hit: tuple[int, int] | None
+    starts: bool
+    ends: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matches in order; `next` is the `after` of those behind them, None where there are no more.
+
+    With fewer than were asked for and a `next` the time was up. `more` holds the sessions with further matches.
+    `cut` says that not all of the query could be looked for: too many words, or a prefix of too many words.
+    """
+
+    query: Query
+    matches: tuple[Match, ...]
+    next: int | None
+    cut: bool = False
+    more: frozenset[int] = field(default_factory=frozenset)
+
+
+def find(
+    connection: sa.Connection,
+    query: str,
+    *,
+    allowed: Allowed | None = None,
+    session_id: int | None = None,
+    after: int | None = None,
+    limit: int = 50,
+    each: int = EACH,
+) -> Found:
+    """Where `query` stands. Any text is a query; deleted sessions are never found.
+
+    Over all sessions: at most `limit` sessions, the newest first, `each` matches a session in the order of its turns.
+    Within `session_id`: at most `limit` matches in that order. `after` is the `next` of what was found before.
+    """
+    parsed = parse(query)
+    match = expression(connection, parsed)
+    if session_id is not None:
+        return _within(connection, parsed, match, session_id, after, limit)
+    ids, following = _sessions(connection, match, allowed, after, limit)
+    found: list[int] = []
+    more = set()
+    for number in ids:
+        inside = _inside(connection, match, number, None, each + 1)
+        if len(inside) > each:
+            more.add(number)
+        found += inside[:each]
+    return Found(parsed, _matches(connection, parsed, found), following, match.cut, frozenset(more))
+
+
+def session_ids(
+    connection: sa.Connection, query: str, *, allowed: Allowed | None = None, most: int = 1000
+) -> tuple[list[int], bool]:
+    """The newest sessions that match, at most `most`, and whether these are all."""
+    match = expression(connection, parse(query))
+    ids, following = _sessions(connection, match, allowed, None, most)
+    return ids, following is None and not match.cut
+
+
+def _sessions(
+    connection: sa.Connection, match: Expression, allowed: Allowed | None, below: int | None, limit: int
+) -> tuple[list[int], int | None]:
+    """Ids of sessions that match, descending from `below`, and the `below` of those behind them."""
+    if match.raw is None and match.note is None:
+        return [], None
+    until = time.monotonic() + BUDGET
+    newest = (connection.scalar(sa.select(sa.func.max(Session.id))) or 0) + 1
+    high = newest if below is None else min(below, newest)
+    found: list[int] = []
+    width = _WIDTH
+    while (high := _skip(allowed, high)) > 0:
+        low = max(0, high - width)
+        seen, reached = _window(connection, match, low, high, _AT_ONCE if allowed is None else _AT_ONCE_OF_FEW)
+        found += _visible(connection, _of(allowed, seen))
+        if len(found) > limit:
+            return found[:limit], found[limit - 1]
+        width = width * 4 if reached == low else width
+        high = reached
+        if time.monotonic() > until and high > 0:
+            return found, high
+    return found, None
+
+
+def _window(connection: sa.Connection, match: Expression, low: int, high: int, limit: int) -> tuple[list[int], int]:
+    """Sessions from `low` on and below `high` that match, descending, down to the one that is the second answer."""
+    reached = low
+    seen: set[int] = set()
+    for table, text, size in (("search_raw", match.raw, 1), ("search_note", match.note, SLOTS)):
+        if text is None:
+            continue
+        size *= TURNS_A_SESSION
+        found = keys(connection, table, text, (low * size, high * size), newest=True, limit=limit)  # type: ignore[arg-type]
+        seen.update(key // size for key in found)
+        if len(found) == limit:
+            reached = max(reached, found[-1] // size)
+    return sorted((number for number in seen if number >= reached), reverse=True), reached
+
+
+def _skip(allowed: Allowed | None, high: int) -> int:
+    """The `high` below which the next allowed session is the first; 0 where there is none."""
+    if allowed is None or callable(allowed):
+        return high
+    index = bisect_left(allowed, high)
+    return allowed[index - 1] + 1 if index else 0
+
+
+def _of(allowed: Allowed | None, numbers: Iterable[int]) -> list[int]:
+    if allowed is None:
+        return list(numbers)
+    if callable(allowed):
+        return [number for number in numbers if allowed(number)]
+    return [number for number in numbers if _skip(allowed, number + 1) == number + 1]
+
+
+def _visible(connection: sa.Connection, numbers: list[int]) -> list[int]:
+    """Those that are there and not deleted, in the same order."""
+    if not numbers:
+        return []
+    query = sa.select(Session.id).where(Session.id.in_(numbers), Session.deleted_at.is_(None))
+    there = set(connection.scalars(query))
+    return [number for number in numbers if number in there]
+
+
+def _within(
+    connection: sa.Connection, parsed: Query, match: Expression, session_id: int, after: int | None, limit: int
+) -> Found:
+    found = _inside(connection, match, session_id, after, limit + 1) if _visible(connection, [session_id]) else []
+    following = found[limit - 1] if len(found) > limit else None
+    return Found(parsed, _matches(connection, parsed, found[:limit]), following, match.cut)
+
+
+def _inside(connection: sa.Connection, match: Expression, number: int, after: int | None, limit: int) -> list[int]:
+    """Keys of the matches of one session behind `after`, in order."""
+    low, high = number * TURNS_A_SESSION, (number + 1) * TURNS_A_SESSION
+    start = low * SLOTS if after is None else after + 1
+    raw = KINDS.index("raw")
+    found: list[int] = []
+    if match.raw is not None:
+        first = max(low, -((raw - start) // SLOTS))
+        hits = keys(connection, "search_raw", match.raw, (first, high), newest=False, limit=limit)
+        found += [key * SLOTS + raw for key in hits]
+    if match.note is not None:
+        found += keys(connection, "search_note", match.note, (start, high * SLOTS), newest=False, limit=limit)
+    return sorted(found)[:limit]
+
+
+def _matches(connection: sa.Connection, parsed: Query, found: list[int]) -> tuple[Match, ...]:
+    cutter = Cutter(parsed)
+    raw = KINDS.index("raw")
+    turns = {key // SLOTS: key for key in found if key % SLOTS == raw}
+    notes = [key for key in found if key % SLOTS != raw]
+    excerpts = _raw_excerpts(connection, cutter, turns) | _note_excerpts(connection, cutter, notes)
+    return tuple(_match(key, excerpts[key]) for key in found if key in excerpts)
+
+
+def _match(key: int, excerpt: Excerpt) -> Match:
+    turn_id, number = divmod(key, SLOTS)
+    where = KINDS[number]
+    turn = None if where in ("id", "title") else turn_id
+    return Match(turn_id // TURNS_A_SESSION, turn, where, excerpt.fragments, excerpt.hit, excerpt.starts, excerpt.ends)
+
+
+def _raw_excerpts(connection: sa.Connection, cutter: Cutter, turns: dict[int, int]) -> dict[int, Excerpt]:
+    excerpts = {}
+    for row in connection.execute(_heads(list(turns), _HEAD)) if turns else ():
+        text, length = _decoded(row.head), row.length
+        if length > _HEAD and not cutter.finds(text):
+            text = _decoded(connection.execute(_heads([row.id], _MOST)).one().head)
+        excerpts[turns[row.id]] = cutter.excerpt(text)
+    return excerpts
+
+
+def _heads(turns: list[int], size: int) -> sa.Select[int, bytes, int]:
+    raw = sa.type_coerce(Turn.raw, sa.LargeBinary())
+    head = sa.func.substr(raw, 1, size, type_=sa.LargeBinary()).label("head")
+    return sa.select(Turn.id, head, sa.func.length(raw, type_=sa.Integer()).label("length")).where(Turn.id.in_(turns))
+
+
+def _note_excerpts(connection: sa.Connection, cutter: Cutter, notes: list[int]) -> dict[int, Excerpt]:
+    if not notes:
+        return {}
+    name = column(connection)
+    query = sa.text(f"SELECT {name} AS key, text FROM search_note WHERE {name} IN :notes")  # noqa: S608
+    rows = connection.execute(query.bindparams(sa.bindparam("notes", expanding=True)), {"notes": notes})
+    return {row.key: cutter.excerpt(_decoded(row.text)) for row in rows}
+
+
+def _decoded(data: bytes) -> str:
+    """UTF-8 that may have been cut within its last code point."""
+    data = bytes(data)
+    for short in range(4):
+        try:
+            return data[: len(data) - short].decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            continue
+    return data.decode("utf-8", "replace")

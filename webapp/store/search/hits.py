@@ -1,0 +1,119 @@
+"""Asks the database where a query's words stand: keys of texts in a range, from either end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlalchemy as sa
+
+from webapp.store.search.query import Query, Term
+
+Table = Literal["search_raw", "search_note"]
+
+MOST_ENDINGS = 200
+"""How many words a prefix may stand for in raw texts: the first in the alphabet. SQLite would read all their places
+before it gave the first one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A query in the database's own language, one for each table; None where nothing there can match.
+
+    `cut` says that a prefix stands for more words than were looked for.
+    """
+
+    raw: str | None
+    note: str | None
+    cut: bool
+
+
+def expression(connection: sa.Connection, query: Query) -> Expression:
+    """`query` for this database."""
+    if not query.wanted:
+        return Expression(None, None, query.cut)
+    if connection.dialect.name != "sqlite":
+        text = _tsquery(query)
+        return Expression(text, text, query.cut)
+    cut = query.cut
+    wanted: list[list[str]] = []
+    unwanted: list[str] = []
+    for term in query.wanted:
+        found, more = _endings(connection, term)
+        wanted.append(found)
+        cut = cut or more
+    for term in query.unwanted:
+        found, more = _endings(connection, term)
+        unwanted += found
+        cut = cut or more
+    raw = _match([_either(found) for found in wanted], unwanted) if all(wanted) else None
+    note = _match([_phrase(term) for term in query.wanted], [_phrase(term) for term in query.unwanted])
+    return Expression(raw, note, cut)
+
+
+def keys(
+    connection: sa.Connection, table: Table, match: str, between: tuple[int, int], *, newest: bool, limit: int
+) -> list[int]:
+    """At most `limit` keys of texts that match, from `between[0]` on and below `between[1]`, in order."""
+    order = "DESC" if newest else "ASC"
+    low, high = between
+    if connection.dialect.name == "sqlite":
+        statement = (
+            f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid <= ?"  # noqa: S608
+            f" ORDER BY rowid {order} LIMIT ?"
+        )
+        found = connection.exec_driver_sql(statement, (match, low, high - 1, limit))
+    else:
+        statement = (
+            f"SELECT id FROM {table} WHERE words @@ CAST(:match AS tsquery) AND id >= :low AND id < :high"  # noqa: S608
+            f" ORDER BY id {order} LIMIT :limit"
+        )
+        found = connection.execute(sa.text(statement), {"match": match, "low": low, "high": high, "limit": limit})
+    return [row[0] for row in found]
+
+
+def _match(wanted: list[str], unwanted: list[str]) -> str:
+    """FTS5's own words stand outside of quotes only here; `wanted` and `unwanted` are quoted."""
+    together = " AND ".join(wanted)
+    return f"({together}) NOT ({' OR '.join(unwanted)})" if unwanted else together
+
+
+def _either(phrases: list[str]) -> str:
+    return phrases[0] if len(phrases) == 1 else f"({' OR '.join(phrases)})"
+
+
+def _phrase(term: Term) -> str:
+    return f'"{" ".join(term.tokens)}"' + (" *" if term.prefix else "")
+
+
+def _endings(connection: sa.Connection, term: Term) -> tuple[list[str], bool]:
+    """The phrases that a term stands for in raw texts, and whether there are more."""
+    if not term.prefix:
+        return [_phrase(term)], False
+    *head, last = term.tokens
+    found: list[str] = []
+    for word in _beginning_with(connection, last):
+        if len(found) >= MOST_ENDINGS:
+            return found, True
+        found.append(_phrase(Term((*head, word), False)))
+    return found, False
+
+
+def _beginning_with(connection: sa.Connection, prefix: str) -> Iterator[str]:
+    """Words of raw texts that begin so, by seeking from each to the next: to count their places would take long."""
+    statement = "SELECT term FROM search_words WHERE term >= ? LIMIT 1"
+    word = connection.exec_driver_sql(statement, (prefix,)).scalar()
+    while word is not None and word.startswith(prefix):
+        yield word
+        word = connection.exec_driver_sql(statement, (word + "\x01",)).scalar()
+
+
+def _tsquery(query: Query) -> str:
+    parts = [_tsterm(term) for term in query.wanted] + [f"!({_tsterm(term)})" for term in query.unwanted]
+    return " & ".join(parts)
+
+
+def _tsterm(term: Term) -> str:
+    text = " <-> ".join(f"'{token}'" for token in term.tokens)
+    return f"({text}{':*' if term.prefix else ''})"

@@ -1,0 +1,145 @@
+"""Keeps the search index: what was written is searchable when its transaction ends, what was removed is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlalchemy as sa
+
+from webapp.store.models import TURNS_A_SESSION, Session
+from webapp.store.search.words import LONGEST, words
+
+Kind = Literal["id", "title", "failure", "error", "note", "raw"]
+
+KINDS: tuple[Kind, ...] = ("id", "title", "failure", "error", "note", "raw")
+SLOTS = 8
+"""A note's key is its turn's id times this, plus the number of its kind; an id and a title stand at ordinal 0."""
+
+_PLACES = 16_383
+_PLACES_A_WORD = 255
+_MOST_LEXEMES = 600_000
+"""what a tsvector holds: the highest place, places of one word, bytes of words"""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text beside the raw ones. `target` is a turn's id; for an id or a title a session's first turn's."""
+
+    kind: Kind
+    target: int
+    text: str
+
+    @property
+    def key(self) -> int:
+        return key(self.target, self.kind)
+
+
+def key(turn_id: int, kind: Kind) -> int:
+    """Where a text stands among all texts: by session, turn, kind."""
+    return turn_id * SLOTS + KINDS.index(kind)
+
+
+def session_notes(session_id: int, external_id: str, title: str | None) -> list[Note]:
+    """What is written for every session: one that lacks its id in the index is not indexed."""
+    first = session_id * TURNS_A_SESSION
+    return [Note("id", first, external_id), *([Note("title", first, title)] if title else [])]
+
+
+def index_turns(connection: sa.Connection, texts: Sequence[tuple[int, bytes]]) -> None:
+    """Add turns' raw texts (id, UTF-8), none of which may be there yet; merged entries are left out by the caller."""
+    if not texts:
+        return
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("INSERT INTO search_raw(rowid, raw) VALUES (?, ?)", list(texts))
+        return
+    rows = [{"id": turn_id, "words": _vector(raw.decode("utf-8", "surrogatepass"))} for turn_id, raw in texts]
+    connection.execute(sa.text("INSERT INTO search_raw(id, words) VALUES (:id, CAST(:words AS tsvector))"), rows)
+
+
+def index_notes(connection: sa.Connection, notes: Iterable[Note]) -> None:
+    """Add texts, each in place of the one that was there."""
+    rows = [(note.key, note.text.encode("utf-8", "surrogatepass"), note.text) for note in notes]
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        insert = "INSERT OR REPLACE INTO search_note(rowid, text) VALUES (?, ?)"
+        connection.exec_driver_sql(insert, [row[:2] for row in rows])
+        return
+    upsert = (
+        "INSERT INTO search_note(id, text, words) VALUES (:id, :text, CAST(:words AS tsvector))"
+        " ON CONFLICT (id) DO UPDATE SET text = excluded.text, words = excluded.words"
+    )
+    vectors = [{"id": number, "text": data, "words": _vector(text)} for number, data, text in rows]
+    connection.execute(sa.text(upsert), vectors)
+
+
+def noted(connection: sa.Connection, turn_id: int, texts: Iterable[str | None]) -> None:
+    """A turn's label notes are these now; none takes it out of the index."""
+    text = "\n".join(text for text in texts if text)
+    if text:
+        index_notes(connection, [Note("note", turn_id, text)])
+    else:
+        _delete_notes(connection, key(turn_id, "note"), key(turn_id, "note") + 1)
+
+
+def remove(connection: sa.Connection, session_id: int) -> None:
+    """Take a session out of the index; its turns must still be there."""
+    low, high = session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION
+    if connection.dialect.name == "sqlite":
+        if _is_indexed(connection, session_id):
+            connection.exec_driver_sql(_REMOVE_RAW, (low, high))
+    else:
+        connection.execute(
+            sa.text("DELETE FROM search_raw WHERE id >= :low AND id < :high"), {"low": low, "high": high}
+        )
+    _delete_notes(connection, low * SLOTS, high * SLOTS)
+
+
+def lacking(connection: sa.Connection) -> bool:
+    """Whether sessions from before there was an index are not in it yet: the oldest is the last to come in."""
+    oldest = connection.scalar(sa.select(sa.func.min(Session.id)))
+    return oldest is not None and not _is_indexed(connection, oldest)
+
+
+_REMOVE_RAW = (
+    "INSERT INTO search_raw(search_raw, rowid, raw) SELECT 'delete', id, raw FROM turn"
+    " WHERE id >= ? AND id < ? AND raw IS NOT NULL AND duplicate_of IS NULL"
+)
+
+
+def _is_indexed(connection: sa.Connection, session_id: int) -> bool:
+    where = key(session_id * TURNS_A_SESSION, "id")
+    statement = sa.text(f"SELECT 1 FROM search_note WHERE {column(connection)} = :id")  # noqa: S608
+    return connection.execute(statement, {"id": where}).first() is not None
+
+
+def column(connection: sa.Connection) -> str:
+    """What the tables of the index call their key."""
+    return "rowid" if connection.dialect.name == "sqlite" else "id"
+
+
+def _delete_notes(connection: sa.Connection, low: int, high: int) -> None:
+    name = column(connection)
+    statement = sa.text(f"DELETE FROM search_note WHERE {name} >= :low AND {name} < :high")  # noqa: S608
+    connection.execute(statement, {"low": low, "high": high})
+
+
+def _vector(text: str) -> str:
+    """A tsvector's text. Of very long texts it keeps what PostgreSQL takes: see `docs/search.md`."""
+    places: dict[str, list[str]] = {}
+    counts: Counter[str] = Counter()
+    size = 0
+    for place, word in enumerate(words(text), 1):
+        word = word[:LONGEST]
+        if word not in places:
+            size += 4 * len(word) + 8 if not word.isascii() else len(word) + 8
+            if size > _MOST_LEXEMES:
+                break
+            places[word] = []
+        counts[word] += 1
+        if place <= _PLACES and counts[word] <= _PLACES_A_WORD:
+            places[word].append(str(place))
+    return " ".join(f"'{word}':{','.join(found)}" if found else f"'{word}'" for word, found in places.items())
