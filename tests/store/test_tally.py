@@ -36,12 +36,19 @@ def test_what_repeats_nothing_that_is_there_stands_for_itself() -> None:
         assert tally.place(entry, "response", True, duplicate_of).original is None
 
 
+def test_what_a_model_wrote_twice_is_told_from_the_prompt_before_it() -> None:
+    tally = Tally()
+    tally.place(0, "prompt", True, None)
+    tally.place(0, "response", True, None)
+    assert tally.place(1, "response", True, 0).original == 1
+
+
 def test_an_error_answers_the_first_response_of_the_entry() -> None:
     tally = Tally()
     tally.place(0, "response", False, None)
     tally.place(0, "tool_call", True, None)
     tally.place(1, "tool_call", True, 0)
-    assert (tally.answered(0), tally.answered(1), tally.answered(2), tally.answered(-1)) == (1, 0, None, None)
+    assert (tally.answered(0), tally.answered(1), tally.answered(2), tally.answered(-1)) == (1, 1, None, None)
 
 
 def test_the_strip_marks_failures_of_both_kinds() -> None:

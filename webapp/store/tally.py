@@ -43,10 +43,11 @@ class Tally:
     entries: int = 0
 
     def place(self, entry: int, kind: str, has_text: bool, duplicate_of: int | None) -> Place:
-        """Give the next turn its place; `duplicate_of` is an entry, its k-th turn for this entry's k-th."""
+        """Give the next turn its place; `duplicate_of` is an entry that says the same: see `_original`."""
         ordinal = len(self.positions)
         self._enter(entry, ordinal)
-        return self.put(entry, kind, has_text, self._original(duplicate_of, ordinal - self.firsts[entry]))
+        wrote = kind in _MODEL_KINDS and has_text
+        return self.put(entry, kind, has_text, self._original(duplicate_of, entry, ordinal, wrote))
 
     def put(self, entry: int, kind: str, has_text: bool, original: int | None) -> Place:
         """Give the next turn its place where the turn it repeats is known, as when a stored session is read again."""
@@ -123,17 +124,18 @@ class Tally:
             self.firsts[entry] = ordinal
             self.entries += 1
 
-    def _original(self, duplicate_of: int | None, index: int) -> int | None:
-        """The original of the turn that stands `index` turns after the first of its entry."""
-        if duplicate_of is None or not 0 <= duplicate_of < len(self.firsts):
+    def _original(self, duplicate_of: int | None, entry: int, ordinal: int, wrote: bool) -> int | None:
+        """The original of the turn `ordinal`: the k-th of `duplicate_of`, or the k-th that a model wrote in it."""
+        if duplicate_of is None or not 0 <= duplicate_of < len(self.firsts) or duplicate_of == entry:
             return None
-        first = self.firsts[duplicate_of]
-        if first < 0 or first == len(self.positions) - index:
+        starts = self.answerables if wrote and self.answerables[duplicate_of] >= 0 else self.firsts
+        first, own = starts[duplicate_of], starts[entry]
+        if first < 0:
             return None
         following = duplicate_of + 1
         while self.firsts[following] < 0:
             following += 1
-        return self.originals[min(first + index, self.firsts[following] - 1)]
+        return self.originals[min(first + (ordinal - own if own >= 0 else 0), self.firsts[following] - 1)]
 
 
 def _mark(letter: int, failed: int, readable: int) -> str:
