@@ -87,10 +87,12 @@ class Reader:
         if self.engine is None:
             raise ValueError("nothing is stored here")
         name = f"{dump.filename} ({dump.sha256[:12]})"
-        options = {"format": self.format, "home": self.home}
         try:
             with _counter(name, self.show) as turns:
-                return Result(name, done=ingest_again(self.engine, self.settings, dump.id, progress=turns, **options))
+                done = ingest_again(
+                    self.engine, self.settings, dump.id, format=self.format, home=self.home, progress=turns
+                )
+                return Result(name, done=done)
         except NotKept as error:
             return Result(name, error={"code": "not_kept", "message": str(error), "at": None})
         except (BadDump, UnknownFormat, OSError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -34,21 +34,23 @@ def read(
     *,
     format: str | None = None,  # noqa: A002 - the option's name
     mapping: Mapping[str, str] | None = None,
+    told: Callable[[int], None] | None = None,
 ) -> Iterator[Record]:
     """The records of the dump at `path`: a `SessionStart`, its turns in order, the next; problems in between.
 
     The format is recognised by content unless named. `mapping` (field of a turn to path, as `{"raw":
     "$.output.text"}`) reads any JSON or JSONL; it raises `BadMapping` at once, a `ValueError`, where it is none.
     Iterating raises `UnknownFormat`, or `BadDump` where not even one session can be read; damage further on is a
-    `Problem`. Memory does not grow with the dump.
+    `Problem`. Memory does not grow with the dump. `told` gets how many bytes were read each time.
     """
-    return _read(
-        path, filename, format, None if mapping is None else collect("webapp.dumps.formats")["mapped"].by(mapping)
-    )
+    mapped = None if mapping is None else collect("webapp.dumps.formats")["mapped"].by(mapping)
+    return _read(path, filename, format, mapped, told)
 
 
-def _read(path: Path, filename: str, name: str | None, mapped: Format | None) -> Iterator[Record]:
-    with opened(path, filename) as source:
+def _read(
+    path: Path, filename: str, name: str | None, mapped: Format | None, told: Callable[[int], None] | None
+) -> Iterator[Record]:
+    with opened(path, filename, told) as source:
         head = look(source)
         kind = _named(name, head) if mapped is None else _fitting(mapped, head)
         yield from checked(kind.read(source, head), source)

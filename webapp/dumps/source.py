@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import io
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from webapp.dumps.records import Problem
 
@@ -44,11 +45,15 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """The file's name without folders and endings: what a session is called that has no id of its own."""
-        name = self.filename.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        """What a session is called that has no id of its own: the file's name without its ending.
+
+        The folders of a path within an archive, an upload or a folder stay before it, so that two files of one name
+        are two sessions; a path that is absolute or leads out says nothing of that kind.
+        """
+        folders, name = _placed(self.filename)
         for ending in (".gz", ".zst", ".jsonl", ".ndjson", ".json", ".txt", ".log", ".md", ".traj", ".eval"):
             name = name[: -len(ending)] if name.lower().endswith(ending) and len(name) > len(ending) else name
-        return name or "dump"
+        return f"{folders}{name or 'dump'}"
 
     def text(self, limit: int | None = None) -> Iterator[str]:
         """The text from its beginning in pieces of about a megabyte (fewer bytes than `limit` in all)."""
@@ -112,10 +117,32 @@ class Source:
             yield self.problem
 
 
+class _Told(io.FileIO):
+    """A file of which every reading tells how many bytes it took."""
+
+    told: Callable[[int], None]
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        self.told(count or 0)
+        return count
+
+
+def _open(path: Path, told: Callable[[int], None] | None) -> BinaryIO:
+    if told is None:
+        return path.open("rb")
+    file = _Told(path, "rb")
+    file.told = told
+    return io.BufferedReader(file, 128 * 1024)
+
+
 @contextmanager
-def opened(path: Path, filename: str) -> Iterator[Source]:
-    """Open `path` for reading; UTF-16 and UTF-32 (by mark, or by the zeros of a JSON text) are recoded aside."""
-    with path.open("rb") as file:
+def opened(path: Path, filename: str, told: Callable[[int], None] | None = None) -> Iterator[Source]:
+    """Open `path` for reading; UTF-16 and UTF-32 (by mark, or by the zeros of a JSON text) are recoded aside.
+
+    `told` gets the count of each piece that is read from disk, what is read twice included; what it raises comes out.
+    """
+    with _open(path, told) as file:
         mark, encoding = _encoding(file.read(BLOCK))
         file.seek(mark)
         if encoding == "utf-8":
@@ -124,6 +151,15 @@ def opened(path: Path, filename: str) -> Iterator[Source]:
         with tempfile.TemporaryFile() as recoded:
             problem = _recode(file, recoded, encoding)
             yield Source(recoded, filename, problem=problem)
+
+
+def _placed(filename: str) -> tuple[str, str]:
+    """The folders of a relative path, with a slash behind, and the last name."""
+    path = filename.replace("\\", "/").rstrip("/")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    outside = path.startswith("/") or ".." in parts or ":" in (parts or [""])[0]
+    folders = [] if outside else parts[:-1]
+    return "".join(f"{folder}/" for folder in folders), parts[-1] if parts else ""
 
 
 def _encoding(head: bytes) -> tuple[int, str]:

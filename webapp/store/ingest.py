@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -17,10 +18,12 @@ from webapp.config import Settings
 from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, Problem, SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
-from webapp.store import database, kept, writing
+from webapp.store import database, full, kept, writing
 from webapp.store.dumps import DumpLine, find, line
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.parsed import OURS, is_known
+from webapp.store.progress import Progress as Watch
+from webapp.store.progress import Stopped
 from webapp.store.spill import Spill, sessions
 
 MOST_PROBLEMS = 200
@@ -67,6 +70,7 @@ def ingest(
     progress: Progress | None = None,
     known_only: bool = False,
     mapping: Mapping[str, str] | None = None,
+    watch: Watch | None = None,
 ) -> Ingested:
     """Store the sessions of `stream`; `progress` is called with the number of turns read so far.
 
@@ -74,18 +78,24 @@ def ingest(
     `UnknownFormat` after all that could be read is stored and the dump is noted as failed; the same bytes are
     tried again then, and where the process died over them. Whoever brings bytes that are being read waits.
     With `known_only` a dump that no format recognises, an empty one too, raises `UnknownFormat` and leaves no trace.
-    `mapping` reads any JSON (see `webapp.dumps.read`); it raises `BadMapping` where it is none.
+    `mapping` reads any JSON (see `webapp.dumps.read`); it raises `BadMapping` where it is none. `watch` is told how
+    far it is and may stop it: then `Stopped` is raised, and what was stored by then stays, as with a full disk,
+    which is `DiskFull`.
     """
+    watch = watch or Watch()
     if mapping is not None:
         format = mapped(mapping)  # noqa: A001
-    spooled = spool(stream, kept.incoming(settings.data), max_bytes=settings.max_dump)
+    with full.in_words():
+        spooled = spool(watch.file(stream), kept.incoming(settings.data), max_bytes=settings.max_dump)
     try:
-        with kept.reading(settings.data, spooled.sha256):
+        with kept.reading(settings.data, spooled.sha256, watch.moved), full.in_words():
             if (there := _already(engine, spooled.sha256)) is not None:
                 return there
             if known_only and format is None:
                 format = sniffed(spooled, filename)  # noqa: A001
-            return _Reading(engine, settings, spooled, filename, format, home, progress, mapping=mapping).run()
+            return _Reading(
+                engine, settings, spooled, filename, format, home, progress, mapping=mapping, watch=watch
+            ).run()
     finally:
         spooled.path.unlink(missing_ok=True)
 
@@ -98,23 +108,28 @@ def ingest_again(
     format: str | None = None,  # noqa: A002
     home: str | None = None,
     progress: Progress | None = None,
+    mapping: Mapping[str, str] | None = None,
+    watch: Watch | None = None,
 ) -> Ingested:
     """Read a kept dump (its number or sha256) with today's formats: sessions grow, or get a new revision.
 
     A session whose entries are read as they are stored is left alone; one that a format now reads otherwise becomes
     a new revision beside the old, which keeps its labels. The format is the one that recognises the dump today, else
-    the one that read it before. Raises `NoSuchDump`, `kept.NotKept`, and as `ingest` does `BadDump` and
-    `UnknownFormat`: a dump that was read before then stays noted as it was.
+    the one that read it before, with the mapping and the home profile told then. Raises `NoSuchDump`,
+    `kept.NotKept`, and as `ingest` does: a dump that was read before then stays noted as it was.
     """
+    watch = watch or Watch()
     with orm.Session(engine) as db:
         dump = find(db, ident)
-    with kept.reading(settings.data, dump.sha256):
+    if mapping is not None:
+        format = mapped(mapping)  # noqa: A001
+    with kept.reading(settings.data, dump.sha256, watch.moved), full.in_words():
         spooled = kept.unpacked(settings.data, dump.sha256)
         try:
-            mapping = _mapping_then(engine, dump) if format is None else None
+            mapping = mapping or (_mapping_then(engine, dump) if format is None else None)
             format = format or _todays_format(spooled, dump)  # noqa: A001
-            reading = _Reading(engine, settings, spooled, dump.filename, format, home, progress, dump, mapping)
-            return reading.run()
+            given = (engine, settings, spooled, dump.filename, format, home or dump.home, progress, dump)
+            return _Reading(*given, mapping, watch).run()
         finally:
             spooled.path.unlink(missing_ok=True)
 
@@ -129,6 +144,8 @@ def _mapping_then(engine: sa.Engine, dump: DumpLine) -> dict[str, str] | None:
     """The mapping that the dump was read by, which its sessions keep."""
     if dump.format != _mapped.name:
         return None
+    if dump.mapping is not None:
+        return dump.mapping
     query = sa.select(Session.extra).join(DumpSession, DumpSession.session_id == Session.id)
     with engine.connect() as connection:
         extra = connection.scalar(query.where(DumpSession.dump_id == dump.id).order_by(Session.id.desc()).limit(1))
@@ -184,6 +201,7 @@ class _Reading:
     progress: Progress | None
     again: DumpLine | None = None
     mapping: Mapping[str, str] | None = None
+    watch: Watch = field(default_factory=Watch)
     dump_id: int | None = None
     found: dict[int, tuple[str, str]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -194,27 +212,45 @@ class _Reading:
     noted_at: float = 0.0
 
     def run(self) -> Ingested:
-        """Raises `BadDump` and `UnknownFormat` once what could be read is stored."""
-        kept_file = kept.keep(self.settings.data, self.spooled.path, self.spooled.sha256)
+        """Raises `BadDump` and `UnknownFormat` once what could be read is stored, `Stopped` and `DiskFull` sooner."""
+        self.watch.begin("keeping", self.spooled.bytes)
+        kept_file = kept.keep(self.settings.data, self.spooled.path, self.spooled.sha256, self.watch.advance)
         if self.spooled.problem is not None:
             self._note(self.spooled.problem)
         try:
             self._read()
         except (BadDump, UnknownFormat) as error:
-            self._finish(error)
+            self._finish(describe(error))
+            raise
+        except (Stopped, OSError, sa.exc.DBAPIError) as error:
+            self._break_off(error)
             raise
         if self._only_repeats():
             kept_file.unlink()
             return self._answer(self._first_dump())
         return self._answer(self._finish(None))
 
+    def _break_off(self, error: Stopped | OSError | sa.exc.DBAPIError) -> None:
+        """Note why the reading ended early; a worker that ends leaves the dump as one that is being read."""
+        if isinstance(error, Stopped) and error.cancelled:
+            self._finish({"code": "cancelled", "message": self._so_far(), "at": None})
+        elif full.is_full(error):
+            with contextlib.suppress(OSError, sa.exc.DBAPIError):
+                self._finish({"code": "disk_full", "message": full.WORDS, "at": None})
+
+    def _so_far(self) -> str:
+        count = len(self.found)
+        there = f"{count:,} session{'' if count == 1 else 's'} of it {'is' if count == 1 else 'are'} stored whole"
+        return f"Cancelled: {there if count else 'nothing of it was stored'}. Read it again to go on."
+
     def _read(self) -> None:
         path = self.spooled.path
-        self.format = self.format or readers.sniff(path, self.filename)
+        self.watch.begin("looking", self.spooled.bytes)
+        self.format = self.watch.format = self.format or readers.sniff(path, self.filename)
         if self.format != OWN_FORMAT:
             with database.writing(self.engine) as connection:
                 self._dump(connection)
-        records = readers.read(path, self.filename, format=self.format, mapping=self.mapping)
+        records = readers.read(path, self.filename, format=self.format, mapping=self.mapping, told=self.watch.advance)
         for start, turns in sessions(records, self._note, self._count):
             self._store(start, turns)
 
@@ -231,7 +267,7 @@ class _Reading:
             outcome = writing.write(
                 connection,
                 start,
-                turns,
+                self.watch.each(turns),
                 home=home,
                 dump_id=self._dump,
                 problem=self._note,
@@ -240,6 +276,7 @@ class _Reading:
             self.found[outcome.id] = (start.external_id, outcome.key)
             self.outcomes[outcome.what] += 1
             self.new_turns += outcome.new_turns
+            self.watch.sessions = len(self.found)
             if self.dump_id is not None:
                 self._link(connection, outcome)
 
@@ -258,7 +295,7 @@ class _Reading:
     def _dump(self, connection: sa.Connection) -> int:
         """The dump's row, made (or taken up again after a failure) when the first thing is written."""
         if self.again is not None:
-            self.dump_id = self.again.id
+            self.dump_id = self.watch.dump = self.again.id
         if self.dump_id is not None:
             return self.dump_id
         values: dict[str, Any] = {
@@ -269,6 +306,7 @@ class _Reading:
             "error": None,
             "problems": [],
             "received_at": datetime.now(UTC),
+            **self._told(),
         }
         found = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == self.spooled.sha256))
         if found is None:
@@ -276,8 +314,12 @@ class _Reading:
             found = connection.scalars(insert.returning(Dump.id)).one()
         else:
             connection.execute(sa.update(Dump).where(Dump.id == found).values(values))
-        self.dump_id = found
+        self.dump_id = self.watch.dump = found
         return found
+
+    def _told(self) -> dict[str, Any]:
+        """What was said of the dump when it came, to be said again when it is read again."""
+        return {"home": self.home and self.home[:64], "mapping": self.mapping and dict(self.mapping)}
 
     def _link(self, connection: sa.Connection, outcome: writing.Outcome) -> None:
         """Link the session to the dump; now and then note how far the reading is, for who looks at the dump."""
@@ -289,15 +331,16 @@ class _Reading:
             self.noted_at = time.monotonic()
             connection.execute(sa.update(Dump).where(Dump.id == self.dump_id).values(self._counts()))
 
-    def _finish(self, error: BadDump | UnknownFormat | None) -> DumpLine:
+    def _finish(self, error: Mapping[str, str | None] | None) -> DumpLine:
         with database.writing(self.engine) as connection:
             dump_id = self._dump(connection)
             values = {
                 **self._counts(),
                 "format": self.format and self.format[:64],
                 "state": "failed" if error else "done",
-                "error": describe(error) if error else None,
+                "error": error,
                 "problems": [{"at": problem.at, "reason": problem.reason} for problem in self.problems],
+                **self._told(),
             }
             if not (error and self.again and self.again.state == "done"):
                 connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
@@ -331,11 +374,17 @@ class _Reading:
 
     def _note(self, problem: Problem) -> None:
         self.problem_count += 1
+        self.watch.problems = self.problem_count
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(problem)
 
     def _count(self) -> None:
+        if not self.turn_count:
+            self.watch.first_turn()
         self.turn_count += 1
+        self.watch.turns = self.turn_count
+        if self.turn_count % _PROGRESS_EVERY == 0:
+            self.watch.moved()
         if self.progress is not None and self.turn_count % _PROGRESS_EVERY == 0:
             self.progress(self.turn_count)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -30,6 +29,10 @@ else:
 _PIECE = 1024 * 1024
 _STALE = 24 * 3600.0
 """seconds after which a file in `incoming` is what a killed process left behind"""
+_LOOK = 0.1
+"""seconds between two looks whether somebody else still reads a dump"""
+JOB = "job-"
+"""How the files begin that a job owns: they stay until it ends, however long that takes."""
 
 
 class NotKept(LookupError):
@@ -49,7 +52,7 @@ def incoming(data: Path) -> Path:
     path.mkdir(exist_ok=True)
     for left in path.iterdir():
         with contextlib.suppress(FileNotFoundError):
-            if time.time() - left.stat().st_mtime > _STALE:
+            if not left.name.startswith(JOB) and time.time() - left.stat().st_mtime > _STALE:
                 left.unlink()
     return path
 
@@ -59,8 +62,8 @@ def path_of(data: Path, sha256: str) -> Path:
     return folder(data) / f"{sha256}.zst"
 
 
-def keep(data: Path, spooled: Path, sha256: str) -> Path:
-    """Compress a spooled dump into its place, whole or not at all."""
+def keep(data: Path, spooled: Path, sha256: str, told: Callable[[int], None] = lambda _: None) -> Path:
+    """Compress a spooled dump into its place, whole or not at all; `told` gets the count of each piece."""
     target = path_of(data, sha256)
     if target.exists():
         return target
@@ -68,7 +71,9 @@ def keep(data: Path, spooled: Path, sha256: str) -> Path:
     try:
         with os.fdopen(handle, "wb") as out:
             with spooled.open("rb") as source, ZstdFile(out, "wb", level=3) as packed:
-                shutil.copyfileobj(source, packed, _PIECE)
+                while piece := source.read(_PIECE):
+                    packed.write(piece)
+                    told(len(piece))
             out.flush()
             os.fsync(out.fileno())
         Path(name).replace(target)
@@ -111,15 +116,41 @@ def unpacked(data: Path, sha256: str) -> Spooled:
 
 
 @contextmanager
-def reading(data: Path, sha256: str) -> Iterator[None]:
-    """Hold the lock on one dump; who comes second waits. A killed process lets go of it by itself."""
+def reading(data: Path, sha256: str, waits: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Hold the lock on one dump; who comes second waits, and `waits` is called meanwhile, which may raise.
+
+    A killed process lets go of it by itself.
+    """
     path = folder(data) / f"{sha256}.lock"
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        _lock(handle)
-        if _is_current(handle, path):
-            break
-        os.close(handle)
+    while (handle := _taken(path)) is None:
+        waits()
+        time.sleep(_LOOK)
+    with _held(handle, path):
+        yield
+
+
+@contextmanager
+def alone(data: Path, name: str) -> Iterator[bool]:
+    """Hold the lock `name` (a dump's hash, or "worker") without waiting; False where another process holds it."""
+    path = folder(data) / f"{name}.lock"
+    if (handle := _taken(path)) is None:
+        yield False
+        return
+    with _held(handle, path):
+        yield True
+
+
+def _taken(path: Path) -> int | None:
+    """A handle that holds the lock, None where another one does."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    if _lock(handle) and _is_current(handle, path):
+        return handle
+    os.close(handle)
+    return None
+
+
+@contextmanager
+def _held(handle: int, path: Path) -> Iterator[None]:
     try:
         yield
     finally:
@@ -135,8 +166,12 @@ def _is_current(handle: int, path: Path) -> bool:
         return False
 
 
-def _lock(handle: int) -> None:
-    if sys.platform == "win32":
-        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-    else:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+def _lock(handle: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -52,7 +52,7 @@ def test_every_member_is_a_dump(got, pack):
         "c.json.gz": gzip.compress(data(CHAT)),
     }
     found = got(pack(members), "all.bin")
-    assert found.ids == ["chat", "1/2", "c"]
+    assert found.ids == ["runs/chat", "1/2", "c"]
     assert [start.source_format for start in found.starts] == ["openai", "tau_bench", "openai"]
     assert [turn.raw for turns in found.turns for turn in turns] == ["Hi", "A", "Hi"]
     assert [problem.at for problem in found.problems] == ["notes.bin"]
@@ -69,7 +69,7 @@ def test_it_is_told_by_its_content(tmp_path, pack):
 @PACKERS
 def test_sessions_of_one_name_are_told_apart(got, pack):
     found = got(pack({"a/chat.json": CHAT, "b/chat.json": CHAT}), "x")
-    assert found.ids == ["chat", "chat (2)"]
+    assert found.ids == ["a/chat", "b/chat"]
 
 
 @PACKERS

@@ -89,7 +89,11 @@ def test_the_session_s_id_wherever_it_stands(got, text, session):
 
 
 def test_without_any_id_the_session_is_called_as_the_file(got):
-    assert got('{"entries": [{"node_type": "agent", "content": "x"}]}', "logs/night run.json.gz").ids == ["night run"]
+    data = '{"entries": [{"node_type": "agent", "content": "x"}]}'
+    assert got(data, "night run.json.gz").ids == ["night run"]
+    assert got(data, "logs/night run.json.gz").ids == ["logs/night run"]
+    for path in ("/var/logs/night run.json", "../logs/night run.json", "C:\\logs\\night run.json"):
+        assert got(data, path).ids == ["night run"]
 
 
 def test_an_id_far_behind_the_entries_is_found(got):
