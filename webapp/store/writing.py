@@ -10,7 +10,7 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from webapp.dumps.records import Problem, SessionStart, Turn
-from webapp.store import growth, ids, rows
+from webapp.store import growth, ids, rows, search
 from webapp.store.dialect import change
 from webapp.store.facets import Facets, digest
 from webapp.store.models import TURNS_A_SESSION, Session, SessionModel
@@ -83,11 +83,13 @@ def write(
         writer = Writer(
             connection, plan.stored.id, Parser(plan.stored.home), tally, problem, facets=facets, raw_bytes=raw_bytes
         )
+        writer.searched = search.is_indexed(connection, plan.stored.id)
         count = writer.write(_after(turns, plan.skip))
         return Outcome("grown", plan.stored.id, plan.stored.key, count)
     key = _free_key(connection, external_id, plan.next_revision)
     values = _columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
     session_id = connection.scalars(_insert_session, values).one()
+    search.index_notes(connection, search.session_notes(session_id, external_id, start.title))
     count = Writer(connection, session_id, Parser(home), Tally(), problem).write(turns)
     return Outcome("new", session_id, key, count)
 
@@ -108,6 +110,10 @@ class Writer:
     size: int = 0
     facets: Facets = field(default_factory=Facets)
     raw_bytes: int = 0
+    texts: list[tuple[int, bytes]] = field(default_factory=list)
+    notes: list[search.Note] = field(default_factory=list)
+    searched: bool = True
+    """False where the session was stored before there was a search index: it comes in whole, by `db reindex`"""
 
     def write(self, turns: Iterable[Turn]) -> int:
         """Store `turns` and the session's new counters; the number of rows written."""
@@ -137,6 +143,8 @@ class Writer:
         self.tally.saw(row["model"] if turn.kind in ("response", "tool_call") else None, row["sent_at"])
         if place.original is None:
             self.raw_bytes += len(raw or b"")
+            if raw is not None:
+                self.texts.append((row["id"], raw))
             self.facets.turn(turn, row)
             if turn.written_by_model:
                 self._parse(place, turn.raw or "", row["model"])
@@ -161,6 +169,8 @@ class Writer:
         for trace in traces:
             self.parses.append(rows.parse_row(turn_id, trace))
             self.repairs.extend(rows.repair_rows(turn_id, trace))
+        if traces[0].verdict == "failed":
+            self.notes.append(search.Note("error", turn_id, search.errors(traces[0])))
         self.tally.verdicts(place.position, traces[0].verdict, traces[-1].verdict)
         self.facets.response(model, [digest(trace) for trace in traces])
 
@@ -168,18 +178,19 @@ class Writer:
         if turn.failure is not None:
             original = place.ordinal if place.original is None else place.original
             if self.tally.fail(original):
-                self.facets.failure(turn.failure)
-                if place.original is not None:
-                    self._note(original, turn.failure)
+                self._failed(original, turn.failure, here=place.original is None)
         if turn.answers is not None:
             answered = self.tally.answered(turn.answers)
             if answered is not None and self.tally.fail(answered):
                 text = turn.raw if turn.raw is not None else turn.failure or ""
-                self.facets.failure(text)
-                self._note(answered, text)
+                self._failed(answered, text, here=False)
 
-    def _note(self, ordinal: int, text: str) -> None:
-        self.failures.append({"turn": self._id(ordinal), "text": rows.encoded(text)})
+    def _failed(self, ordinal: int, text: str, *, here: bool) -> None:
+        """Note a recorded failure; `here` where the turn's own row says it."""
+        self.facets.failure(text)
+        self.notes.append(search.Note("failure", self._id(ordinal), text))
+        if not here:
+            self.failures.append({"turn": self._id(ordinal), "text": rows.encoded(text)})
 
     def _flush(self) -> None:
         pairs = (
@@ -192,6 +203,11 @@ class Writer:
             if batch:
                 self.connection.execute(statement, batch)
                 batch.clear()
+        if self.searched:
+            search.index_turns(self.connection, self.texts)
+            search.index_notes(self.connection, self.notes)
+        self.texts.clear()
+        self.notes.clear()
         self.size = 0
 
     def _count(self) -> None:
@@ -201,7 +217,7 @@ class Writer:
             new = [{"session_id": self.session_id, "model": model} for model in sorted(missing)]
             self.connection.execute(_insert_models, new)
         values: dict[str, Any] = {**self.tally.counters(), "models": models}
-        values |= {"facets": self.facets.as_dict(), "raw_bytes": self.raw_bytes}
+        values |= {"facets": self.facets.as_dict(), "raw_bytes": self.raw_bytes, "grown_at": datetime.now(UTC)}
         if self.tally.started_at is not None:
             started = self.tally.started_at
             values |= {"started_at": started, "ended_at": self.tally.ended_at, "happened_at": started}

@@ -1,7 +1,17 @@
 """Full-text search over raw texts, errors, label notes, ids and titles: SQLite's FTS5, PostgreSQL's tsvector."""
 
 from webapp.store.search.finding import Allowed, Found, Match, find, session_ids
-from webapp.store.search.index import Note, index_notes, index_turns, lacking, noted, remove, session_notes
+from webapp.store.search.index import (
+    Note,
+    errors,
+    index_notes,
+    index_turns,
+    is_indexed,
+    lacking,
+    noted,
+    remove,
+    session_notes,
+)
 from webapp.store.search.query import Query, parse
 
 __all__ = [
@@ -10,9 +20,11 @@ __all__ = [
     "Match",
     "Note",
     "Query",
+    "errors",
     "find",
     "index_notes",
     "index_turns",
+    "is_indexed",
     "lacking",
     "noted",
     "parse",

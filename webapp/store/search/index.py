@@ -9,6 +9,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from webapp.parsing import Trace
 from webapp.store.models import TURNS_A_SESSION, Session
 from webapp.store.search.words import LONGEST, words
 
@@ -46,6 +47,16 @@ def session_notes(session_id: int, external_id: str, title: str | None) -> list[
     """What is written for every session: one that lacks its id in the index is not indexed."""
     first = session_id * TURNS_A_SESSION
     return [Note("id", first, external_id), *([Note("title", first, title)] if title else [])]
+
+
+def errors(trace: Trace) -> str:
+    """What an `error` note says of a failed trace: each message and reason of its attempts once, a line each."""
+    said = [
+        attempt.reason if attempt.error is None else f"{attempt.error.type}: {attempt.error.message}"
+        for attempt in trace.attempts
+        if not attempt.ok
+    ]
+    return "\n".join(dict.fromkeys(text for text in said if text))
 
 
 def index_turns(connection: sa.Connection, texts: Sequence[tuple[int, bytes]]) -> None:
@@ -89,7 +100,7 @@ def remove(connection: sa.Connection, session_id: int) -> None:
     """Take a session out of the index; its turns must still be there."""
     low, high = session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION
     if connection.dialect.name == "sqlite":
-        if _is_indexed(connection, session_id):
+        if is_indexed(connection, session_id):
             connection.exec_driver_sql(_REMOVE_RAW, (low, high))
     else:
         connection.execute(
@@ -101,7 +112,7 @@ def remove(connection: sa.Connection, session_id: int) -> None:
 def lacking(connection: sa.Connection) -> bool:
     """Whether sessions from before there was an index are not in it yet: the oldest is the last to come in."""
     oldest = connection.scalar(sa.select(sa.func.min(Session.id)))
-    return oldest is not None and not _is_indexed(connection, oldest)
+    return oldest is not None and not is_indexed(connection, oldest)
 
 
 _REMOVE_RAW = (
@@ -110,7 +121,8 @@ _REMOVE_RAW = (
 )
 
 
-def _is_indexed(connection: sa.Connection, session_id: int) -> bool:
+def is_indexed(connection: sa.Connection, session_id: int) -> bool:
+    """Whether the session was indexed when it was written, or by `db reindex` since."""
     where = key(session_id * TURNS_A_SESSION, "id")
     statement = sa.text(f"SELECT 1 FROM search_note WHERE {column(connection)} = :id")  # noqa: S608
     return connection.execute(statement, {"id": where}).first() is not None
