@@ -13,10 +13,23 @@ from webapp import paths
 from webapp.config import Settings
 from webapp.extensions import db, htmx
 from webapp.store import database
-from webapp.web import dumps, errors, filters, guards, helpers, labels, login, profiles, sessions, turns
+from webapp.web import (
+    dumps,
+    errors,
+    filters,
+    guards,
+    helpers,
+    labels,
+    login,
+    profiles,
+    selection,
+    sessions,
+    turns,
+    views,
+)
 from webapp.web.ids import SessionIdConverter, SessionIds
 
-BLUEPRINTS = (sessions, turns, dumps, labels, profiles, login)
+BLUEPRINTS = (sessions, turns, dumps, labels, profiles, selection, views, login)
 
 
 def create_app(settings: Settings | None = None) -> Flask:

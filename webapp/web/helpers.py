@@ -10,6 +10,7 @@ from typing import Any
 from flask import Flask, current_app, request, url_for
 
 from webapp import jsontext, paths
+from webapp.findings import rules
 from webapp.web import strips, words
 from webapp.web.glyphs import Run, runs, visible
 from webapp.web.links import dump_url, ident, session_url, turn_url
@@ -35,6 +36,8 @@ def init_app(app: Flask) -> None:
         asset,
         nav,
         kept_filters,
+        findings_of,
+        rule_class,
         ident,
         session_url,
         turn_url,
@@ -67,6 +70,20 @@ def kept_filters() -> list[tuple[str, str]]:
     if request.endpoint not in LIST_PAGES:
         return []
     return [(name, value) for name, value in request.args.items(multi=True) if name not in NO_FILTERS and value]
+
+
+def findings_of(session: Any) -> dict[str, int]:
+    """How many findings of each rule a session has, the gravest first."""
+    counts: dict[str, int] = (session.facets or {}).get("finding", {})
+    order = list(rules())
+    return dict(sorted(counts.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
+
+
+@cache
+def rule_class(name: str) -> str:
+    """The class of a finding's badge, by how grave its rule is."""
+    rule = rules().get(name)
+    return {"high": "bad", "medium": "edit", "low": ""}[rule.severity] if rule else ""
 
 
 @cache

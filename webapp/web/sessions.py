@@ -23,9 +23,10 @@ from webapp.extensions import db
 from webapp.store import dump as dump_store
 from webapp.store import sessions as store
 from webapp.store import turns as turn_store
+from webapp.store import views as view_store
 from webapp.store.filenames import safe_name
 from webapp.store.filtering import Filters, of_parameters
-from webapp.web import links, words
+from webapp.web import links, listing, words
 from webapp.web.render import page, wants_partial
 
 blueprint = Blueprint("sessions", __name__)
@@ -46,9 +47,11 @@ def limit_of_request(default: int = 50) -> int:
 def index() -> Response:
     filters = filters_of_request()
     found = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
-    active = filters.active()
-    partial = "sessions/_rows.html" if "after" in request.args else "sessions/_list.html"
-    return page("sessions/index.html", partial, page=found, filters=filters, active=active)
+    around = listing.rows_context(found, filters)
+    if "after" in request.args and wants_partial():
+        return page("sessions/_rows.html", "sessions/_rows.html", **around)
+    around |= listing.panel_context(found.counts, listing.groups(found, filters), filters)
+    return page("sessions/index.html", "sessions/_list.html", **around, views=view_store.views(db.session))
 
 
 @blueprint.get("/sessions/<session_id:ident>")

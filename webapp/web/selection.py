@@ -1,0 +1,74 @@
+"""What is done with sessions selected in the list: a zip of their dumps, labelling, comparing, deleting and undoing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import pairwise
+
+from flask import Blueprint, Response, abort, flash, redirect, render_template, request, stream_with_context, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.store import deletion, zipped
+from webapp.store import selection as store
+
+blueprint = Blueprint("selection", __name__)
+
+MOST_COMPARED = 6
+"""columns that a page can show side by side"""
+
+
+@blueprint.post("/selection/dumps")
+def download() -> Response:
+    sessions = store.find(db.session, request.form.getlist("ids"))
+    response = Response(stream_with_context(zipped.stream(db.session, sessions)), mimetype="application/zip")
+    response.headers.set("Content-Disposition", "attachment", filename="sessions.zip")
+    return response
+
+
+@blueprint.post("/selection/label")
+def label() -> AnyResponse:
+    sessions = store.find(db.session, request.form.getlist("ids"))
+    return redirect(url_for("labels.index", ids=[session.key for session in sessions]), 303)
+
+
+@blueprint.post("/selection/delete")
+def ask() -> str:
+    """Ask before deleting; the answer comes to `delete`."""
+    return render_template("selection/delete.html", sessions=store.find(db.session, request.form.getlist("ids")))
+
+
+@blueprint.post("/selection/deleted")
+def delete() -> AnyResponse:
+    keys = deletion.delete(db.session, request.form.getlist("ids"))
+    moment = store.deleted_at(db.session, keys)
+    if moment is None:
+        flash("Nothing was deleted: those sessions are gone already.")
+    else:
+        minutes = int(deletion.UNDONE_FOR.total_seconds() // 60)
+        count = "1 session" if len(keys) == 1 else f"{len(keys):,} sessions"
+        flash(f"Deleted {count}. This can be undone for {minutes} minutes.", f"undo:{moment.isoformat()}")
+    return redirect(url_for("sessions.index"), 303)
+
+
+@blueprint.post("/selection/undo")
+def undo() -> AnyResponse:
+    try:
+        moment = datetime.fromisoformat(request.form.get("batch", ""))
+        keys = store.of_batch(db.session, moment)
+    except ValueError:
+        abort(400, "batch is not what a deletion gave.")
+    back = deletion.undo(db.session, keys)
+    flash(f"{len(back):,} back." if back else "It is too late: they are gone for good.")
+    return redirect(url_for("sessions.index"), 303)
+
+
+@blueprint.get("/compare")
+def compare() -> str:
+    """Two or more sessions side by side, and where each first differs from the one before it."""
+    sessions = store.find(db.session, request.args.getlist("ids"))
+    shown = sessions[:MOST_COMPARED]
+    partings = [store.parting(db.session, one, other) for one, other in pairwise(shown)]
+    return render_template(
+        "selection/compare.html", sessions=shown, partings=[None, *partings], left_out=len(sessions) - len(shown)
+    )
