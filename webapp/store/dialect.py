@@ -16,6 +16,12 @@ def upsert(dialect: str, table: Any, values: dict[str, Any], key: tuple[str, ...
     return insert.values(values).on_conflict_do_update(index_elements=list(key), set_=others)
 
 
+def insert_new(dialect: str, table: Any, values: Any, key: tuple[str, ...]) -> sa.Insert:
+    """Insert a row, or a list of them; none where one with the same `key` is there already."""
+    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    return insert.values(values).on_conflict_do_nothing(index_elements=list(key))
+
+
 class Contains(sa.sql.functions.GenericFunction[bool]):
     """`Contains(column, text)`: whether bytes that hold UTF-8 contain `text`; ASCII letters match in both cases."""
 

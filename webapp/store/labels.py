@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +14,9 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.store.dialect import change, upsert
+from webapp.store.dialect import change, insert_new, upsert
+from webapp.store.labelling import causes, history
+from webapp.store.labelling.values import EXPECTS
 from webapp.store.models import Label, Session, Turn
 from webapp.store.sessions import BadCursor
 from webapp.store.turns import MODEL_KINDS, PREVIEW, preview
@@ -24,47 +28,8 @@ JUDGEMENTS = {
     "spurious": "no JSON was meant and a value came out",
     "unsure": "cannot be told",
 }
-
-CAUSES = (
-    "extra-closing",
-    "missing-closing",
-    "double-braces",
-    "control-chars",
-    "trailing-comma",
-    "missing-comma",
-    "inner-quotes",
-    "unbalanced-quotes",
-    "single-quotes",
-    "smart-quotes",
-    "unquoted-keys",
-    "comments",
-    "ellipsis",
-    "python-literals",
-    "nan-infinity",
-    "hex-numbers",
-    "duplicate-keys",
-    "truncated",
-    "text-before-fence",
-    "text-after-json",
-    "missing-closing-fence",
-    "unlabelled-fence",
-    "multiple-fences",
-    "fence-in-string",
-    "string-with-braces",
-    "concatenated",
-    "array-root",
-    "escaped-json",
-    "xml-tool-tags",
-    "think-blocks",
-    "python-code-fp",
-    "js-template-literals",
-    "f-strings",
-    "markdown-lists",
-    "base64-blobs",
-    "bom-zero-width",
-    "lone-surrogates",
-)
-"""Causes to choose from at first: the kinds that the reports and the extraction cases name. Others may be given."""
+CAUSES = causes.names()
+"""Causes to choose from at first. Others may be given."""
 
 LONGEST_AUTHOR = 200
 LONGEST_CAUSE = 128
@@ -77,11 +42,43 @@ class BadLabel(ValueError):
     """A label cannot be kept as given; the message says what is taken."""
 
 
+class Conflict(RuntimeError):
+    """The label was changed since it was seen, by the same name elsewhere; `stored` is what it says now, or None."""
+
+    def __init__(self, stored: Label | None) -> None:
+        super().__init__("this label was changed meanwhile in another window")
+        self.stored = stored
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a label says. `expected` is one value, or the list of them where `expects` is several.
+
+    `expects` is one, several, none (no JSON is meant), unknown (cut off: cannot be known), or None where nothing
+    was said of it. `seconds` is how long the person looked.
+    """
+
+    judgement: str
+    cause: str | None = None
+    note: str | None = None
+    expects: str | None = None
+    expected: Any = None
+    seconds: float | None = None
+
+    @property
+    def has_expected(self) -> bool:
+        return self.expects in ("one", "several")
+
+
 @dataclass(frozen=True, slots=True)
 class LabelLine:
-    """One label as the list shows it; `after` leads to the labels behind it."""
+    """One label as the list shows it; `after` leads to the labels behind it.
+
+    `blind` says that the viewer has not labelled this response yet, so that a page does not tell what others said.
+    """
 
     id: int
+    turn_id: int
     key: str
     external_id: str
     revision: int
@@ -91,10 +88,13 @@ class LabelLine:
     cause: str | None
     note: str | None
     has_expected: bool
+    expects: str | None
     expected: Any
     author: str
+    seconds: float | None
     made_at: datetime
     preview: str | None
+    blind: bool
     after: str
 
 
@@ -108,37 +108,79 @@ def put(
     note: str | None = None,
     expected: Any = None,
     has_expected: bool = False,
+    expects: str | None = None,
+    seconds: float | None = None,
+    seen: str | None = None,
 ) -> Label:
     """Set `author`'s label of `turn`, in place of one of theirs that was there, and commit. Raises `BadLabel`.
 
-    `expected` counts only with `has_expected`, since null is a value that may be expected.
+    `expected` counts only with `has_expected`, since null is a value that may be expected, or with an `expects`.
+    `seen` is the `stamp` that the author last saw; where the label has another by now, raises `Conflict`.
     """
-    _check_turn(turn)
-    values = {
-        "author": _author(author),
-        "judgement": _judgement(judgement),
-        "cause": _cause(cause),
-        "note": _note(note),
-        "expected": _expected(expected) if has_expected else None,
-        "has_expected": has_expected,
-        "made_at": datetime.now(UTC),
-    }
-    dialect = db.get_bind().dialect.name
-    db.execute(upsert(dialect, Label, {"turn_id": turn.id, **values}, ("turn_id", "author")))
-    mine = sa.select(Label).where(Label.turn_id == turn.id, Label.author == values["author"])
-    label = db.scalars(mine.execution_options(populate_existing=True)).one()
-    _save(db, turn)
+    expects = expects or ("one" if has_expected else None)
+    said = Said(judgement, cause, note, expects, expected, seconds)
+    return put_all(db, [(turn, said)], author=author, seen=seen)
+
+
+def put_all(
+    db: orm.Session, labels: Sequence[tuple[Turn, Said]], *, author: str, seen: str | None = None, like: str = ""
+) -> Label:
+    """Set the first label as `put` does and give the others to turns that `author` has not labelled, at once.
+
+    `like` names the first response in the history of the others. Returns the first label.
+    """
+    author = checked_author(author)
+    batch = str(uuid.uuid4())
+    for index, (turn, said) in enumerate(labels):
+        _check_turn(turn)
+        said = checked(said)
+        said = Said(**{**_fields(said), "cause": causes.resolve(db, said.cause, author)})
+        if not _write(db, turn, author, said, {"batch": batch} | ({"like": like} if index else {}), seen, index > 0):
+            db.rollback()
+            raise Conflict(of_author(db, turn, author))
+    _save(db, *(turn for turn, _ in labels))
+    label = of_author(db, labels[0][0], author)
+    if label is None:
+        raise Conflict(None)
     return label
 
 
 def remove(db: orm.Session, turn: Turn, *, author: str) -> bool:
     """Take `author`'s label of `turn` away and commit; False where there is none."""
-    label = db.scalar(sa.select(Label).where(Label.turn_id == turn.id, Label.author == author))
+    label = of_author(db, turn, author)
     if label is None:
         return False
+    was = history.said(label)
+    history.record(db, turn.id, author, "removed", {**was, "was": was, "batch": str(uuid.uuid4())})
     db.delete(label)
     _save(db, turn)
     return True
+
+
+def undo(db: orm.Session, author: str) -> list[Turn]:
+    """Undo `author`'s last save or removal, in every response that it wrote, and commit; the turns that changed."""
+    events = history.last_batch(db, author)
+    changed = []
+    for event in events:
+        turn = db.get(Turn, event.turn_id)
+        if turn is not None:
+            restore(db, turn, author, event.said.get("was"))
+            left = event.said.get("was") or {}
+            history.record(db, turn.id, author, "undone", {**left, "undoes": event.said.get("batch")})
+            changed.append(turn)
+    _save(db, *changed)
+    return changed[::-1]
+
+
+def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None) -> None:
+    """Make `author`'s label of `turn` what an event says that it was, or take it away; without a commit."""
+    if was is None:
+        db.execute(sa.delete(Label).where(Label.turn_id == turn.id, Label.author == author))
+        return
+    values = {name: was.get(name) for name in history.SAID}
+    values |= {"has_expected": was.get("expects") in ("one", "several")}
+    values |= {"made_at": datetime.fromisoformat(was["made_at"]), "turn_id": turn.id, "author": author}
+    db.execute(upsert(db.get_bind().dialect.name, Label, values, ("turn_id", "author")))
 
 
 def of_turn(db: orm.Session, turn: Turn) -> list[Label]:
@@ -146,27 +188,124 @@ def of_turn(db: orm.Session, turn: Turn) -> list[Label]:
     return list(db.scalars(sa.select(Label).where(Label.turn_id == turn.id).order_by(Label.made_at.desc(), Label.id)))
 
 
-def page(db: orm.Session, *, after: str | None = None, limit: int = 50) -> list[LabelLine]:
-    """Labels, the newest first, behind `after`; raises `BadCursor`. Fewer than `limit` are the last ones."""
+def of_author(db: orm.Session, turn: Turn, author: str) -> Label | None:
+    """What `author` says of `turn` now."""
+    mine = sa.select(Label).where(Label.turn_id == turn.id, Label.author == author)
+    return db.scalar(mine.execution_options(populate_existing=True))
+
+
+def stamp(label: Label | None) -> str:
+    """What tells one state of a label from another; empty where there is none."""
+    return "" if label is None else label.made_at.isoformat()
+
+
+def page(
+    db: orm.Session,
+    *,
+    after: str | None = None,
+    limit: int = 50,
+    author: str | None = None,
+    judgement: str | None = None,
+    viewer: str | None = None,
+) -> list[LabelLine]:
+    """Labels, the newest first, behind `after`; raises `BadCursor`. Fewer than `limit` are the last ones.
+
+    `author` and `judgement` narrow them; `viewer` is who must not be told what they have not labelled themselves.
+    """
     order = (Label.made_at, Label.id)
-    query = (
-        sa.select(
-            *(getattr(Label, name) for name in ("id", "judgement", "cause", "note", "has_expected", "expected")),
-            Label.author,
-            Label.made_at,
-            *(Session.key, Session.external_id, Session.revision, Session.newest, Turn.position),
-            sa.func.substr(Turn.raw, 1, 4 * PREVIEW, type_=sa.LargeBinary()).label("head"),
-        )
-        .join(Turn, Turn.id == Label.turn_id)
-        .join(Session, Session.id == Turn.session_id)
-        .order_by(*(column.desc() for column in order))
-        .limit(limit)
-    )
+    query = _lines(viewer).order_by(*(column.desc() for column in order)).limit(limit)
+    if author:
+        query = query.where(Label.author == author)
+    if judgement:
+        query = query.where(Label.judgement == judgement)
     if after is not None:
         made_at, label_id = _decode(after)
         behind = (sa.literal(made_at, Label.made_at.type), sa.literal(label_id, sa.BigInteger()))
         query = query.where(sa.tuple_(*order) < sa.tuple_(*behind))
     return [_line(row) for row in db.execute(query)]
+
+
+def authors(db: orm.Session) -> dict[str, int]:
+    """Who labelled, and how many responses."""
+    query = sa.select(Label.author, sa.func.count()).group_by(Label.author)
+    return dict(sorted(((author, count) for author, count in db.execute(query)), key=lambda pair: (-pair[1], pair[0])))
+
+
+def checked(said: Said) -> Said:
+    """What is kept of `said`; raises `BadLabel`."""
+    expects = _expects(said)
+    expected = _expected(said.expected) if expects in ("one", "several") else None
+    return Said(
+        _judgement(said.judgement), _cause(said.cause), _note(said.note), expects, expected, _seconds(said.seconds)
+    )
+
+
+def checked_author(author: str) -> str:
+    """The name as it is kept; raises `BadLabel`."""
+    author = author.strip()
+    if not author or len(author) > LONGEST_AUTHOR:
+        raise BadLabel(f"an author is a name of 1 to {LONGEST_AUTHOR} characters")
+    return author
+
+
+def _write(
+    db: orm.Session, turn: Turn, author: str, said: Said, more: dict[str, str], seen: str | None, other: bool
+) -> bool:
+    """Write one label and its event; False where the one that is there is not the one that was seen.
+
+    `other` responses of a group keep the label that their author gave them before.
+    """
+    stored = of_author(db, turn, author)
+    was = None if stored is None else history.said(stored)
+    if other and was is not None:
+        return True
+    now = datetime.now(UTC)
+    values = {**_fields(said), "has_expected": said.has_expected, "made_at": now, "turn_id": turn.id, "author": author}
+    if not _put(db, values, "" if other else seen):
+        stored = of_author(db, turn, author)
+        return other or (stored is not None and _fields(said) | _timeless == _fields(stored) | _timeless)
+    label = of_author(db, turn, author)
+    history.record(db, turn.id, author, "put", {**history.said(label), "was": was, **more})
+    return True
+
+
+_timeless = {"seconds": None}
+
+
+def _put(db: orm.Session, values: dict[str, Any], seen: str | None) -> bool:
+    dialect = db.get_bind().dialect.name
+    if seen is None:
+        db.execute(upsert(dialect, Label, values, ("turn_id", "author")))
+        return True
+    if not seen:
+        made: Any = db.execute(insert_new(dialect, Label, values, ("turn_id", "author")))
+        return bool(made.rowcount)
+    try:
+        stamped = datetime.fromisoformat(seen)
+    except ValueError:
+        return False
+    same = sa.update(Label).where(Label.turn_id == values["turn_id"], Label.author == values["author"])
+    done: Any = db.execute(same.where(Label.made_at == stamped).values(values))
+    return bool(done.rowcount)
+
+
+def _fields(said: Any) -> dict[str, Any]:
+    return {name: getattr(said, name) for name in history.SAID}
+
+
+def _lines(viewer: str | None) -> sa.Select[*tuple[Any, ...]]:
+    names = ("id", "turn_id", "judgement", "cause", "note", "has_expected", "expects", "expected", "author", "seconds")
+    mine = orm.aliased(Label)
+    own = sa.exists().where(mine.turn_id == Label.turn_id, mine.author == viewer)
+    query: sa.Select[*tuple[Any, ...]] = sa.select(
+        *(getattr(Label, name) for name in names),
+        Label.made_at,
+        *(Session.key, Session.external_id, Session.revision, Session.newest, Turn.position),
+        sa.func.substr(Turn.raw, 1, 4 * PREVIEW, type_=sa.LargeBinary()).label("head"),
+        (~own if viewer else sa.false()).label("blind"),
+    )
+    query = query.join(Turn, Turn.id == Label.turn_id).join(Session, Session.id == Turn.session_id)
+    return query.where(Session.deleted_at.is_(None))
 
 
 def _line(row: sa.Row[*tuple[Any, ...]]) -> LabelLine:
@@ -218,13 +357,6 @@ def _judgement(judgement: str) -> str:
     return judgement
 
 
-def _author(author: str) -> str:
-    author = author.strip()
-    if not author or len(author) > LONGEST_AUTHOR:
-        raise BadLabel(f"an author is a name of 1 to {LONGEST_AUTHOR} characters")
-    return author
-
-
 def _cause(cause: str | None) -> str | None:
     cause = (cause or "").strip()
     if len(cause) > LONGEST_CAUSE or not cause.isprintable():
@@ -247,3 +379,15 @@ def _expected(expected: Any) -> Any:
     if size > LARGEST_EXPECTED:
         raise BadLabel(f"the expected value takes {size} bytes of JSON; at most {LARGEST_EXPECTED} are kept")
     return expected
+
+
+def _expects(said: Said) -> str | None:
+    if said.expects is None or said.expects in EXPECTS:
+        if said.expects == "several" and not isinstance(said.expected, list):
+            raise BadLabel("several expected values are given as a list, in their order")
+        return said.expects
+    raise BadLabel(f"a label expects {', '.join(EXPECTS)}, not {said.expects[:100]!r}")
+
+
+def _seconds(seconds: float | None) -> float | None:
+    return seconds if seconds is not None and 0 <= seconds < 86_400 else None
