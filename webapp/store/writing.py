@@ -10,7 +10,9 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from webapp.dumps.records import Problem, SessionStart, Turn
-from webapp.store import growth, ids, rows, search
+from webapp.findings import Notice
+from webapp.parsing import Trace
+from webapp.store import growth, ids, noticing, rows, search
 from webapp.store.dialect import change
 from webapp.store.facets import Facets, digest
 from webapp.store.models import TURNS_A_SESSION, Session, SessionModel
@@ -85,12 +87,14 @@ def write(
         )
         writer.searched = search.is_indexed(connection, plan.stored.id)
         count = writer.write(_after(turns, plan.skip))
+        noticing.renew(connection, plan.stored.id)
         return Outcome("grown", plan.stored.id, plan.stored.key, count)
     key = _free_key(connection, external_id, plan.next_revision)
     values = _columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
     session_id = connection.scalars(_insert_session, values).one()
     search.index_notes(connection, search.session_notes(session_id, external_id, start.title))
-    count = Writer(connection, session_id, Parser(home), Tally(), problem).write(turns)
+    writer = Writer(connection, session_id, Parser(home), Tally(), problem, notice=noticing.watch(home))
+    count = writer.write(turns)
     return Outcome("new", session_id, key, count)
 
 
@@ -108,6 +112,8 @@ class Writer:
     repairs: list[rows.Row] = field(default_factory=list)
     failures: list[rows.Row] = field(default_factory=list)
     size: int = 0
+    notice: Notice | None = None
+    """the rules that look on while a session is written whole; one that grew is looked at again afterwards"""
     facets: Facets = field(default_factory=Facets)
     raw_bytes: int = 0
     texts: list[tuple[int, bytes]] = field(default_factory=list)
@@ -126,6 +132,8 @@ class Writer:
             if len(self.turns) >= MOST_TURNS or self.size >= MOST_BYTES:
                 self._flush()
         self._flush()
+        if self.notice is not None:
+            self.facets.finding = noticing.save(self.connection, self.session_id, self.notice)
         self._count()
         return len(self.tally.positions) - before
 
@@ -141,14 +149,22 @@ class Writer:
         self.turns.append(row)
         self.size += len(raw or b"") + 1000
         self.tally.saw(row["model"] if turn.kind in ("response", "tool_call") else None, row["sent_at"])
+        traces: tuple[Trace, ...] = ()
         if place.original is None:
             self.raw_bytes += len(raw or b"")
             if raw is not None:
                 self.texts.append((row["id"], raw))
             self.facets.turn(turn, row)
             if turn.written_by_model:
-                self._parse(place, turn.raw or "", row["model"])
+                traces = self._parse(place, turn.raw or "", row["model"])
+        if self.notice is not None:
+            noticing.show(self.notice, place, turn, traces, self._answered(turn))
         self._fail(turn, place)
+
+    def _answered(self, turn: Turn) -> int | None:
+        """The position of the response that an error answers."""
+        answered = None if turn.answers is None else self.tally.answered(turn.answers)
+        return None if answered is None else self.tally.positions[answered]
 
     def _row(self, turn: Turn, raw: bytes | None) -> rows.Row:
         first = self.tally.firsts[turn.entry] == len(self.tally.positions) - 1
@@ -163,7 +179,7 @@ class Writer:
             row["entry_sha256"] = rows.entry_digest(bare) if first else None
         return row
 
-    def _parse(self, place: Place, raw: str, model: str | None) -> None:
+    def _parse(self, place: Place, raw: str, model: str | None) -> tuple[Trace, ...]:
         traces = self.parser.traces(raw)
         turn_id = self._id(place.ordinal)
         for trace in traces:
@@ -173,6 +189,7 @@ class Writer:
             self.notes.append(search.Note("error", turn_id, search.errors(traces[0])))
         self.tally.verdicts(place.position, traces[0].verdict, traces[-1].verdict)
         self.facets.response(model, [digest(trace) for trace in traces])
+        return traces
 
     def _fail(self, turn: Turn, place: Place) -> None:
         if turn.failure is not None:

@@ -1,0 +1,125 @@
+"""Tool calls that a model wrote as text: whether a value is one, and which of them ever gave a result."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.findings.base import Read, Seen
+
+_NAMES = ("tool", "name", "tool_name", "function", "function_name", "action", "recipient_name")
+_ARGUMENTS = ("arguments", "parameters", "args", "tool_input", "action_input", "tool_args", "params")
+_like = re.compile(
+    r"""["'](?:tool|tool_name|function|name|action)["']\s{0,9}:\s{0,9}["'][\w.:/-]{1,80}["']\s{0,9},\s{0,9}"""
+    r"""["'](?:arguments|parameters|args|tool_input|action_input)["']\s{0,9}:"""
+)
+_result = re.compile(r"\W{0,9}(?:tool |function |command )?(?:output|result|observation|response)s?\b", re.IGNORECASE)
+_LOOKED_AT = 100_000
+_MOST_BRANCHES = 1000
+
+
+def is_call(value: Any, home: str) -> bool:
+    """Whether a decoded value is a tool call: a name and its arguments; under Windlass's parsers a "tool" is enough."""
+    if not isinstance(value, dict):
+        return False
+    if home.startswith("windlass") and isinstance(value.get("tool"), str):
+        return True
+    inner = value.get("function")
+    if isinstance(inner, dict):
+        return isinstance(inner.get("name"), str) and "arguments" in inner
+    return any(isinstance(value.get(name), str) for name in _NAMES) and any(name in value for name in _ARGUMENTS)
+
+
+def calls(values: Iterable[Any], home: str) -> int:
+    """How many calls the values of a trace hold, in lists and under "tool_calls" too."""
+    count = 0
+    for value in values:
+        if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
+            value = value["tool_calls"]
+        items = value if isinstance(value, list) else [value]
+        count += sum(is_call(item, home) for item in items)
+    return count
+
+
+def looks_like_call(raw: str) -> bool:
+    """Whether a text that nobody can decode holds the name and the arguments of a call."""
+    return _like.search(raw, 0, _LOOKED_AT) is not None
+
+
+@dataclass(slots=True)
+class Written:
+    """The calls of one response: how many it holds, how many its home profile read, and how many ran."""
+
+    position: int
+    count: int
+    repairs: tuple[str, ...]
+    sure: bool
+    """False where the home profile reads them too, so that only native calls elsewhere make them lost"""
+    called: int = 0
+    answered: int = 0
+
+    @property
+    def lost(self) -> int:
+        return max(0, self.count - max(self.called, self.answered))
+
+
+@dataclass(slots=True)
+class Tracker:
+    """Follows each sounding: the calls last written there, and whether a result came since."""
+
+    home: str
+    open: dict[int | None, Written] = field(default_factory=dict)
+    waiting: set[int | None] = field(default_factory=set)
+    """soundings in which a call was lost and no result came since"""
+
+    def see(self, turn: Seen) -> Written | None:
+        """Take a turn in; the response before it, where it is now sure that calls of its were lost."""
+        branch = turn.sounding
+        if turn.kind == "response":
+            before = self.open.pop(branch, None)
+            if before is not None and before.lost and before.sure:
+                self.waiting.add(branch)
+            if (written := self._written(turn)) is not None and len(self.open) < _MOST_BRANCHES:
+                self.open[branch] = written
+            return before if before is not None and before.lost else None
+        if branch in self.open:
+            self._answer(self.open[branch], turn)
+        if turn.kind == "tool_result":
+            self.waiting.discard(branch)
+        return None
+
+    def rest(self) -> list[Written]:
+        """The last responses of all soundings, those with lost calls."""
+        return [written for written in self.open.values() if written.lost]
+
+    def _answer(self, written: Written, turn: Seen) -> None:
+        if turn.kind == "tool_call":
+            written.called += 1
+        elif turn.kind == "tool_result":
+            written.answered += 1
+        elif turn.kind == "prompt" and turn.raw and _result.match(turn.raw):
+            written.answered = written.count
+
+    def _written(self, turn: Seen) -> Written | None:
+        home, ours = turn.home, turn.ours
+        if turn.tool_calls or home is None or ours is None or turn.raw is None:
+            return None
+        if ours.values:
+            count = calls(ours.values, self.home)
+        else:
+            count = int(ours.verdict == "failed" and looks_like_call(turn.raw))
+        if not count:
+            return None
+        read = 0 if not home.values else count if home is ours else calls(home.values, self.home)
+        repairs = tuple(edit.repair for index in ours.chosen for edit in ours.attempts[index].edits)
+        return Written(turn.position, count, repairs, read < count, called=0 if home is ours else read)
+
+
+def first_error(trace: Read) -> str | None:
+    """The decoder's message of the last attempt that failed under a profile."""
+    for attempt in reversed(trace.attempts):
+        if attempt.error is not None:
+            return attempt.error.message.removesuffix(" at")
+    return None

@@ -1,0 +1,89 @@
+"""A response repeats itself without end, or the agent sends the same text again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from webapp.findings.base import About, Detail, Marks, Rule, Seen
+from webapp.findings.words import code, number
+
+_SHORTEST = 1000
+"""code points; a shorter text is not looked at, and so much of it must be repetition"""
+_TAIL = 48
+_ENOUGH = 10
+_IN_A_ROW = 4
+_MOST_BRANCHES = 1000
+_LONG_ENOUGH = 40
+"""code points that a text must have for the same one again to mean anything"""
+
+
+class Watch:
+    def __init__(self, about: About) -> None:
+        self.inside = Marks()
+        self.piece = ""
+        self.times = 0
+        self.rows: dict[tuple[int | None, str | None], list[int]] = {}
+        self.again = Marks()
+        self.longest = 0
+
+    def see(self, turn: Seen) -> None:
+        raw = turn.raw
+        if raw is None:
+            return
+        if len(raw) >= _SHORTEST and (found := loop(raw)) is not None:
+            self.inside.add(turn.position)
+            if found[1] > self.times:
+                self.piece, self.times = found
+        if turn.kind == "response":
+            self._row(turn, raw)
+
+    def end(self) -> Iterator[tuple[Marks, Detail]]:
+        if self.inside:
+            yield self.inside, {"what": "loop", "piece": self.piece, "times": self.times}
+        if self.again:
+            yield self.again, {"what": "again", "times": self.longest}
+
+    def _row(self, turn: Seen, raw: str) -> None:
+        """Count how often the same text comes in a row from one speaker."""
+        place = (turn.sounding, turn.agent)
+        row = self.rows.get(place)
+        mark = hash(raw)
+        if row is None or row[0] != mark:
+            if row is not None or len(self.rows) < _MOST_BRANCHES:
+                self.rows[place] = [mark, 1, turn.position]
+            return
+        row[1] += 1
+        if row[1] >= _IN_A_ROW and len(raw) >= _LONG_ENOUGH:
+            if row[1] == _IN_A_ROW:
+                self.again.add(row[2])
+            self.again.add(turn.position)
+            self.longest = max(self.longest, row[1])
+
+
+def loop(raw: str) -> tuple[str, int] | None:
+    """The piece that a text repeats until it ends, and how often; None where it does not end in a loop."""
+    tail = raw[-_TAIL:]
+    before = raw.rfind(tail, 0, len(raw) - 1)
+    if before < 0:
+        return None
+    period = len(raw) - _TAIL - before
+    piece = raw[-period:]
+    times, at = 0, len(raw)
+    while at >= period and raw.startswith(piece, at - period):
+        at -= period
+        times += 1
+    repeated = len(raw) - at
+    if times < _ENOUGH or repeated < _SHORTEST or 3 * repeated < len(raw):
+        return None
+    return piece[:80], times
+
+
+def says(detail: Detail) -> str:
+    if detail["what"] == "again":
+        return f"the agent sent the same text {number(detail['times'], 'time')} in a row"
+    piece = detail["piece"].strip()
+    what = code(piece, 30) if piece else "white space"
+    return f"a response repeats {what} {number(detail['times'], 'time')} until it ends"
+
+
+plugin = Rule("runaway_repetition", "medium", 75, ("response", "tool_call"), Watch, says)

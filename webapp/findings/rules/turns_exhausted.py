@@ -1,0 +1,115 @@
+"""The agent used up its turns and had nothing to show for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from webapp.findings.base import About, Detail, Marks, Rule, Seen
+from webapp.findings.words import code, number
+
+_LOOKED_AT = 600
+_MOST_BRANCHES = 1000
+_said = re.compile(
+    r"\bmax(?:imum)?[ _]?(?:number of |allowed )?(?:turns?|iterations?|steps?|rounds?)\b[^.\n]{0,40}"
+    r"\b(?:exhausted|reached|exceeded|hit)\b"
+    r"|\b(?:exhausted|reached|exceeded|hit)\b[^.\n]{0,30}\bmax(?:imum)?[ _]?(?:number of |allowed )?"
+    r"(?:turns?|iterations?|steps?|rounds?)\b"
+    r"|\bMaxTurnsExceeded|\bstopped due to (?:iteration limit|max iterations)|\b(?:turn|iteration|recursion) limit "
+    r"(?:of \d+ )?(?:was )?(?:reached|exceeded|exhausted)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class _Branch:
+    """One phase of one sounding: its limit, the last response, and whether anything came of it."""
+
+    most: int
+    round: int = -1
+    last: int = -1
+    unread: int = 0
+    """responses that the home profile could not read, with no error that told the agent so"""
+    last_failed: bool = False
+    results: int = 0
+
+
+class Watch:
+    def __init__(self, about: About) -> None:
+        self.branches: dict[tuple[str | None, int | None], _Branch] = {}
+        self.limits: dict[str | None, int] = {}
+        self.newest = -1
+        self.marks = Marks()
+        self.phases: dict[str, None] = {}
+        self.told: set[tuple[str | None, int | None]] = set()
+
+    def see(self, turn: Seen) -> None:
+        if turn.kind == "response":
+            self._respond(turn)
+        elif turn.kind == "tool_result":
+            if (branch := self.branches.get((turn.phase, turn.sounding))) is not None:
+                branch.results += 1
+        else:
+            self._other(turn)
+
+    def end(self) -> Iterator[tuple[Marks, Detail]]:
+        for place, branch in self.branches.items():
+            used = branch.round + 1 >= branch.most >= 2
+            if used and place not in self.told and (branch.last_failed or (branch.unread and not branch.results)):
+                self._mark(place, branch.last)
+        if self.marks:
+            yield self.marks, {"times": self.marks.count, "phases": list(self.phases)[:3]}
+
+    def _respond(self, turn: Seen) -> None:
+        place = (turn.phase, turn.sounding)
+        self.newest = turn.position
+        most = self.limits.get(turn.phase)
+        if turn.round is None and most is None:
+            return
+        branch = self.branches.get(place)
+        if branch is None:
+            if most is None or len(self.branches) >= _MOST_BRANCHES:
+                return
+            branch = self.branches[place] = _Branch(most)
+        branch.round = branch.round if turn.round is None else turn.round
+        branch.last = turn.position
+        branch.last_failed = turn.failure is not None or (turn.home is not None and turn.home.verdict == "failed")
+        branch.unread += branch.last_failed
+
+    def _other(self, turn: Seen) -> None:
+        """A limit that is set, an error about the last response, or words that say the turns are used up."""
+        if turn.most_rounds is not None and len(self.limits) < _MOST_BRANCHES:
+            self.limits[turn.phase] = turn.most_rounds
+        place = (turn.phase, turn.sounding)
+        branch = self.branches.get(place)
+        if turn.answers is not None and branch is not None and turn.answers == branch.last:
+            branch.unread -= branch.last_failed
+            branch.last_failed = True
+        elif turn.raw and len(turn.raw) < _LOOKED_AT and _tells(turn.raw):
+            last = branch.last if branch is not None else self.newest
+            self._mark(place, turn.position if last < 0 else last)
+            self.told.add(place)
+
+    def _mark(self, place: tuple[str | None, int | None], position: int) -> None:
+        self.marks.add(position)
+        phase, sounding = place
+        if phase is not None and len(self.phases) < 3:
+            self.phases.setdefault(phase if sounding is None else f"{phase} · sounding {sounding}")
+
+
+def _tells(text: str) -> bool:
+    """Whether a text says that the turns are used up."""
+    low = text.lower()
+    return ("max" in low or "limit" in low) and _said.search(text) is not None
+
+
+def says(detail: Detail) -> str:
+    times, phases = detail["times"], detail["phases"]
+    if times == 1:
+        return f"the turns {'of ' + code(phases[0]) + ' ' if phases else ''}were used up without an answer that passed"
+    named = f" ({', '.join(code(phase) for phase in phases)}{' …' if times > len(phases) else ''})" if phases else ""
+    return f"the turns were used up {number(times, 'time')} without an answer that passed{named}"
+
+
+plugin = Rule("turns_exhausted", "medium", 60, ("response", "tool_result", "event", "error"), Watch, says)

@@ -1,0 +1,53 @@
+"""Words that several rules share: numbers, names, and what a repair mended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+_DEFECTS = {
+    "extra_closer": "extra closing braces",
+    "missing_closer": "missing closing braces",
+    "mismatched_closer": "closing brackets of the wrong kind",
+    "control_character": "raw control characters in strings",
+    "trailing_comma": "trailing commas",
+    "missing_comma": "missing commas",
+    "unescaped_quote": "unescaped quotes",
+    "single_quotes": "single quotes",
+    "smart_quotes": "typographic quotes",
+    "bad_escape": "bad escapes",
+    "unquoted_key": "keys without quotes",
+    "unquoted_value": "values without quotes",
+    "doubled_brace": "doubled braces",
+    "literal": "Python literals",
+    "comment": "comments",
+    "ellipsis": "dots for what was left out",
+    "truncation": "a cut end",
+}
+_SMALL = ("no", "one", "two", "three")
+
+
+def number(count: int, noun: str, many: str | None = None) -> str:
+    """`one tool call`, `4 tool calls`."""
+    word = noun if count == 1 else many or noun + "s"
+    return f"{_SMALL[count] if count < 2 else f'{count:,}'} {word}"
+
+
+def defects(repairs: Iterable[str], most: int = 2) -> str:
+    """What was wrong, by the repairs that mended it: `extra closing braces and trailing commas`."""
+    names = list(dict.fromkeys(_DEFECTS.get(repair, repair.replace("_", " ")) for repair in repairs))
+    return _joined(names[:most])
+
+
+def _joined(names: Sequence[str]) -> str:
+    return " and ".join(([", ".join(names[:-1])] if len(names) > 1 else []) + list(names[-1:]))
+
+
+def names(values: Iterable[str], most: int = 3) -> str:
+    """Names as code, joined with commas and an `and`."""
+    return _joined([code(value) for value in list(values)[:most]])
+
+
+def code(text: str, most: int = 60) -> str:
+    """Text from a session as a code span: bounded, and without backticks of its own."""
+    short = text if len(text) <= most else text[: most - 1] + "…"
+    return f"`{short.replace('`', '') or ' '}`"
