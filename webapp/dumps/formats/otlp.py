@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps import grouping, otlp_wire
@@ -23,6 +24,8 @@ from webapp.dumps.twins import Side, merged
 
 _LISTS = ("resourceSpans", "resource_spans")
 _SESSIONS = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "ai.telemetry.metadata.sessionId")
+NO_TIME = -(2**62)
+"""Where a span stands that does not say when it started: before all others."""
 
 
 class Otlp:
@@ -59,36 +62,67 @@ class Otlp:
 plugin = Otlp()
 
 
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a span is called: ids as hex where they are sound, else as they came; `started` in nanoseconds.
+
+    `session` is the session that the span or its resource names.
+    """
+
+    trace: str | None
+    span: str | None
+    session: str | None
+    started: int | None
+
+
+def identity(entry: dict[str, Any]) -> Identity:
+    """Who the span of an entry `{"resource", "scope", "span"}` is."""
+    span, resource = entry["span"], entry.get("resource")
+    listed = resource.get("attributes") if isinstance(resource, dict) else None
+    own, around = Attributes(span.get("attributes"), ()), Attributes(listed, ())
+    return Identity(
+        trace=id_hex(span.get("traceId", span.get("trace_id")), 16),
+        span=id_hex(span.get("spanId", span.get("span_id")), 8),
+        session=id_text(own.first(*_SESSIONS)) or id_text(around.first(*_SESSIONS)),
+        started=_started(span),
+    )
+
+
+def _started(span: dict[str, Any]) -> int | None:
+    written = span.get("startTimeUnixNano", span.get("start_time_unix_nano"))
+    if (started := whole(written)) is not None:
+        return started
+    return None if (when := moment(written)) is None else int(when.timestamp() * 1e9)
+
+
 def _put(aside: Shelf, named: dict[str, str], at: str, entry: dict[str, Any]) -> None:
     """Keep a span by its trace, and note the session that it names for all spans of the trace."""
-    span = entry["span"]
-    trace = id_hex(span.get("traceId", span.get("trace_id")), 16) or "no trace"
-    resource = entry.get("resource")
-    listed = resource.get("attributes") if isinstance(resource, dict) else None
-    for attributes in (Attributes(span.get("attributes"), ()), Attributes(listed, ())):
-        if trace not in named and (name := id_text(attributes.first(*_SESSIONS))):
-            named[trace] = name
-    started = whole(span.get("startTimeUnixNano", span.get("start_time_unix_nano")))
-    if started is None and (when := moment(span.get("startTimeUnixNano"))) is not None:
-        started = int(when.timestamp() * 1e9)
-    aside.put(trace, -(2**62) if started is None else started, at, entry)
+    known = identity(entry)
+    trace = known.trace or "no trace"
+    if known.session:
+        named.setdefault(trace, known.session)
+    aside.put(trace, NO_TIME if known.started is None else known.started, at, entry)
 
 
 def _spans(source: Source, head: Head) -> Iterator[Entry | Problem]:
-    """Each span as `{"resource", "scope", "span"}`, with its place."""
     for at, group in _groups(source, head):
         if isinstance(group, Problem):
             yield group
-            continue
-        scopes = group.get("scopeSpans", group.get("scope_spans", group.get("instrumentationLibrarySpans")))
-        for number, scope in enumerate(scopes if isinstance(scopes, list) else []):
-            spans = scope.get("spans") if isinstance(scope, dict) else None
-            for index, span in enumerate(spans if isinstance(spans, list) else []):
-                place = f"{at}.scopeSpans[{number}].spans[{index}]"
-                if isinstance(span, dict):
-                    yield place, {"resource": group.get("resource"), "scope": scope.get("scope"), "span": span}
-                else:
-                    yield Problem(place, "expected an object; skipped")
+        else:
+            yield from spans_of(at, group)
+
+
+def spans_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:
+    """Each span of a ResourceSpans as `{"resource", "scope", "span"}`, with its place."""
+    scopes = group.get("scopeSpans", group.get("scope_spans", group.get("instrumentationLibrarySpans")))
+    for number, scope in enumerate(scopes if isinstance(scopes, list) else []):
+        spans = scope.get("spans") if isinstance(scope, dict) else None
+        for index, span in enumerate(spans if isinstance(spans, list) else []):
+            place = f"{at}.scopeSpans[{number}].spans[{index}]"
+            if isinstance(span, dict):
+                yield place, {"resource": group.get("resource"), "scope": scope.get("scope"), "span": span}
+            else:
+                yield Problem(place, "expected an object; skipped")
 
 
 def _groups(source: Source, head: Head) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
