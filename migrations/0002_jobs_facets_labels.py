@@ -230,7 +230,6 @@ def _live_span() -> None:
         sa.Column("entry", sa.Integer(), nullable=False),
         sa.Column("ordinal", sa.Integer(), nullable=False),
         sa.Column("turns", sa.Integer(), nullable=False),
-        sa.Column("digest", sa.LargeBinary(length=32), nullable=False),
         sa.ForeignKeyConstraint(
             ["session_id"], ["session.id"], name="fk_live_span_session_id_session", ondelete="CASCADE"
         ),

@@ -239,8 +239,6 @@ class LiveSpan(Base):
     ordinal: orm.Mapped[int]
     """of its first turn"""
     turns: orm.Mapped[int]
-    digest: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(32))
-    """of the span as it came: whether one that comes again is the same"""
 
 
 class Parse(Base):
