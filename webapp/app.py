@@ -24,12 +24,13 @@ from webapp.web import (
     profiles,
     selection,
     sessions,
+    statistics,
     turns,
     views,
 )
 from webapp.web.ids import SessionIdConverter, SessionIds
 
-BLUEPRINTS = (sessions, turns, dumps, labels, profiles, selection, views, login)
+BLUEPRINTS = (sessions, turns, dumps, labels, profiles, selection, statistics, views, login)
 
 
 def create_app(settings: Settings | None = None) -> Flask:

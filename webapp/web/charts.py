@@ -1,0 +1,71 @@
+"""Where the bars of a chart stand, in percent of its width and height; templates draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from webapp.store.statistics import Bucket, Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One rectangle with the entry that it stands for; all in percent, from the left and the top."""
+
+    entry: Entry
+    x: str
+    y: str
+    width: str
+    height: str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The bars of one stretch of time, on top of each other."""
+
+    bucket: Bucket
+    bars: list[Bar]
+
+
+def percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.2f}".rstrip("0").rstrip(".") if whole else "0"
+
+
+def stacked(entries: Sequence[Entry], whole: int | None = None) -> list[Bar]:
+    """A line of bars from left to right; the line is `whole` responses long, else as long as they are together."""
+    total, at, bars = whole or sum(entry.count for entry in entries), 0, []
+    for entry in entries:
+        if entry.count:
+            bars.append(Bar(entry, percent(at, total), "0", percent(entry.count, total), "100"))
+        at += entry.count
+    return bars
+
+
+def columns(buckets: Sequence[Bucket]) -> list[Column]:
+    """Columns from the first stretch to the last, as high as the stretch with most responses lets them be."""
+    most = most_responses(buckets)
+    return [Column(bucket, _column(bucket.verdicts, most, at, len(buckets))) for at, bucket in enumerate(buckets)]
+
+
+def _column(entries: Sequence[Entry], most: int, at: int, count: int) -> list[Bar]:
+    bars, top = [], float(most)
+    for entry in entries:
+        if entry.count:
+            top -= entry.count
+            x, width = percent(at + 0.08, count), percent(0.84, count)
+            bars.append(Bar(entry, x, percent(top, most), width, percent(entry.count, most)))
+    return bars
+
+
+def most_responses(buckets: Sequence[Bucket]) -> int:
+    """How many responses the fullest stretch has: the height of the chart."""
+    return max((sum(entry.count for entry in bucket.verdicts) for bucket in buckets), default=0)
+
+
+def microseconds(number: float) -> str:
+    """`37 µs`, `1.2 ms`, `3.4 s`."""
+    if number < 1000:
+        return f"{number:.0f} µs"
+    if number < 1_000_000:
+        return f"{number / 1000:.{1 if number < 100_000 else 0}f} ms"
+    return f"{number / 1_000_000:.1f} s"
