@@ -18,6 +18,8 @@ COMMANDS = {
     "profiles": "List the profiles: ours, the reports', a library's.",
     "db": "Create, migrate and check the database.",
 }
+HIDDEN = frozenset({"work"})
+"""What the program calls itself by."""
 
 
 class Lazy(click.Group):
@@ -27,7 +29,7 @@ class Lazy(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        if name not in COMMANDS and name not in HIDDEN:
             return None
         module = importlib.import_module(f"webapp.commands.{name}")
         command: click.Command = module.command

@@ -45,6 +45,15 @@ class Settings:
             max_dump=_megabytes(environ, "FENCEPOST_MAX_DUMP", 4096),
         )
 
+    def environment(self) -> dict[str, str]:
+        """The variables that give another process of ours the same database, data and limits."""
+        return {
+            "FENCEPOST_DATA": str(self.data),
+            "FENCEPOST_DATABASE": self.database,
+            "FENCEPOST_HOME": self.home,
+            "FENCEPOST_MAX_DUMP": str(max(1, self.max_dump // MEGABYTE)),
+        }
+
 
 HELP = {
     "data": "folder for the database, kept dumps and written session dumps",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, BinaryIO
@@ -56,20 +57,68 @@ class DumpLine:
     sessions: list[Link]
 
 
-def page(db: orm.Session, *, limit: int = 100) -> list[DumpLine]:
-    """The newest dumps first."""
-    dumps = db.scalars(sa.select(Dump).order_by(Dump.id.desc()).limit(limit)).all()
-    return [line(db.connection(), dump.id) for dump in dumps]
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A session of a dump; `new_turns` are those that this dump brought."""
+
+    id: int
+    key: str
+    external_id: str
+    newest: bool
+    revision: int
+    turn_count: int
+    failed_count: int
+    new_turns: int
+
+
+def page(
+    db: orm.Session, *, limit: int = 100, before: int | None = None, without: Collection[int] = ()
+) -> list[DumpLine]:
+    """The newest dumps first: those with a lower number than `before`, and not those in `without`."""
+    query = sa.select(Dump.id).where(Dump.id.not_in(without)).order_by(Dump.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(Dump.id < before)
+    return [line(db.connection(), found) for found in db.scalars(query)]
+
+
+def sessions_of(db: orm.Session, dump_id: int, *, after: int = 0, limit: int = 100) -> list[Held]:
+    """The sessions of a dump in order, those behind the number `after`."""
+    query = (
+        sa.select(
+            *(Session.id, Session.key, Session.external_id, Session.newest, Session.revision),
+            *(Session.turn_count, Session.failed_count, DumpSession.new_turns),
+        )
+        .join(DumpSession, DumpSession.session_id == Session.id)
+        .where(DumpSession.dump_id == dump_id, Session.deleted_at.is_(None), Session.id > after)
+        .order_by(Session.id)
+        .limit(limit)
+    )
+    return [Held(*row) for row in db.execute(query)]
+
+
+def problems_of(db: orm.Session, dump_id: int) -> list[dict[str, str]]:
+    """All problems of a dump that are kept word for word."""
+    return db.scalar(sa.select(Dump.problems).where(Dump.id == dump_id)) or []
+
+
+def are_being_read(connection: sa.Connection) -> bool:
+    """Whether a dump is noted as being read, by somebody who may have been killed."""
+    return connection.scalar(sa.select(Dump.id).where(Dump.state == "reading").limit(1)) is not None
 
 
 def find(db: orm.Session, ident: str | int) -> DumpLine:
     """The dump with that sha256 or number; raises `NoSuchDump`."""
+    return line(db.connection(), find_id(db, ident))
+
+
+def find_id(db: orm.Session, ident: str | int) -> int:
+    """The number of the dump with that sha256 or number; raises `NoSuchDump`."""
     text = str(ident)
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
     found = db.scalar(sa.select(Dump.id).where(sa.or_(Dump.sha256 == short(text, 65), Dump.id == number)))
     if found is None:
         raise NoSuchDump(f"no dump has the number or hash {text[:200]!r}")
-    return line(db.connection(), found)
+    return found
 
 
 def line(connection: sa.Connection, dump_id: int) -> DumpLine:
@@ -78,7 +127,7 @@ def line(connection: sa.Connection, dump_id: int) -> DumpLine:
     links = (
         sa.select(Session.key, Session.external_id, Session.newest)
         .join(DumpSession, DumpSession.session_id == Session.id)
-        .where(DumpSession.dump_id == dump_id)
+        .where(DumpSession.dump_id == dump_id, Session.deleted_at.is_(None))
         .order_by(Session.id)
         .limit(MOST_SESSIONS)
     )

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 _ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _SQLITE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 _POSTGRES = ("53100",)
+CODE = "disk_full"
 WORDS = "The disk is full. Make room in the data folder, then send or read the file again; what was stored stays."
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import orm
 from webapp import dumps as readers
 from webapp.config import Settings
 from webapp.dumps.formats.mapped import plugin as _mapped
-from webapp.dumps.records import BadDump, Problem, SessionStart, UnknownFormat
+from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
 from webapp.store import database, full, kept, writing
 from webapp.store.dumps import DumpLine, find, line
@@ -236,7 +236,7 @@ class _Reading:
             self._finish({"code": "cancelled", "message": self._so_far(), "at": None})
         elif full.is_full(error):
             with contextlib.suppress(OSError, sa.exc.DBAPIError):
-                self._finish({"code": "disk_full", "message": full.WORDS, "at": None})
+                self._finish({"code": full.CODE, "message": full.WORDS, "at": None})
 
     def _so_far(self) -> str:
         count = len(self.found)
@@ -392,5 +392,9 @@ class _Reading:
 def describe(error: BadDump | UnknownFormat) -> dict[str, str | None]:
     """An error as a dump keeps it and the API answers it: code, message, at."""
     if isinstance(error, BadDump):
-        return {"code": "bad_dump", "message": error.reason, "at": error.at}
+        return {"code": _code(error), "message": error.reason, "at": error.at}
     return {"code": "unknown_format", "message": str(error), "at": None}
+
+
+def _code(error: BadDump) -> str:
+    return "too_large" if isinstance(error, TooLarge) else "bad_dump"

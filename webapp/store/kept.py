@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -52,9 +53,17 @@ def incoming(data: Path) -> Path:
     path.mkdir(exist_ok=True)
     for left in path.iterdir():
         with contextlib.suppress(FileNotFoundError):
-            if not left.name.startswith(JOB) and time.time() - left.stat().st_mtime > _STALE:
-                left.unlink()
+            if not left.name.startswith(JOB) and age(left) > _STALE:
+                shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink()
     return path
+
+
+def age(path: Path) -> float:
+    """Seconds since a file was written to; 0 where it is gone."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def path_of(data: Path, sha256: str) -> Path:
