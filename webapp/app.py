@@ -21,6 +21,7 @@ from webapp.web import (
     helpers,
     labels,
     login,
+    patterns,
     profiles,
     selection,
     sessions,
@@ -30,7 +31,7 @@ from webapp.web import (
 )
 from webapp.web.ids import SessionIdConverter, SessionIds
 
-BLUEPRINTS = (sessions, turns, dumps, labels, profiles, selection, statistics, views, login)
+BLUEPRINTS = (sessions, turns, dumps, labels, profiles, selection, statistics, views, patterns, login)
 
 
 def create_app(settings: Settings | None = None) -> Flask:

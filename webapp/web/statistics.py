@@ -26,7 +26,6 @@ def index() -> Response:
         told=told,
         charts=charts,
         sessions_of=sessions_of,
-        filters=filters,
         **listing.panel_context(around.counts, listing.groups(around, filters), filters),
         views=view_store.views(db.session),
     )

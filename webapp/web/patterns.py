@@ -1,0 +1,126 @@
+"""The patterns page: every component in every state, drawn by the templates that the pages use."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from flask import Blueprint, render_template
+
+from webapp.findings import rules
+from webapp.store.filtering import VERDICTS, Filters
+from webapp.store.sessions import Counts, Facet, Match, Page, SessionLine
+from webapp.store.statistics import Bucket, Entry, OfModel, OfProfile, Statistics, Timing
+from webapp.web import charts, listing
+from webapp.web.statistics import sessions_of
+
+blueprint = Blueprint("patterns", __name__)
+
+NOW = datetime(2025, 12, 10, 9, 30, tzinfo=UTC)
+STRIPS = {
+    "nothing failed": "ccneecc",
+    "one failed among many": "c" * 30 + "f" + "n" * 14,
+    "every verdict": "cernfs",
+    "binned": "cn" * 400 + "s" + "ce" * 300,
+    "no response": "",
+}
+MODELS = ("gemini-2.5-flash-lite", "qwen3-coder-plus", "a model\u202ewith a hidden turn")
+
+
+@blueprint.get("/patterns")
+def index() -> str:
+    filters = Filters(failed=True, model=MODELS[0], since="2025-12-01", failures=3)
+    found = sample_page()
+    return render_template(
+        "patterns/index.html",
+        strips=STRIPS,
+        now=datetime.now(UTC) - timedelta(minutes=3),
+        verdicts=VERDICTS,
+        told=sample_statistics(),
+        charts=charts,
+        sessions_of=sessions_of,
+        **listing.rows_context(found, filters),
+        **panel(found, filters),
+        views=[],
+    )
+
+
+def panel(found: Page, filters: Filters) -> dict[str, Any]:
+    context = listing.panel_context(found.counts, listing.groups(found, filters), filters)
+    return {name: value for name, value in context.items() if name != "filters"}
+
+
+def line(number: int, strip: str, **changes: Any) -> SessionLine:
+    """A row of the list whose counts agree with its strip."""
+    failed, rescued = strip.count("f") + strip.count("s"), strip.count("s")
+    made = SessionLine(
+        key=f"pattern{number}",
+        external_id=f"ui_run_{number:04}",
+        title="solve_with_code",
+        revision=1,
+        newest=True,
+        models=[MODELS[0]],
+        started_at=NOW - timedelta(hours=number),
+        turn_count=2 * len(strip),
+        response_count=len(strip),
+        failed_count=failed,
+        rescued_count=rescued,
+        strip=strip,
+        source_format="windlass",
+        home_profile="windlass-strict",
+        label_count=0,
+        ended_at=None,
+        raw_bytes=12_345,
+        facets=None,
+    )
+    return replace(made, **changes)
+
+
+def sample_page() -> Page:
+    every_rule = {"finding": dict.fromkeys(rules(), 1) | {next(iter(rules())): 3}}
+    lines = [
+        line(1, "nsnnsnf", facets=every_rule),
+        line(2, STRIPS["binned"], models=list(MODELS), revision=2),
+        line(3, STRIPS["one failed among many"], external_id="<b>&\"'\u202e" + "x" * 200, newest=False),
+        line(4, "cc", title=None, started_at=None, models=[]),
+        line(5, "", external_id=""),
+    ]
+    matches = [
+        Match(4, "raw", (("… the ", False), ("brace", True), (" that closes nothing …", False))),
+        Match(5, "error", (("Extra data after the ", False), ("brace", True))),
+        Match(None, "id", (("ui_run_", False), ("brace", True))),
+    ]
+    models = [(name, 10 - at) for at, name in enumerate((*MODELS, *(f"model-{number}" for number in range(8))))]
+    facets = {
+        "finding": Facet("finding", [(name, 7) for name in rules()][:4], 0, None),
+        "verdict": Facet("verdict", [("failed", 12), ("clean", 7)], 0, None),
+        "model": Facet("model", models, 31, MODELS[0]),
+        "dump": Facet("dump", [("1", 5)], 0, None),
+    }
+    return Page(lines, "next", 412, 1_096, Counts(1_508, 412, 61, 12, 400), facets, {"pattern1": matches})
+
+
+def entries(*counts: int, of: int, names: tuple[str, ...] = VERDICTS) -> list[Entry]:
+    return [Entry(name, count, of, count, Filters()) for name, count in zip(names, counts, strict=False)]
+
+
+def sample_statistics() -> Statistics:
+    profile = OfProfile(
+        profile="fencepost",
+        home_sessions=0,
+        responses=930,
+        verdicts=entries(410, 200, 120, 30, 170, of=930),
+        strategies=entries(412, 188, 130, 200, of=930, names=("whole", "fenced", "balanced", "")),
+        tried={"whole": 930, "fenced": 400, "balanced": 318},
+        repairs=entries(60, 31, 1, of=930, names=("extra_closer", "trailing_comma", "raw_newline")),
+        timings=[Timing("whole", 412, 37.0, 32, 64, Filters()), Timing("fenced", 188, 410.5, 256, 4096, Filters())],
+    )
+    days = [NOW + timedelta(days=at) for at in range(12)]
+    buckets = [
+        Bucket(day, day + timedelta(days=1), 4, 90, at % 5, 0, entries(40 + at, 20, at, at % 5, 10, of=90), Filters())
+        for at, day in enumerate(days)
+    ]
+    model = OfModel(MODELS[0], 12, 930, entries(300, 100, 0, 330, 200, of=930), profile.verdicts, Filters())
+    errors = entries(21, 7, of=330, names=("Extra data", "Expecting ',' delimiter"))
+    return Statistics(412, 0, 2_400, 930, 330, 300, [profile], [model], 3, errors, 2, "day", buckets)
