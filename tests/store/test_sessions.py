@@ -12,6 +12,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.store import labels, sessions, turns
 from webapp.store.filtering import Filters
+from webapp.store.index import order
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ def test_a_made_up_cursor_is_refused(after: str, db: orm.Session) -> None:
 @given(st.text())
 def test_no_cursor_at_all_breaks_it(after: str) -> None:
     try:
-        sessions._decode(after)
+        order.decoded(after, "failing", 3)
     except sessions.BadCursor:
         return
 

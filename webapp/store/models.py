@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.types import BigId, ExactJson, ExactText, ShortText, UtcDateTime
+from webapp.store.types import BigId, ExactJson, ExactText, PackedJson, ShortText, UtcDateTime
 
 TURNS_A_SESSION = 2**24
 """Turn ids are `session.id * TURNS_A_SESSION + ordinal`: known before the insert; a session's turns lie together."""
@@ -172,7 +172,11 @@ class DumpSession(Base):
 
 _later = Session.__table__.alias("later")
 Session.newest = orm.column_property(
-    ~sa.exists().where(_later.c.external_id == Session.external_id, _later.c.revision > Session.revision)
+    ~sa.exists().where(
+        _later.c.external_id == Session.external_id,
+        _later.c.revision > Session.revision,
+        _later.c.deleted_at.is_(None),
+    )
 )
 
 
@@ -216,7 +220,7 @@ class Turn(Base):
     tokens_in: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
     tokens_out: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
     cost: orm.Mapped[float | None]
-    source: orm.Mapped[Any | None] = orm.mapped_column(ExactJson)
+    source: orm.Mapped[Any | None] = orm.mapped_column(PackedJson)
     raw_at: orm.Mapped[list[Any] | None] = orm.mapped_column(ExactJson)
     entry_sha256: orm.Mapped[bytes | None] = orm.mapped_column(sa.LargeBinary(32))
     """of the entry as it came, on an entry's first turn: how growth is told from another past"""
@@ -257,7 +261,7 @@ class Parse(Base):
     ambiguous: orm.Mapped[bool] = orm.mapped_column(default=False)
     exhausted: orm.Mapped[bool] = orm.mapped_column(default=False)
     microseconds: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    trace: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
+    trace: orm.Mapped[dict[str, Any]] = orm.mapped_column(PackedJson)
 
 
 class ParseRepair(Base):

@@ -1,10 +1,7 @@
-"""Sessions as the list shows them: filtered, failed ones first, a page at a time."""
+"""Sessions as the list shows them: filtered, in order, a page at a time, with what their facets hold."""
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -12,29 +9,21 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.dialect import contains
+from webapp.store import dumps, index, searched
 from webapp.store.filtering import Filters
 from webapp.store.ids import shortened
-from webapp.store.models import Session, SessionModel
-from webapp.store.types import short
+from webapp.store.index import order
+from webapp.store.index.narrowing import FACETS, Narrowed, top
+from webapp.store.index.order import BadCursor as BadCursor
+from webapp.store.index.state import State
+from webapp.store.models import DumpSession, Session
+from webapp.store.searched import Match as Match
 
-MOST_MODELS = 50
-
-_verdict_counts = {
-    "clean": Session.clean_count,
-    "extracted": Session.extracted_count,
-    "repaired": Session.repaired_count,
-    "failed": Session.unparsed_count,
-    "none": Session.none_count,
-}
+_there = Session.deleted_at.is_(None)
 
 
 class NoSuchSession(LookupError):
     """No session has that id or key."""
-
-
-class BadCursor(ValueError):
-    """`after` is not what a page gave as `next`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +77,6 @@ class Facet:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """One place where a search hit: in a turn (`position`), or in the session's own id or title (`position` None).
-
-    `where` is raw, error, id, title or note. `fragments` are pieces of the text in order, True where one was hit.
-    """
-
-    position: int | None
-    where: str
-    fragments: tuple[tuple[str, bool], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Counts:
     """How many sessions each of these filters would show, all other filters left in place.
 
@@ -118,7 +95,8 @@ class Page:
     """`total` sessions match and `hidden` do not; `next` is the `after` of the next page, None on the last.
 
     `facets` are those of `FACETS` that have values, in that order. After a search `matches` has up to three places
-    for each session, by its key; `total` is then of the sessions looked at, and `open_ended` says there may be more.
+    for each session, by its key, and `more_matches` has the keys of those with further ones. With `open_ended` the
+    text stands in more sessions than were counted: `total` and the facets are of the newest ones, `hidden` is 0.
     """
 
     sessions: list[SessionLine]
@@ -128,39 +106,91 @@ class Page:
     counts: Counts
     facets: dict[str, Facet] = field(default_factory=dict)
     matches: dict[str, list[Match]] = field(default_factory=dict)
+    more_matches: frozenset[str] = frozenset()
     open_ended: bool = False
 
 
 _columns = tuple(getattr(Session, name) for name in SessionLine.__dataclass_fields__)
-_order = (Session.failed, Session.happened_at, Session.id)
 
 
 def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: int = 50) -> Page:
-    """The sessions behind `after`: failed ones first, then the newest. Raises `BadCursor`."""
-    conditions = _conditions(filters)
-    query = sa.select(*_order, *_columns).where(*conditions)
-    if after is not None:
-        failed, happened_at, session_id = _decode(after)
-        behind = (
-            sa.literal(failed, sa.Boolean()),
-            sa.literal(happened_at, Session.happened_at.type),
-            sa.literal(session_id, sa.BigInteger()),
-        )
-        query = query.where(sa.tuple_(*_order) < sa.tuple_(*behind))
-    found = db.execute(query.order_by(*(column.desc() for column in _order)).limit(limit + 1)).all()
-    lines = [SessionLine(*row[len(_order) :]) for row in found[:limit]]
-    following = _encode(*found[limit - 1][: len(_order)]) if len(found) > limit else None
-    counts = _counts(db)
-    total = db.scalar(sa.select(sa.func.count()).select_from(Session).where(*conditions)) if conditions else counts.all
-    return Page(lines, following, total or 0, counts.all - (total or 0), counts)
+    """The sessions behind `after` in the order that the filters ask for. Raises `BadCursor`."""
+    state = index.current(db)
+    narrowed = Narrowed(state, filters, lambda dump: _of_dump(db, state, dump))
+    if filters.q and filters.q.strip():
+        return _searched(db, narrowed, filters.q, after, limit)
+    view = narrowed.view
+    slots, following = order.first(state, filters.sort, view, after, limit)
+    lines = _lines(db, [state.numbers["id"].values[slot] for slot in slots])
+    total = view.bit_count()
+    hidden = state.alive.bit_count() - total
+    return Page(list(lines.values()), following, total, hidden, _counts(narrowed), _facets(narrowed))
+
+
+def _searched(db: orm.Session, narrowed: Narrowed, text: str, after: str | None, limit: int) -> Page:
+    state, view = narrowed.state, narrowed.view
+    found = searched.matching(db.connection(), state, text, lambda: view)
+    hits = searched.page(db.connection(), state, text, found, view & found.slots if found.by_id else view, after, limit)
+    narrowed.parts["q"] = found.slots
+    lines = _lines(db, hits.ids)
+    total = narrowed.view.bit_count()
+    return Page(
+        list(lines.values()),
+        hits.next,
+        total,
+        0 if found.open_ended else state.alive.bit_count() - total,
+        _counts(narrowed),
+        _facets(narrowed),
+        {line.key: hits.matches[number] for number, line in lines.items() if number in hits.matches},
+        frozenset(lines[number].key for number in hits.more if number in lines),
+        found.open_ended,
+    )
+
+
+def _lines(db: orm.Session, ids: list[int]) -> dict[int, SessionLine]:
+    """The sessions with these ids, in their order; one that was deleted a moment ago is left out."""
+    query = sa.select(Session.id, *_columns).where(Session.id.in_(ids), _there)
+    found = {row[0]: SessionLine(*row[1:]) for row in db.execute(query)} if ids else {}
+    return {number: found[number] for number in ids if number in found}
+
+
+def _counts(narrowed: Narrowed) -> Counts:
+    base = narrowed.without("failed", "rescued")
+    numbers, labels = narrowed.state.numbers, narrowed.counts("label")
+    failed, rescued = ((numbers[name].some & base).bit_count() for name in ("failed", "rescued"))
+    return Counts(base.bit_count(), failed, rescued, labels.get("labelled", 0), labels.get("unlabelled", 0))
+
+
+def _facets(narrowed: Narrowed) -> dict[str, Facet]:
+    found: dict[str, Facet] = {}
+    for name in FACETS:
+        chosen = getattr(narrowed.filters, name)
+        values, more = top(narrowed.counts(name), chosen)
+        if values:
+            found[name] = Facet(name, values, more, chosen)
+    return found
+
+
+def _of_dump(db: orm.Session, state: State, ident: str) -> int:
+    """The slots of a dump's sessions, by its number or hash."""
+    try:
+        dump_id = dumps.find_id(db, ident)
+    except dumps.NoSuchDump:
+        return 0
+    return state.slots(db.scalars(sa.select(DumpSession.session_id).where(DumpSession.dump_id == dump_id)))
 
 
 def find(db: orm.Session, ident: str) -> Session:
     """The latest revision of the session with that id, else the session with that key; raises `NoSuchSession`."""
-    by_id = sa.select(Session).where(Session.external_id == shortened(ident)).order_by(Session.revision.desc()).limit(1)
+    by_id = (
+        sa.select(Session)
+        .where(Session.external_id == shortened(ident), _there)
+        .order_by(Session.revision.desc())
+        .limit(1)
+    )
     found = db.scalar(by_id)
     if found is None and ident.isascii() and ident.isalnum() and len(ident) <= 16:
-        found = db.scalar(sa.select(Session).where(Session.key == ident))
+        found = db.scalar(sa.select(Session).where(Session.key == ident, _there))
     if found is None:
         raise NoSuchSession(f"no session has the id {ident[:200]!r}")
     return found
@@ -168,52 +198,5 @@ def find(db: orm.Session, ident: str) -> Session:
 
 def revisions(db: orm.Session, external_id: str) -> list[Session]:
     """Every revision of that id, the latest first."""
-    query = sa.select(Session).where(Session.external_id == external_id).order_by(Session.revision.desc())
+    query = sa.select(Session).where(Session.external_id == external_id, _there).order_by(Session.revision.desc())
     return list(db.scalars(query))
-
-
-def _conditions(filters: Filters) -> list[sa.ColumnElement[bool]]:
-    conditions: list[sa.ColumnElement[bool]] = []
-    if filters.failed:
-        conditions.append(Session.failed.is_(True))
-    if filters.rescued:
-        conditions.append(Session.rescued_count > 0)
-    if filters.verdict:
-        conditions.append(_verdict_counts[filters.verdict] > 0)
-    if filters.model:
-        conditions.append(Session.id.in_(sa.select(SessionModel.session_id).where(SessionModel.model == filters.model)))
-    if filters.label:
-        labelled = filters.label == "labelled"
-        conditions.append(Session.label_count > 0 if labelled else Session.label_count == 0)
-    if filters.format:
-        conditions.append(Session.source_format == short(filters.format, 64))
-    if filters.q:
-        conditions.append(sa.or_(contains(Session.external_id, filters.q), contains(Session.title, filters.q)))
-    return conditions
-
-
-def _counts(db: orm.Session) -> Counts:
-    totals = sa.select(
-        sa.func.count(),
-        sa.func.count(sa.case((Session.failed.is_(True), 1))),
-        sa.func.count(sa.case((Session.rescued_count > 0, 1))),
-    ).select_from(Session)
-    every, failed, rescued = db.execute(totals).one()
-    return Counts(every, failed, rescued, 0, 0)
-
-
-def _encode(failed: bool, happened_at: datetime, session_id: int) -> str:
-    text = json.dumps([failed, happened_at.isoformat(), session_id])
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
-
-
-def _decode(after: str) -> tuple[bool, datetime, int]:
-    try:
-        data = base64.urlsafe_b64decode(after.encode("ascii") + b"=" * (-len(after) % 4))
-        failed, happened_at, session_id = json.loads(data)
-        cursor = bool(failed), datetime.fromisoformat(happened_at), int(session_id)
-    except (ValueError, TypeError, RecursionError, binascii.Error):
-        raise BadCursor("after is not what an earlier page gave as next") from None
-    if cursor[1].tzinfo is None or not -(2**63) <= cursor[2] < 2**63:
-        raise BadCursor("after is not what an earlier page gave as next")
-    return cursor

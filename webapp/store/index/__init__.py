@@ -1,0 +1,97 @@
+"""An index of all sessions in memory, kept fresh from the database: any filters, counts and orders in milliseconds.
+
+One a process and database. Each request asks for it by `current`, which reads what was written since, by whatever
+process; requests that came before go on with the state they have.
+"""
+
+from __future__ import annotations
+
+import threading
+from weakref import WeakKeyDictionary
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.dialect import horizon
+from webapp.store.index import reading
+from webapp.store.index.state import State
+
+__all__ = ["State", "current", "warm"]
+
+_REREAD = 4000
+"""Once so many slots more are dead than alive, all is read again, beside the requests."""
+
+
+class _Index:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.state: State | None = None
+        self.rereading = False
+
+    def fresh(self, connection: sa.Connection) -> State:
+        with self.lock:
+            upto = horizon(connection)
+            if self.state is None or upto < self.state.horizon:
+                self.state = _read(connection, upto)
+            elif upto > self.state.horizon or connection.dialect.name == "postgresql":
+                self.state = _refreshed(connection, self.state, upto)
+            return self.state
+
+    def compact(self, engine: sa.Engine) -> None:
+        """Read all again into as few slots as there are sessions, while requests go on with what there is."""
+        if self.rereading or self.state is None or self.state.size < 2 * self.state.alive.bit_count() + _REREAD:
+            return
+        self.rereading = True
+        threading.Thread(target=self._reread, args=(engine,), name="index", daemon=True).start()
+
+    def _reread(self, engine: sa.Engine) -> None:
+        try:
+            with engine.connect() as connection:
+                state = _read(connection, horizon(connection))
+            with self.lock:
+                self.state = state
+        finally:
+            self.rereading = False
+
+
+_indexes: WeakKeyDictionary[sa.Engine, _Index] = WeakKeyDictionary()
+_indexes_lock = threading.Lock()
+
+
+def current(db: orm.Session) -> State:
+    """The index of the session's database as it is now."""
+    connection = db.connection()
+    index = _of(connection.engine)
+    state = index.fresh(connection)
+    index.compact(connection.engine)
+    return state
+
+
+def warm(engine: sa.Engine) -> None:
+    """Read the index now, so that no request has to wait for it."""
+    with engine.connect() as connection:
+        _of(engine).fresh(connection)
+
+
+def _of(engine: sa.Engine) -> _Index:
+    with _indexes_lock:
+        return _indexes.setdefault(engine, _Index())
+
+
+def _read(connection: sa.Connection, upto: int) -> State:
+    return State().extended(reading.everything(connection), upto)
+
+
+def _refreshed(connection: sa.Connection, state: State, upto: int) -> State:
+    """On PostgreSQL what a transaction that still ran might hide is looked at again: what is known is left out."""
+    known = state.numbers["changed"].values
+    new: list[int] = []
+    for number, change in reading.changed(connection, state.horizon):
+        slot = state.slot(number)
+        if slot is None or known[slot] != change:
+            new.append(number)
+    rows = list(reading.some(connection, new))
+    found = {row.id for row in rows}
+    if not new and upto == state.horizon:
+        return state
+    return state.extended(rows, upto, [number for number in new if number not in found])

@@ -1,0 +1,99 @@
+"""Reads sessions for the index: all of them, or those that changed since it last looked."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from webapp import jsontext
+from webapp.store.models import TURNS_A_SESSION, Label, Session
+
+_AT_ONCE = 400
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_session = Session.__table__.c
+_columns = (
+    _session.id,
+    _session.changed,
+    sa.type_coerce(_session.facets, sa.LargeBinary()).label("facets"),
+    _session.home_profile,
+    _session.source_format,
+    _session.happened_at,
+    _session.failed_count,
+    _session.rescued_count,
+    _session.response_count,
+    _session.turn_count,
+    _session.raw_bytes,
+    _session.label_count,
+)
+
+
+class Row(NamedTuple):
+    """What the index keeps of one session; `when` as `microseconds` has it."""
+
+    id: int
+    changed: int
+    facets: dict[str, Any]
+    home: str
+    format: str
+    when: int
+    failed: int
+    rescued: int
+    responses: int
+    turns: int
+    bytes: int
+    labelled: int
+    judgements: frozenset[str]
+
+
+def microseconds(when: datetime) -> int:
+    """Since the year 1, so that no time is negative."""
+    return (when - _FIRST) // _MICROSECOND
+
+
+def moment(number: int) -> datetime:
+    """The time that is so many microseconds after the year 1."""
+    return _FIRST + timedelta(microseconds=number)
+
+
+def everything(connection: sa.Connection) -> Iterator[Row]:
+    """Every session that is not deleted, in the order of their ids."""
+    query = sa.select(*_columns).where(_session.deleted_at.is_(None)).order_by(_session.id)
+    judgements = _judgements(connection, sa.true())
+    yield from _rows(connection, query, judgements)
+
+
+def changed(connection: sa.Connection, horizon: int) -> list[tuple[int, int]]:
+    """The id and the `changed` of each session that was written since."""
+    query = sa.select(_session.id, _session.changed).where(_session.changed >= horizon).order_by(_session.id)
+    return [(row.id, row.changed) for row in connection.execute(query)]
+
+
+def some(connection: sa.Connection, ids: Iterable[int]) -> Iterator[Row]:
+    """Those of the sessions that are there and not deleted, in the order of their ids."""
+    wanted = sorted(ids)
+    for at in range(0, len(wanted), _AT_ONCE):
+        part = wanted[at : at + _AT_ONCE]
+        query = sa.select(*_columns).where(_session.id.in_(part), _session.deleted_at.is_(None)).order_by(_session.id)
+        ranges = [Label.turn_id.between(found * TURNS_A_SESSION, (found + 1) * TURNS_A_SESSION - 1) for found in part]
+        yield from _rows(connection, query, _judgements(connection, sa.or_(*ranges)))
+
+
+def _rows(connection: sa.Connection, query: Any, judgements: dict[int, frozenset[str]]) -> Iterator[Row]:
+    none: frozenset[str] = frozenset()
+    result = connection.execute(query.execution_options(yield_per=1000))
+    for number, changed, facets, home, form, happened_at, *counts in result:
+        counted = {} if facets is None else jsontext.loads(bytes(facets))
+        when = microseconds(happened_at)
+        yield Row._make((number, changed, counted, home, form, when, *counts, judgements.get(number, none)))
+
+
+def _judgements(connection: sa.Connection, where: sa.ColumnElement[bool]) -> dict[int, frozenset[str]]:
+    found: dict[int, set[str]] = defaultdict(set)
+    for turn_id, judgement in connection.execute(sa.select(Label.turn_id, Label.judgement).where(where)):
+        found[turn_id // TURNS_A_SESSION].add(judgement)
+    return {number: frozenset(said) for number, said in found.items()}

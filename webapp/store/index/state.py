@@ -1,0 +1,151 @@
+"""The index as it stands at one moment: nothing in it changes; what is new makes another one."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from webapp.store.index.bits import NO_NUMBERS, Bits, Column, Numbers, of_slots
+from webapp.store.index.reading import Row
+
+Dimension = tuple[str, ...]
+"""What a column is of: ("model",), or ("verdict", "fencepost")."""
+Columns = Mapping[Any, Column]
+NUMBERS = ("id", "changed", "when", "failed", "rescued", "responses", "turns", "bytes", "labelled")
+_NOTHING: Columns = {}
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """`alive` are the slots that hold a session; one that changes gets a new slot, and its old one is dead.
+
+    `horizon` is where reading goes on (see `store.dialect`). `first_ids` are ascending, for the slots from 0 on;
+    `moved` has the slots of sessions that came or changed later.
+    """
+
+    horizon: int = 0
+    size: int = 0
+    alive: Bits = 0
+    first_ids: array[int] = field(default_factory=lambda: array("q"))
+    moved: Mapping[int, int] = field(default_factory=dict)
+    numbers: Mapping[str, Numbers] = field(default_factory=lambda: dict.fromkeys(NUMBERS, NO_NUMBERS))
+    dimensions: Mapping[Dimension, Columns] = field(default_factory=dict)
+    kept: dict[Any, Any] = field(default_factory=dict)
+    """what was worked out from this state and may be asked for again"""
+
+    def columns(self, *dimension: str) -> Columns:
+        """The columns of one dimension, by value."""
+        return self.dimensions.get(dimension, _NOTHING)
+
+    def slot(self, session_id: int) -> int | None:
+        """Where a session stands; also one that was deleted, whose slot is dead."""
+        if (slot := self.moved.get(session_id)) is not None:
+            return slot
+        at = bisect_left(self.first_ids, session_id)
+        return at if at < len(self.first_ids) and self.first_ids[at] == session_id else None
+
+    def slots(self, session_ids: Iterable[int]) -> Bits:
+        """The slots of these sessions that are there."""
+        found = (self.slot(session_id) for session_id in session_ids)
+        return of_slots([slot for slot in found if slot is not None]) & self.alive
+
+    def profiles(self) -> list[str]:
+        """The profiles under which anything was parsed."""
+        return sorted(dimension[1] for dimension in self.dimensions if dimension[0] == "verdict")
+
+    def extended(self, rows: Iterable[Row], horizon: int, gone: Iterable[int] = ()) -> State:
+        """With these sessions as they are now, and without those that are gone."""
+        gathered = _Gathered(self.size)
+        for row in rows:
+            gathered.add(row)
+        dead = [slot for number in (*gathered.ids, *gone) if (slot := self.slot(number)) is not None]
+        new = ((1 << len(gathered.ids)) - 1) << self.size
+        dead_bits = of_slots(dead)
+        return replace(
+            self,
+            horizon=horizon,
+            size=gathered.next,
+            alive=(self.alive | dead_bits) ^ dead_bits | new,
+            first_ids=self.first_ids if self.size else array("q", gathered.ids),
+            moved={**self.moved, **dict(zip(gathered.ids, range(self.size, gathered.next), strict=True))}
+            if self.size
+            else {},
+            numbers={name: self.numbers[name].extended(values) for name, values in gathered.numbers.items()},
+            dimensions=self._dimensions(gathered),
+            kept={},
+        )
+
+    def _dimensions(self, gathered: _Gathered) -> dict[Dimension, Columns]:
+        found = dict(self.dimensions)
+        for dimension, values in gathered.counted.items():
+            columns = dict(found.get(dimension, _NOTHING))
+            for value, (slots, numbers) in values.items():
+                counted = numbers if len(numbers) == len(slots) else None
+                columns[value] = columns.get(value, _EMPTY).extended(slots, counted, gathered.next)
+            found[dimension] = columns
+        return found
+
+
+_EMPTY = Column()
+_Pair = tuple[list[int], list[int]]
+
+
+class _Gathered:
+    """What rows say, column by column."""
+
+    def __init__(self, first: int) -> None:
+        self.next = first
+        self.ids: list[int] = []
+        self.numbers: dict[str, list[int]] = {name: [] for name in NUMBERS}
+        self.counted: dict[Dimension, dict[Any, _Pair]] = defaultdict(lambda: defaultdict(lambda: ([], [])))
+
+    def add(self, row: Row) -> None:
+        slot = self.next
+        self.next += 1
+        self.ids.append(row.id)
+        for name in NUMBERS:
+            self.numbers[name].append(getattr(row, name))
+        counted, facets = self.counted, row.facets
+        counted["home",][row.home][0].append(slot)
+        counted["format",][row.format][0].append(slot)
+        for judgement in row.judgements:
+            counted["label",][judgement][0].append(slot)
+        for dimension, part in (("agent", "agents"), ("phase", "phases"), ("tool", "tools")):
+            for value in facets.get(part, ()):
+                counted[dimension,][value][0].append(slot)
+        self._count(("error",), facets.get("errors"), slot)
+        self._count(("finding",), facets.get("finding"), slot)
+        for model, verdicts in facets.get("models", {}).items():
+            counted["model",][model][0].append(slot)
+            self._count(("made", model), enumerate(verdicts), slot)
+        for profile, made in facets.get("profiles", {}).items():
+            self._profile(profile, made, slot)
+
+    def _profile(self, profile: str, made: Mapping[str, Any], slot: int) -> None:
+        self._count(("verdict", profile), enumerate(made["verdicts"]), slot)
+        self._count(("repair", profile), made.get("repairs"), slot)
+        self._count(("tried", profile), made.get("tried"), slot)
+        won, took, parses = (self.counted[name, profile] for name in ("won", "took", "parses"))
+        for strategy, (count, microseconds, exponents) in made["won"].items():
+            for columns, number in ((won, count), (took, microseconds)):
+                slots, numbers = columns[strategy]
+                slots.append(slot)
+                numbers.append(number)
+            for exponent, number in exponents.items():
+                slots, numbers = parses[strategy, int(exponent)]
+                slots.append(slot)
+                numbers.append(number)
+
+    def _count(self, dimension: Dimension, counts: Any, slot: int) -> None:
+        if not counts:
+            return
+        columns = self.counted[dimension]
+        for value, number in counts.items() if isinstance(counts, dict) else counts:
+            if number:
+                slots, numbers = columns[value]
+                slots.append(slot)
+                numbers.append(number)

@@ -1,0 +1,121 @@
+"""A page of the list where something is searched for: the sessions with the newest matches, under the other filters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from webapp.store import search
+from webapp.store.dialect import contains
+from webapp.store.index import order
+from webapp.store.index.bits import Bits, View, slots_of
+from webapp.store.index.state import State
+from webapp.store.models import Session, Turn
+
+MOST_COUNTED = 1000
+"""Sessions that are counted exactly; of a word that more have it is said that there are more."""
+_FEW = 5000
+_ORDER = "match"
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One place where a search hit: in a turn (`position`), or in the session's own id or title (`position` None).
+
+    `where` is raw, failure (recorded), error (of the home profile's attempts), note (of a label), id or title.
+    `fragments` are pieces of the text in order, True where one was hit; `starts` and `ends` say whether they go from
+    its beginning and to its end. `hit` is the first one's span of `raw`, where it is in `raw`.
+    """
+
+    position: int | None
+    where: str
+    fragments: tuple[tuple[str, bool], ...]
+    hit: tuple[int, int] | None = None
+    starts: bool = True
+    ends: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """The sessions that match, as slots: all of them, or with `open_ended` the newest ones."""
+
+    slots: Bits
+    open_ended: bool
+    by_id: bool = False
+    """nothing has the words: the text is looked for within ids"""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The sessions of one page in order, up to three matches of each, those that have more, and the next cursor."""
+
+    ids: list[int]
+    matches: dict[int, list[Match]]
+    more: frozenset[int]
+    next: str | None
+
+
+def matching(connection: sa.Connection, state: State, text: str, view: Callable[[], Bits]) -> Matching:
+    """The sessions that match, whatever other filters there are; where these are many, those in `view()`."""
+    ids, complete = search.session_ids(connection, text, most=MOST_COUNTED)
+    if not ids:
+        return Matching(state.slots(_with_id(connection, text)), open_ended=False, by_id=True)
+    if not complete and (bits := view()) != state.alive:
+        ids, complete = search.session_ids(connection, text, allowed=_allowed(state, bits), most=MOST_COUNTED)
+    return Matching(state.slots(ids), not complete)
+
+
+def page(
+    connection: sa.Connection, state: State, text: str, found: Matching, view: Bits, after: str | None, limit: int
+) -> Hits:
+    """The matches behind `after` in `view`, the newest session first. Raises `BadCursor`."""
+    below = None if after is None else order.decoded(after, _ORDER, 1)[0]
+    if found.by_id:
+        return _by_id(state, text, view, below, limit)
+    hits = search.find(connection, text, allowed=_allowed(state, view), after=below, limit=limit)
+    positions = _positions(connection, [match.turn_id for match in hits.matches if match.turn_id is not None])
+    matches: dict[int, list[Match]] = defaultdict(list)
+    for one in hits.matches:
+        position = None if one.turn_id is None else positions.get(one.turn_id)
+        match = Match(position, one.where, one.fragments, one.hit, one.starts, one.ends)
+        matches[one.session_id].append(match)
+    following = None if hits.next is None else order.encoded(_ORDER, [hits.next])
+    return Hits(list(matches), dict(matches), hits.more, following)
+
+
+def _allowed(state: State, view: Bits) -> search.Allowed | None:
+    """What search may find: ids where they are few, which it skips through, else a test."""
+    if view == state.alive:
+        return None
+    if view.bit_count() <= _FEW:
+        numbers = state.numbers["id"].values
+        return sorted(numbers[slot] for slot in slots_of(view))
+    seen = View(view)
+
+    def allowed(session_id: int) -> bool:
+        slot = state.slot(session_id)
+        return slot is not None and seen.holds([slot])[0]
+
+    return allowed
+
+
+def _positions(connection: sa.Connection, turn_ids: list[int]) -> dict[int, int]:
+    query = sa.select(Turn.id, Turn.position).where(Turn.id.in_(turn_ids))
+    return {row.id: row.position for row in connection.execute(query)} if turn_ids else {}
+
+
+def _with_id(connection: sa.Connection, text: str) -> list[int]:
+    """The newest sessions whose id has `text` within it."""
+    query = sa.select(Session.id).where(contains(Session.external_id, text.strip()), Session.deleted_at.is_(None))
+    return list(connection.scalars(query.order_by(Session.id.desc()).limit(MOST_COUNTED)))
+
+
+def _by_id(state: State, text: str, view: Bits, below: int | None, limit: int) -> Hits:
+    numbers = state.numbers["id"].values
+    ids = sorted((numbers[slot] for slot in slots_of(view)), reverse=True)
+    ids = [number for number in ids if below is None or number < below]
+    following = order.encoded(_ORDER, [ids[limit - 1]]) if len(ids) > limit else None
+    return Hits(ids[:limit], {}, frozenset(), following)
