@@ -1,0 +1,105 @@
+"""The formats of labelled responses: each is read back by what reads such files, and its tests are run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.exports import made
+from tests.parsing import _cases
+from webapp import jsontext
+from webapp.exports import base
+from webapp.parsing import parse
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def written(name: str) -> bytes:
+    return b"".join(base.find(name, "labels").pieces(iter(made.responses()), made.ABOUT))
+
+
+def test_each_label_is_one_line_with_all_that_was_said() -> None:
+    rows = [jsontext.loads(line) for line in written("jsonl").splitlines()]
+    assert len(rows) == 7
+    assert rows[0]["raw"] == made.BROKEN and rows[0]["expected"] == made.MEANT
+    assert rows[0]["history"] == [{"action": "put", "judgement": "unsure"}]
+    assert [row["final"] for row in rows[-2:]] == [False, True] and rows[-1]["settled_by"] == "Cy"
+
+
+def test_csv_reads_back_and_nothing_in_it_is_a_formula() -> None:
+    rows = list(csv.DictReader(io.StringIO(written("csv").decode(), newline="")))
+    assert rows[0]["raw"] == made.BROKEN and json.loads(rows[0]["expected"]) == made.MEANT
+    assert rows[4]["note"] == '\'=cmd()\n"""' and "\\ud800" in rows[4]["raw"]
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for cell in row.values())
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_cell_that_begins_as_a_formula_is_made_text(text: str) -> None:
+    from webapp.exports.formats.csv import safe
+
+    assert safe(text) == f"'{text}" and safe("plain = text") == "plain = text"
+
+
+def test_parquet_reads_back() -> None:
+    from pyarrow import parquet
+
+    table = parquet.read_table(io.BytesIO(written("parquet")))
+    rows = table.to_pylist()
+    assert rows[0]["raw"] == made.BROKEN and json.loads(rows[0]["expected"]) == made.MEANT
+    assert rows[1]["expected"] is None and rows[1]["expects"] == "none"
+    assert b"all labels" in table.schema.metadata[b"fencepost"]
+
+
+def test_cases_are_read_by_the_reader_of_our_own_cases(tmp_path: Path) -> None:
+    path = tmp_path / "labelled.md"
+    path.write_bytes(written("cases"))
+    cases = _cases.read(path)
+    told = [response for response in made.responses() if response.final.expects != "unknown"]
+    assert [case.raw for case in cases] == [response.raw for response in told]
+    assert cases[0].values == [made.MEANT] and cases[1].values == [] and cases[1].done == ["none"]
+    assert [parse(cases[0].raw).verdict] == cases[0].done
+
+
+def test_pairs_hold_the_response_and_what_was_meant() -> None:
+    pairs = [json.loads(line) for line in written("few-shot").splitlines()]
+    assert pairs[0]["response"] == made.BROKEN and pairs[0]["expected"] == [made.MEANT]
+    chats = [json.loads(line) for line in written("fine-tuning").splitlines()]
+    assert [message["role"] for message in chats[0]["messages"]] == ["system", "user", "assistant"]
+    assert json.loads(chats[0]["messages"][2]["content"]) == made.MEANT and chats[0]["metadata"]["author"] == "Ada"
+
+
+def run(path: Path, profile: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "FENCEPOST_PROFILE": profile, "PYTHONPATH": str(ROOT), "PYTEST_ADDOPTS": ""}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
+    return subprocess.run(command, env=environ, cwd=path.parent, capture_output=True, text=True, check=False)
+
+
+def test_the_pytest_file_is_green_for_the_profile_that_is_right_and_red_for_one_that_is_wrong(tmp_path: Path) -> None:
+    right = [response for response in made.responses() if response.position in (3, 4, 5, 8)]
+    path = tmp_path / "test_responses.py"
+    path.write_bytes(b"".join(base.find("pytest", "labels").pieces(iter(right), made.ABOUT)))
+    green, red = run(path, "fencepost"), run(path, "windlass-strict")
+    assert green.returncode == 0 and "4 passed" in green.stdout, green.stdout
+    assert red.returncode == 1 and "3 failed, 1 passed" in red.stdout, red.stdout
+
+
+def test_the_pytest_file_takes_hostile_text_and_somebody_elses_parser(tmp_path: Path) -> None:
+    path = tmp_path / "test_responses.py"
+    path.write_bytes(written("pytest"))
+    (tmp_path / "mine.py").write_text("def nothing(text):\n    return []\n")
+    environ = {**os.environ, "FENCEPOST_PARSER": "mine:nothing", "PYTHONPATH": str(tmp_path), "PYTEST_ADDOPTS": ""}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
+    done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "4 failed, 1 passed" in done.stdout, done.stdout
+
+
+def test_an_unknown_format_names_those_there_are() -> None:
+    with pytest.raises(base.UnknownExport, match=r"csv.*jsonl.*pytest"):
+        base.find("xlsx", "labels")

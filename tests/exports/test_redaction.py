@@ -1,0 +1,84 @@
+"""Redaction hides what it should, marks it, and leaves every span, every edit and every test as it was."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.exports import made
+from webapp.exports import redaction
+from webapp.exports.labelled import expected_values
+from webapp.exports.session import redacted
+from webapp.parsing import parse
+from webapp.parsing.edit import Edit, apply
+from webapp.parsing.span import Span
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["code", "a", "b"]), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def test_values_under_a_key_and_matches_of_a_pattern_are_masked_in_place() -> None:
+    hide = redaction.redactor(["code"], [r"\d{3}-\d{4}"])
+    assert hide is not None
+    text = 'call 555-1234: {"code": "a\\nb", "other": "c"'
+    assert hide.text(text) == 'call ████████: {"code": "█\\n█", "other": "c"'
+    assert [span.rule for span in hide.spans(text)] == ["pattern \\d{3}-\\d{4}", "key code"]
+
+
+@given(JSON, st.booleans())
+def test_a_masked_text_decodes_to_the_masked_value(value: Any, ascii_only: bool) -> None:
+    hide = redaction.redactor(["code"])
+    assert hide is not None
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    assert len(hide.text(text)) == len(text)
+    assert json.loads(hide.text(text)) == hide.value(value)
+
+
+def test_a_redacted_response_still_reads_as_its_redacted_value() -> None:
+    hide = redaction.redactor(["code"])
+    assert hide is not None
+    response = hide.response(made.labelled(made.BROKEN, made.said(made.MEANT)))
+    assert list(parse(response.raw).values) == expected_values(response.final)
+    assert "x" not in response.raw.split("code")[2] and [mark.rule for mark in response.redactions] == ["key code"]
+
+
+def test_the_spans_and_edits_of_a_redacted_session_stay_valid() -> None:
+    hide = redaction.redactor(["code"])
+    assert hide is not None
+    (turn,) = redacted(made.session(made.turn(made.BROKEN)), hide).turns
+    for attempt in turn.fencepost["attempts"]:
+        edits = [Edit(e["repair"], Span(*e["span"]), e["old"], e["new"]) for e in attempt["edits"]]
+        assert all(turn.raw[edit.span.start : edit.span.end] == edit.old for edit in edits)
+        if attempt["outcome"] == "accepted":
+            assert json.loads(apply(turn.raw, Span(*attempt["span"]), edits)) == turn.fencepost["values"][0]
+
+
+def test_a_librarys_rules_find_a_key() -> None:
+    hide = redaction.redactor(secrets=True)
+    assert hide is not None
+    assert hide.text('{"k": "AKIAIOSFODNN7EXAMPLE"}') == '{"k": "████████████████████"}'
+
+
+def test_nothing_to_hide_is_no_redactor() -> None:
+    assert redaction.redactor() is None
+
+
+def test_a_pattern_that_is_none_is_refused_in_words() -> None:
+    with pytest.raises(redaction.BadPattern, match="no regular expression"):
+        redaction.redactor(patterns=["("])
+
+
+def test_nested_keys_take_no_longer_than_their_text() -> None:
+    hide = redaction.redactor(["code"])
+    assert hide is not None
+    started = time.perf_counter()
+    hide.text('{"code":' * 50_000)
+    assert time.perf_counter() - started < 20  # quadratic took minutes

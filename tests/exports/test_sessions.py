@@ -1,0 +1,68 @@
+"""A session as a Markdown report and as one HTML file: what was read, removed and inserted, hostile text as text."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.exports import made
+from webapp.exports import base, textmarks
+from webapp.exports.drawing import stretches
+from webapp.parsing import parse
+
+HOSTILE = '</pre><script>alert(1)</script>\u202e {"a": "```", "b": 1,}\x00\ud800'
+
+
+def written(name: str, *turns) -> str:
+    return b"".join(base.find(name, "sessions").pieces(made.session(*turns), made.ABOUT)).decode()
+
+
+@given(st.text(alphabet="{}[]\",:a1\n `'\\", max_size=60))
+def test_stretches_are_the_raw_text_in_order(raw: str) -> None:
+    for profile in ("fencepost", "four-tier"):
+        trace = parse(raw, profile).as_dict()
+        drawn = [stretch for stretch in stretches(raw, trace) if stretch.kind != "inserted"]
+        assert "".join(stretch.text for stretch in drawn) == raw
+        assert all(raw[s.start : s.start + len(s.text)] == s.text for s in drawn)
+
+
+def test_marks_stand_under_their_characters() -> None:
+    drawn = textmarks.drawn(made.BROKEN, parse(made.BROKEN).as_dict()).split("\n")
+    assert drawn[4] == '   4 │ y"}}}}' and drawn[5] == "     │ ~~~~--   extra_closer removes }}"
+
+
+def test_of_a_long_response_what_is_left_out_is_counted() -> None:
+    raw = "line\n" * 500 + '{"a": 1,}'
+    drawn = textmarks.drawn(raw, parse(raw).as_dict())
+    assert "rows left out" in drawn and "trailing_comma removes ," in drawn and drawn.count("\n") < 140
+
+
+def test_the_report_says_what_went_wrong_and_draws_it() -> None:
+    report = written("report", made.turn(made.BROKEN))
+    assert "extra_closer at" in report and "**lost tool call**" in report and "Turn 0: failed" in report
+
+
+def test_no_backticks_of_a_response_end_the_reports_fence() -> None:
+    report = written("report", made.turn(HOSTILE, home="direct", failed=True))
+    (fence,) = {match.group(1) for match in re.finditer(r"^(`{3,})text$", report, re.MULTILINE)}
+    assert fence == "````" and "⟨U+202E⟩" in report
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append(tag)
+
+
+def test_the_page_marks_edits_and_runs_nothing() -> None:
+    page = written("html", made.turn(made.BROKEN), made.turn(HOSTILE, position=1, home="direct"))
+    tags = Tags()
+    tags.feed(page)
+    assert "script" not in tags.seen and {"mark", "del", "ins", "details"} <= set(tags.seen)
+    assert "default-src 'none'" in page and "&lt;script&gt;" in page and "http" not in page.replace("http-equiv", "")

@@ -1,0 +1,60 @@
+"""What an export format is given besides its rows, and what every one of them offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from webapp import plugins
+from webapp.exports.labelled import Labelled
+
+PACKAGE = "webapp.exports.formats"
+
+
+class UnknownExport(LookupError):
+    """No export format has that name; the message lists those that there are."""
+
+
+class MissingLibrary(RuntimeError):
+    """An export needs a library that is not installed; the message says what to install."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What an export says of itself: when it was made (UTC), of what, by which version, and what it hides."""
+
+    made_at: datetime
+    scope: str
+    version: str
+    redacted: str | None = None
+
+    def sentence(self) -> str:
+        """One line for a comment or a header."""
+        hidden = f"; redacted: {self.redacted}" if self.redacted else ""
+        return f"Fencepost {self.version}, {self.made_at:%Y-%m-%d %H:%M} UTC, {self.scope}{hidden}"
+
+
+class LabelFormat(Protocol):
+    """Writes labelled responses. `pieces` streams: it holds no more than a few rows at a time."""
+
+    name: str
+    takes: Literal["labels"]
+    suffix: str
+    media_type: str
+
+    def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]: ...
+
+
+def formats(takes: str) -> dict[str, object]:
+    """The formats that take `labels` or `sessions`, by name."""
+    return {name: found for name, found in plugins.collect(PACKAGE).items() if found.takes == takes}
+
+
+def find(name: str, takes: str) -> object:
+    """The format called `name`; raises `UnknownExport`."""
+    known = formats(takes)
+    if name not in known:
+        raise UnknownExport(f"no format for {takes} is called {name[:100]!r}; there are {', '.join(known)}")
+    return known[name]

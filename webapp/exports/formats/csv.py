@@ -1,0 +1,61 @@
+"""One row a label as CSV, each cell safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from webapp import jsontext
+from webapp.exports.base import About
+from webapp.exports.labelled import Labelled, rows
+
+COLUMNS = (
+    *("session", "revision", "position", "judgement", "cause", "expects", "expected", "note", "author", "made_at"),
+    *("seconds", "final", "settled_by", "why", "verdict", "home", "model", "agent", "phase", "format", "key"),
+    *("raw_sha256", "raw", "redacted", "history"),
+)
+_AS_JSON = ("expected", "redacted", "history")
+_DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+
+
+@dataclass(frozen=True)
+class Csv:
+    name: str = "csv"
+    takes: Literal["labels"] = "labels"
+    suffix: str = ".csv"
+    media_type: str = "text/csv; charset=utf-8"
+
+    def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
+        yield _line(COLUMNS)
+        for response in responses:
+            for row in rows(response):
+                yield _line(tuple(_cell(name, row) for name in COLUMNS))
+
+
+def _cell(name: str, row: dict[str, Any]) -> str:
+    value = row[name]
+    if name in _AS_JSON:
+        has_value = name != "expected" or row["expects"] in ("one", "several")
+        return safe(jsontext.dumps(value)) if has_value else ""
+    return "" if value is None else safe(str(value))
+
+
+def safe(text: str) -> str:
+    """`text` as no spreadsheet takes it for a formula: an apostrophe before what looks like one (OWASP, CSV Injection).
+
+    Lone surrogates, which UTF-8 cannot hold, are written as `\\udXXX`.
+    """
+    text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return f"'{text}" if text.startswith(_DANGEROUS) else text
+
+
+def _line(cells: tuple[str, ...]) -> bytes:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerow(cells)
+    return out.getvalue().encode("utf-8")
+
+
+plugin = Csv()

@@ -1,0 +1,93 @@
+"""One row a label as Parquet, for notebooks (needs the library pyarrow)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal
+
+from webapp import jsontext
+from webapp.exports.base import About, MissingLibrary
+from webapp.exports.labelled import Labelled, rows
+
+ROWS_A_GROUP = 1000
+_TEXT = ("session", "key", "raw_sha256", "author", "judgement", "cause", "expects", "note", "made_at", "settled_by")
+_MORE_TEXT = ("why", "model", "agent", "phase", "format", "home", "verdict", "raw")
+_JSON = ("expected", "history", "redacted")
+
+
+@dataclass(frozen=True)
+class Parquet:
+    name: str = "parquet"
+    takes: Literal["labels"] = "labels"
+    suffix: str = ".parquet"
+    media_type: str = "application/vnd.apache.parquet"
+
+    def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
+        """Raises `MissingLibrary` before the first piece."""
+        arrow, parquet = _library()
+        schema = _schema(arrow, about)
+        sink = _Sink()
+        flat = (row for response in responses for row in rows(response))
+        with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
+            while group := list(islice(flat, ROWS_A_GROUP)):
+                writer.write_table(arrow.Table.from_pylist([_plain(row) for row in group], schema=schema))
+                yield sink.taken()
+        yield sink.taken()
+
+
+class _Sink(io.RawIOBase):
+    """Takes what is written and hands it on; Parquet is written front to back, its index last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[bytes] = []
+        self._at = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        part = bytes(data)
+        self._parts.append(part)
+        self._at += len(part)
+        return len(part)
+
+    def tell(self) -> int:
+        return self._at
+
+    def taken(self) -> bytes:
+        parts, self._parts = self._parts, []
+        return b"".join(parts)
+
+
+def _library() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingLibrary("Parquet needs the library pyarrow: pip install 'fencepost[parquet]'") from None
+    return pa, parquet
+
+
+def _schema(arrow: Any, about: About) -> Any:
+    text = [(name, arrow.string()) for name in (*_TEXT, *_MORE_TEXT, *_JSON)]
+    numbers = [("revision", arrow.int64()), ("position", arrow.int64()), ("seconds", arrow.float64())]
+    fields = [*text, *numbers, ("final", arrow.bool_())]
+    return arrow.schema(fields, metadata={"fencepost": about.sentence()})
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """`row` with values that Arrow holds: JSON as text, lone surrogates as `\\udXXX`."""
+    done = {name: jsontext.dumps(value) if name in _JSON else value for name, value in row.items()}
+    if row["expects"] not in ("one", "several"):
+        done["expected"] = None
+    return {
+        name: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+        for name, value in done.items()
+    }
+
+
+plugin = Parquet()

@@ -1,0 +1,111 @@
+"""Labelled responses as the export formats get them: one response with its labels and what was settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+REDACTED = "█"
+"""What stands for one redacted code point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one person said of a response. Times are ISO 8601 in UTC; `seconds` is how long they looked at it.
+
+    `expects` is one, several, none (no JSON is meant) or unknown (cut off), None where nothing was said of it;
+    `expected` the value for one, the list of values for several.
+    """
+
+    author: str
+    judgement: str
+    cause: str | None
+    expects: str | None
+    expected: Any
+    note: str | None
+    made_at: str
+    seconds: float | None = None
+    history: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """A stretch `[start, end)` of `raw`, in code points, whose characters were replaced one by one."""
+
+    start: int
+    end: int
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A response with its labels. `final` is what holds: settled, agreed or said by one alone; None in disagreement.
+
+    `verdict` and `truncated` are what `fencepost` says of it; `position` counts the session's turns from 0.
+    """
+
+    session: str
+    key: str
+    revision: int
+    position: int
+    raw: str
+    raw_sha256: str
+    model: str | None
+    agent: str | None
+    phase: str | None
+    format: str
+    home: str
+    verdict: str | None
+    truncated: bool
+    labels: tuple[Said, ...]
+    final: Said | None
+    settled_by: str | None = None
+    why: str | None = None
+    redactions: tuple[Redaction, ...] = field(default=())
+
+    @property
+    def name(self) -> str:
+        """What a test or a file calls it: unlike any other's in the same store."""
+        return f"{self.key}-{self.position}"
+
+
+def expected_values(said: Said | None) -> list[Any] | None:
+    """The values that should come out, in order; [] where no JSON is meant; None where it is not known."""
+    if said is None or said.expects in (None, "unknown"):
+        return None
+    if said.expects == "none":
+        return []
+    return list(said.expected) if said.expects == "several" else [said.expected]
+
+
+def rows(response: Labelled) -> Iterator[dict[str, Any]]:
+    """One flat row a label, in the form that `fencepost label import` takes back."""
+    for said in response.labels:
+        yield {
+            "session": response.session,
+            "key": response.key,
+            "revision": response.revision,
+            "position": response.position,
+            "raw_sha256": response.raw_sha256,
+            "author": said.author,
+            "judgement": said.judgement,
+            "cause": said.cause,
+            "expects": said.expects,
+            "expected": said.expected,
+            "note": said.note,
+            "seconds": said.seconds,
+            "made_at": said.made_at,
+            "history": list(said.history),
+            "final": response.final is not None and response.final == said,
+            "settled_by": response.settled_by,
+            "why": response.why,
+            "model": response.model,
+            "agent": response.agent,
+            "phase": response.phase,
+            "format": response.format,
+            "home": response.home,
+            "verdict": response.verdict,
+            "raw": response.raw,
+            "redacted": [[mark.start, mark.end, mark.rule] for mark in response.redactions],
+        }
