@@ -1,4 +1,4 @@
-// Keys, the list of keys, drag and drop with progress, and keeping the marked span in view. Everything else is HTML.
+// Keys, the list of keys, and drag and drop with progress. Everything else is HTML.
 "use strict";
 
 const root = document.documentElement;
@@ -43,7 +43,7 @@ document.addEventListener("click", (event) => {
   if (toggle) {
     const on = document.getElementById(toggle.dataset.on).classList.toggle(toggle.dataset.toggle);
     try { localStorage.setItem(toggle.dataset.toggle, on ? "1" : ""); } catch { /* private windows keep nothing */ }
-    settle();
+    document.dispatchEvent(new Event("settle"));
   }
 });
 
@@ -63,20 +63,6 @@ function showKeys(dialog) {
   dialog.showModal();
 }
 
-// Scrolls an element into the middle of its own pane where it is out of sight; scrollIntoView would move the page too.
-function bring(element, pane) {
-  if (!element || pane.scrollHeight <= pane.clientHeight) return;
-  const [inner, outer] = [element.getBoundingClientRect(), pane.getBoundingClientRect()];
-  if (inner.top < outer.top + 40 || inner.bottom > outer.bottom) {
-    pane.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
-  }
-}
-
-function sideways(element, pane) {
-  const [inner, outer] = [element.getBoundingClientRect(), pane.getBoundingClientRect()];
-  if (inner.left < outer.left || inner.left > outer.right) pane.scrollLeft += inner.left - outer.left - outer.width / 2;
-}
-
 // --- no answer at all: say so where messages stand, and leave the page as it was
 document.addEventListener("htmx:error", (event) => {
   if (!event.detail?.ctx?.request || event.detail.ctx.response) return;
@@ -90,20 +76,6 @@ document.addEventListener("htmx:error", (event) => {
 document.addEventListener("htmx:after:swap", () => {
   if (document.activeElement === document.body) document.querySelector("[data-refocus]")?.focus({ preventScroll: true });
 });
-
-// --- the raw pane: wrap as last time, and the marked span in view
-function settle() {
-  const raw = document.getElementById("raw");
-  if (!raw) return;
-  try { raw.classList.toggle("nowrap", localStorage.getItem("nowrap") === "1"); } catch { /* as above */ }
-  const telling = raw.querySelector(".at, del, ins") || raw.querySelector(".hit");
-  bring(telling?.closest("li"), raw);
-  if (telling) sideways(telling, raw);
-  bring(document.querySelector(".attempt.open > a"), document.querySelector(".pane.side"));
-}
-bring(document.querySelector(".rail [aria-current]"), document.querySelector(".rail"));
-settle();
-document.addEventListener("htmx:after:swap", settle);
 
 // --- dumps: drop files anywhere on the form, see how much of them was sent
 const drop = document.querySelector("form.drop");

@@ -11,7 +11,8 @@ from webapp.parsing.span import Span
 Kind = Literal["object", "array", "string", "number", "word"]
 
 _token = later(
-    r'[ \t\n\r]*+(?:("(?:[^"\\]++|\\[\s\S])*+")|([{\[])|([}\]])|([,:])|(-?[0-9][0-9.eE+-]*+)|(true|false|null|NaN|-?Infinity))'
+    r'[ \t\n\r]*+(?:("(?:[^"\\]++|\\[\s\S])*+")|([{\[])|([}\]])|([,:])'
+    r"|(-?[0-9][0-9.eE+-]*+)|(true|false|null|NaN|-?Infinity))"
 )
 _STRING, _OPEN, _CLOSE, _MARK, _NUMBER = range(1, 6)
 

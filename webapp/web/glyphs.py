@@ -42,11 +42,16 @@ _SHORT = dict(enumerate(_CONTROL.split())) | {
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A stretch of text as it is, or one character's glyph with its short label and its full name."""
+    """A stretch of text as it is, or one character's glyph with its short label, its full name and its code point.
+
+    `mark` is the CSS class of text that needs one: tabs, and spaces at the end of a line.
+    """
 
     text: str
     label: str | None = None
     name: str | None = None
+    code: int | None = None
+    mark: str = ""
 
 
 def runs(text: str) -> Iterator[Run]:
@@ -67,7 +72,7 @@ def glyph(character: str) -> Run:
     code = ord(character)
     label = _SHORT.get(code, f"{code:04X}")
     name = unicodedata.name(character, "lone surrogate" if 0xD800 <= code <= 0xDFFF else label)
-    return Run("", label, f"U+{code:04X} {name}")
+    return Run("", label, f"U+{code:04X} {name}", code)
 
 
 def _belongs(text: str, at: int) -> bool:

@@ -1,94 +1,93 @@
-"""Draws a decoded value as rows of indented JSON; never recursive, so that no depth can break it."""
+"""Draws a decoded value as the rows of a tree, each with the raw characters it came from; never recursive."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from webapp import jsontext
+from webapp.parsing.edit import Edit
+from webapp.parsing.nodes import Node, nodes
+from webapp.parsing.places import Places, places
+from webapp.parsing.span import Span
 from webapp.web.glyphs import visible
 
-MAX_ROWS = 400
+MAX_ROWS = 300
 MAX_STRING = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: `text` is punctuation or a scalar, `kind` says which (open, close, string, number, word)."""
+    """One key or item with its value: a scalar's text, or of a container how much it holds.
+
+    `span` are the raw characters of the value, `whole` those of the key too. `kind` is object, array, string,
+    number or word; `size` is None for a scalar, -1 for a container whose end is not in the tree.
+    """
 
     depth: int
     key: str | None
     text: str
     kind: str
-    comma: bool = False
+    span: Span
+    whole: Span
+    size: int | None = None
+
+    @property
+    def folds(self) -> bool:
+        return self.size is not None and self.size != 0
 
 
 @dataclass(frozen=True, slots=True)
 class ValueView:
+    """At most `MAX_ROWS` rows of a value that is `length` code points long as text; `cut` where there are more."""
+
     rows: list[Row]
     cut: bool
+    length: int
 
 
-def view(value: Any) -> ValueView:
-    """At most `MAX_ROWS` rows of `value`; `cut` says whether there were more."""
-    rows: list[Row] = []
-    for row in _rows(value):
-        if len(rows) == MAX_ROWS:
-            return ValueView(rows, True)
-        rows.append(row)
-    return ValueView(rows, False)
+def view(text: str, span: Span, edits: Sequence[Edit]) -> ValueView:
+    """The tree of what `text` decodes to, which is what `edits` make of the raw `span`."""
+    found, more = nodes(text, MAX_ROWS)
+    mapped = places(span, edits)
+    in_array: list[bool] = []
+    rows = []
+    for node in found:
+        del in_array[node.depth :]
+        rows.append(_row(text, node, mapped, item=bool(in_array) and in_array[-1]))
+        in_array.append(node.kind == "array")
+    return ValueView(rows, more, len(text))
 
 
-_CLOSE = object()
+def _row(text: str, node: Node, mapped: Places, *, item: bool) -> Row:
+    end = node.start + 1 if node.end is None else node.end
+    span = mapped.raw(node.start, end)
+    whole = mapped.raw(node.key.start, end) if node.key else span
+    key = _quoted(text[slice(*node.key)]) if node.key else str(node.place) if item else None
+    if node.kind in ("object", "array"):
+        size = -1 if node.size is None else node.size
+        return Row(node.depth, key, _holds(node), node.kind, span, whole, size)
+    shown = _quoted(text[node.start : end]) if node.kind == "string" else _cut(text[node.start : end])
+    return Row(node.depth, key, shown, node.kind, span, whole)
 
 
-def _rows(value: Any) -> Iterator[Row]:
-    stack: list[tuple[int, str | None, Any, bool]] = [(0, None, value, True)]
-    while stack:
-        depth, key, item, last = stack.pop()
-        if isinstance(item, tuple) and item and item[0] is _CLOSE:
-            yield Row(depth, None, item[1], "close", not last)
-        elif isinstance(item, dict | list) and item:
-            pair = "{}" if isinstance(item, dict) else "[]"
-            yield Row(depth, key, pair[0], "open")
-            stack.append((depth, None, (_CLOSE, pair[1]), last))
-            stack.extend(reversed(list(_children(item, depth + 1))))
-        else:
-            yield _scalar(depth, key, item, last)
-
-
-def _children(item: dict[str, Any] | list[Any], depth: int) -> Iterator[tuple[int, str | None, Any, bool]]:
-    final = len(item) - 1
-    if isinstance(item, dict):
-        for index, (key, child) in enumerate(item.items()):
-            yield depth, _quoted(key), child, index == final
-    else:
-        for index, child in enumerate(item):
-            yield depth, None, child, index == final
-
-
-def _scalar(depth: int, key: str | None, item: Any, last: bool) -> Row:
-    if isinstance(item, str):
-        return Row(depth, key, _quoted(item), "string", not last)
-    if isinstance(item, dict | list):
-        return Row(depth, key, "{}" if isinstance(item, dict) else "[]", "word", not last)
-    kind = "word" if item is None or isinstance(item, bool) else "number"
-    return Row(depth, key, scalar(item), kind, not last)
-
-
-def scalar(item: Any) -> str:
-    """A number or word as JSON writes it, an integer too long for Python to print as a note on its size."""
-    try:
-        return jsontext.dumps(item)
-    except ValueError:
-        return f"⟨integer of {item.bit_length():,} bits⟩"
+def _holds(node: Node) -> str:
+    left, right, what = ("{", "}", "key") if node.kind == "object" else ("[", "]", "item")
+    if node.size is None:
+        return f"{left}…"
+    return f"{left}{right}" if node.size == 0 else f"{left} {node.size:,} {what}{'s' if node.size > 1 else ''} {right}"
 
 
 def _quoted(text: str) -> str:
-    cut = text[:MAX_STRING]
-    tail = f"⟨{len(text) - MAX_STRING:,} more⟩" if len(text) > MAX_STRING else ""
-    escaped = (
-        cut.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    )
-    return f'"{visible(escaped)}{tail}"'
+    """A string as JSON writes it, with nothing escaped that can be read as it is."""
+    inner = text[1 : 6 * MAX_STRING + 1].removesuffix('"') if len(text) > MAX_STRING else text[1:-1]
+    try:
+        value = json.loads(f'"{inner}"', strict=False)
+    except ValueError:
+        value = inner
+    escaped = json.dumps(_cut(value), ensure_ascii=False)
+    return visible(escaped)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_STRING else f"{text[:MAX_STRING]}⟨{len(text) - MAX_STRING:,} more characters⟩"

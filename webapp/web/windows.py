@@ -1,0 +1,108 @@
+"""Windows: which stretches of a long text a page shows, so that ten megabytes need few elements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from webapp.parsing.span import Span
+from webapp.web.glyphs import SPECIAL
+
+WHOLE_LENGTH = 60_000
+WHOLE_LINES = 500
+"""Code points and lines up to which a text is shown whole."""
+MARGIN = 2_000
+MARGIN_LINES = 12
+"""What is shown around a place, on either side."""
+ENDS = 4_000
+ENDS_LINES = 50
+"""What is shown of the head and of the tail."""
+ASKED = 20_000
+ASKED_LINES = 200
+"""The most that one request can ask for beside these."""
+GLYPHS = 1_000
+"""Characters in one window that take an element each."""
+_ELEMENTS = re.compile(rf"\t+|{SPECIAL.pattern}")
+
+
+def windows(raw: str, places: Iterable[int], asked: Iterable[Span] = ()) -> list[Span]:
+    """The stretches to show, in order and apart: the whole of a short text, else head, tail, `asked`, `places`."""
+    if len(raw) <= WHOLE_LENGTH and raw.count("\n") < WHOLE_LINES:
+        wanted = [Span(0, len(raw))]
+    else:
+        wanted = [_ahead(raw, 0, ENDS, ENDS_LINES), _behind(raw, len(raw), ENDS, ENDS_LINES), *asked]
+        wanted += [around(raw, place) for place in places]
+    return [_thinned(raw, window) for window in _joined(raw, sorted(wanted))]
+
+
+def around(raw: str, place: int) -> Span:
+    """What is shown around one place: whole lines where they are short enough."""
+    start = _behind(raw, place, MARGIN, MARGIN_LINES).start
+    return Span(start, _ahead(raw, place, MARGIN, MARGIN_LINES).end)
+
+
+def of_lines(raw: str, first: int, last: int) -> Span:
+    """Lines `first` to `last`, counted from 1; at most as many as one request may ask for."""
+    start = line_start(raw, max(1, first))
+    end = start
+    for _ in range(min(max(0, last - first), ASKED_LINES - 1) + 1):
+        found = raw.find("\n", end, start + ASKED)
+        if found < 0:
+            return Span(start, min(len(raw), start + ASKED))
+        end = found + 1
+    return Span(start, end)
+
+
+def of_characters(raw: str, start: int, end: int) -> Span:
+    """`raw[start:end]` as far as one request may ask for it."""
+    start = min(max(0, start), len(raw))
+    return Span(start, min(len(raw), max(start, end), start + ASKED))
+
+
+def line_start(raw: str, number: int) -> int:
+    """Where line `number`, counted from 1, begins; the text's end where it has fewer lines."""
+    at, left, step = 0, number - 1, 1 << 16
+    while left:
+        count = raw.count("\n", at, at + step)
+        if count >= left:
+            for _ in range(left):
+                at = raw.index("\n", at) + 1
+            return at
+        at, left = at + step, left - count
+        if at >= len(raw):
+            return len(raw)
+    return at
+
+
+def _ahead(raw: str, at: int, length: int, lines: int) -> Span:
+    text = raw[at : at + length]
+    parts = text.split("\n", lines)
+    if len(parts) > lines:
+        return Span(at, at + len(text) - len(parts[-1]))
+    return Span(at, at + len(text) - (len(parts[-1]) if len(parts) > 1 and at + length < len(raw) else 0))
+
+
+def _behind(raw: str, at: int, length: int, lines: int) -> Span:
+    text = raw[max(0, at - length) : at]
+    parts = text.rsplit("\n", lines)
+    if len(parts) > lines or (len(parts) > 1 and at > length):
+        return Span(at - len(text) + len(parts[0]) + 1, at)
+    return Span(at - len(text), at)
+
+
+def _joined(raw: str, wanted: list[Span]) -> Iterator[Span]:
+    """Windows that touch, or that leave no more out than the note on it would take."""
+    start, end = wanted[0]
+    for low, high in wanted[1:]:
+        if low > end + 200 or raw.count("\n", end, low) > 2:
+            yield Span(start, end)
+            start = low
+        end = max(end, high)
+    yield Span(start, end)
+
+
+def _thinned(raw: str, window: Span) -> Span:
+    """A window full of characters that each need an element ends early."""
+    last = next(islice(_ELEMENTS.finditer(raw, window.start, window.end), GLYPHS, None), None)
+    return window if last is None else Span(window.start, last.start())
