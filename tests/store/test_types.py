@@ -10,8 +10,12 @@ import pytest
 import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy.dialects import sqlite
 
-from webapp.store.types import ExactJson, ExactText, ShortText, UtcDateTime, short
+from webapp.store import packing, rows
+from webapp.store.types import ExactJson, ExactText, PackedJson, ShortText, UtcDateTime, short
+
+DIALECT = sqlite.dialect()
 
 table = sa.Table(
     "kept", sa.MetaData(), sa.Column("text", ExactText), sa.Column("value", ExactJson),
@@ -51,3 +55,45 @@ def test_a_short_text_is_short_and_can_be_stored(text: str, length: int) -> None
     assert len(kept) == min(len(text), length)
     assert "\0" not in kept
     assert kept.encode().decode() == kept
+
+
+DEEP: Any = 0
+for _ in range(200):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        [],
+        "\ud800 alone",
+        {"content": "\x00\ud83d" * 200, "NaN": [float("inf"), -0.0, 10**400]},
+        DEEP,
+        {"attempts": [{"strategy": "whole", "span": [0, 61]}] * 50},
+    ],
+)
+def test_packed_json_gives_back_every_value(value: Any) -> None:
+    kept = PackedJson().process_bind_param(value, DIALECT)
+    assert PackedJson().process_result_value(kept, DIALECT) == value
+    assert kept == rows.packed_json(value)
+
+
+def test_packed_json_keeps_nan() -> None:
+    kept = PackedJson().process_bind_param([float("nan")] * 100, DIALECT)
+    assert all(found != found for found in PackedJson().process_result_value(kept, DIALECT))
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), st.lists))
+def test_packed_json_gives_back_random_values(value: Any) -> None:
+    kept = PackedJson().process_bind_param({"value": value}, DIALECT)
+    assert PackedJson().process_result_value(kept, DIALECT) == {"value": value}
+
+
+def test_packed_json_is_smaller_and_plain_text_from_before_is_still_read() -> None:
+    value = {"timestamp": 1.7e9, "node_type": "agent", "role": "agent", "content": None, "tool_calls": None}
+    plain = ExactJson().process_bind_param(value, DIALECT)
+    kept = PackedJson().process_bind_param(value, DIALECT)
+    assert plain is not None and kept is not None
+    assert kept[:1] == packing.PACKED and len(kept) < len(plain)
+    assert PackedJson().process_result_value(plain, DIALECT) == value

@@ -14,14 +14,15 @@ from webapp import jsontext
 from webapp.dumps.records import Turn
 from webapp.exports.session_dump import whole_entry
 from webapp.parsing import Trace
-from webapp.store import models
-from webapp.store.types import ExactJson, ExactText, ShortText, UtcDateTime, short
+from webapp.store import models, packing
+from webapp.store.types import ExactJson, ExactText, PackedJson, ShortText, UtcDateTime, short
 
 Row = dict[str, Any]
 
 _PLAIN: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
     ExactText: sa.types.NullType(),
     ExactJson: sa.types.NullType(),
+    PackedJson: sa.types.NullType(),
     sa.LargeBinary: sa.types.NullType(),
     ShortText: sa.String(),
     UtcDateTime: sa.DateTime(timezone=True),
@@ -50,6 +51,11 @@ def encoded_json(value: Any) -> bytes | None:
     return None if value is None else jsontext.dumps(value).encode("ascii")
 
 
+def packed_json(value: Any) -> bytes | None:
+    """What `PackedJson` keeps; raises as `encoded_json` does."""
+    return None if value is None else packing.pack(jsontext.dumps(value).encode("ascii"))
+
+
 def turn_row(turn: Turn, raw: bytes | None) -> Row:
     """The columns of `turn` that need nothing of its session; `raw` is `encoded(turn.raw)`."""
     return {
@@ -71,7 +77,7 @@ def turn_row(turn: Turn, raw: bytes | None) -> Row:
         "tokens_in": _whole(turn.tokens_in),
         "tokens_out": _whole(turn.tokens_out),
         "cost": turn.cost,
-        "source": encoded_json(turn.source),
+        "source": packed_json(turn.source),
         "raw_at": None if turn.raw_at is None else _path(turn.raw_at),
     }
 
@@ -126,10 +132,11 @@ def utc(when: datetime | None) -> datetime | None:
 
 def _trace(trace: Trace) -> bytes:
     try:
-        return jsontext.dumps(trace.as_dict()).encode("ascii")
+        text = jsontext.dumps(trace.as_dict())
     except RecursionError:  # decoded just below the decoder's limit, and so past the encoder's
         bare = {**trace.as_dict(), "values": [None] * len(trace.values), "exhausted": True}
-        return jsontext.dumps(bare).encode("ascii")
+        text = jsontext.dumps(bare)
+    return packing.pack(text.encode("ascii"))
 
 
 @lru_cache(maxsize=1024)

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp import jsontext
+from webapp.store import packing
 
 BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -36,6 +37,18 @@ class ExactJson(sa.TypeDecorator[Any]):
 
     def process_result_value(self, value: bytes | None, dialect: sa.Dialect) -> Any:
         return None if value is None else jsontext.loads(bytes(value))
+
+
+class PackedJson(ExactJson):
+    """As `ExactJson`, in a third of the bytes; no SQL can look into it, and plain text from before is still read."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> bytes | None:
+        return None if value is None else packing.pack(jsontext.dumps(value).encode("ascii"))
+
+    def process_result_value(self, value: bytes | None, dialect: sa.Dialect) -> Any:
+        return None if value is None else jsontext.loads(packing.unpack(bytes(value)))
 
 
 class ShortText(sa.TypeDecorator[str]):

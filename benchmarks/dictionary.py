@@ -1,0 +1,48 @@
+"""Makes `webapp/store/packing.zdict`, the dictionary that traces and entries are packed with, from our own samples.
+
+    python -m benchmarks.dictionary examples tests/dumps > webapp/store/packing.zdict
+
+Databases hold values that were packed with the one that is there: to change it is to give `packing` a second one.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from webapp import jsontext
+from webapp.config import Settings
+from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.store import database
+from webapp.store.ingest import ingest
+from webapp.store.models import Parse, Turn
+from webapp.store.packing import train_dict
+
+SIZE = 8192
+LONGEST = 20_000
+"""bytes: what is longer packs well without help"""
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory(prefix="fencepost-dictionary-") as folder:
+        settings = Settings(data=Path(folder), database=f"sqlite:///{folder}/store.sqlite3")
+        engine = database.connect(settings.database)
+        database.migrate(engine)
+        for path in (found for name in sys.argv[1:] for found in sorted(Path(name).rglob("*")) if found.is_file()):
+            try:
+                with path.open("rb") as stream:
+                    ingest(engine, settings, stream, filename=path.name)
+            except (BadDump, UnknownFormat):
+                continue
+        with engine.connect() as connection:
+            values = [*connection.scalars(sa.select(Turn.source)), *connection.scalars(sa.select(Parse.trace))]
+        engine.dispose()
+    samples = [jsontext.dumps(value).encode("ascii") for value in values if value is not None]
+    sys.stdout.buffer.write(train_dict([sample for sample in samples if len(sample) <= LONGEST], SIZE))
+
+
+if __name__ == "__main__":
+    main()
