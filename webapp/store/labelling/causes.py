@@ -127,7 +127,7 @@ def split(db: orm.Session, name: str, author: str) -> int:
     target, cause.merged_into = cause.merged_into, None
     changed = 0
     for label in db.scalars(sa.select(Label).where(Label.cause == target)).all():
-        if history.cause_before(db, label, target) == name:
+        if target and history.cause_before(db, label, target) == name:
             _change(db, label, name, author, str(uuid.uuid4()))
             changed += 1
     db.commit()

@@ -1,0 +1,259 @@
+"""Queues: responses to label in one order, gathered a stretch of sessions at a time and kept, so that no request
+goes through all that is stored."""
+
+from __future__ import annotations
+
+import random
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import accumulate
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store import filtering, sessions
+from webapp.store.dialect import horizon, insert_new
+from webapp.store.filtering import BadFilter
+from webapp.store.labelling.scanning import Found, of_turns, scan
+from webapp.store.models import TURNS_A_SESSION, LabelQueue, LabelQueueItem, Session, Turn
+from webapp.store.turns import MODEL_KINDS
+
+KINDS = {
+    "failed": "failed",
+    "disagree": "profiles disagree",
+    "silent": "possibly silently wrong",
+    "sample": "random sample",
+    "view": "a filter of the list",
+}
+LARGEST_SAMPLE = 10_000
+_TURNS_AT_ONCE = {"disagree": 60, "silent": 200}
+_LAST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Which responses are queued. `size` and `seed` are a sample's, `view` the list's filters as a query string."""
+
+    kind: str = "failed"
+    size: int = 100
+    seed: int = 1
+    view: str = ""
+
+    def query(self) -> dict[str, Any]:
+        """The parameters of a URL that leads to this queue."""
+        if self.kind == "sample":
+            return {"queue": "sample", "size": self.size, "seed": self.seed}
+        return {"queue": self.kind} | ({"view": self.view} if self.kind == "view" else {})
+
+    def filters(self) -> filtering.Filters:
+        return filtering.of_parameters(dict(parse_qsl(self.view)))
+
+
+def spec_of(given: Mapping[str, str]) -> Spec:
+    """The queue that a URL's parameters ask for; raises `BadFilter`."""
+    kind = given.get("queue") or "failed"
+    if kind not in KINDS:
+        raise BadFilter(f"queue takes {', '.join(KINDS)}, not {kind[:100]!r}")
+    if kind == "sample":
+        return Spec(kind, _whole(given, "size", 100, LARGEST_SAMPLE), _whole(given, "seed", 1, 2**31))
+    if kind == "view":
+        filters = filtering.of_parameters(dict(parse_qsl(given.get("view", ""))))
+        view = urlencode(sorted(filters.active().items()))
+        if len(view) > 900:
+            raise BadFilter("this filter is too long for a queue")
+        return Spec(kind, view=view)
+    return Spec(kind)
+
+
+def opened(db: orm.Session, spec: Spec) -> LabelQueue:
+    """The stored queue of `spec`; made where it is asked for the first time, and committed."""
+    name = urlencode(spec.query())
+    found = db.scalar(sa.select(LabelQueue).where(LabelQueue.spec == name))
+    if found is not None:
+        return found
+    seen = horizon(db.connection()) - 1
+    state = {"at": None, "turn": -1, "seen": [seen, _LAST], "sessions": 0}
+    values = {"spec": name, "state": state, "complete": False, "made_at": datetime.now(UTC)}
+    db.execute(insert_new(db.get_bind().dialect.name, LabelQueue, values, ("spec",)))
+    db.commit()
+    return db.scalars(sa.select(LabelQueue).where(LabelQueue.spec == name)).one()
+
+
+def extend(db: orm.Session, queue: LabelQueue, spec: Spec, *, seconds: float = 0.25) -> bool:
+    """Go through further sessions for at most about `seconds`, or through those that changed; True when all are seen.
+
+    A database that is busy with a large dump is left alone; the next request tries again.
+    """
+    until = time.monotonic() + seconds
+    try:
+        with _brief(db):
+            _take_changed(db, queue, spec)
+        while not queue.complete and time.monotonic() < until:
+            with _brief(db):
+                _step(db, queue, spec)
+            db.commit()
+    except sa.exc.OperationalError:
+        db.rollback()
+    return queue.complete
+
+
+def complete(db: orm.Session, spec: Spec) -> LabelQueue:
+    """The queue with every session gone through."""
+    queue = opened(db, spec)
+    while not extend(db, queue, spec, seconds=60):
+        pass
+    return queue
+
+
+@contextmanager
+def _brief(db: orm.Session) -> Iterator[None]:
+    """Wait for SQLite's write lock for a moment only: who labels does not wait for an ingest."""
+    if db.get_bind().dialect.name != "sqlite":
+        yield
+        return
+    raw: Any = db.connection().connection.dbapi_connection
+    raw.execute("PRAGMA busy_timeout=200")
+    try:
+        yield
+    finally:
+        raw.execute("PRAGMA busy_timeout=30000")
+
+
+def _step(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
+    if spec.kind == "sample":
+        _insert(db, queue, of_turns(db, _sample(db, spec)))
+        queue.complete = True
+        return
+    state = dict(queue.state)
+    ids, following = _viewed(db, spec, state) if spec.kind == "view" else _stretch(db, spec, state)
+    only_failed = spec.kind == "view" and spec.filters().failed
+    most = max(500, _TURNS_AT_ONCE.get(spec.kind, 0))
+    found, rest = scan(db, spec.kind, ids, state["turn"], most, only_failed=only_failed) if ids else ([], None)
+    _insert(db, queue, found)
+    if rest is not None:
+        queue.state = state | {"turn": rest}
+        return
+    queue.state = state | {"turn": -1, "at": following, "sessions": state["sessions"] + len(ids)}
+    queue.complete = following is None
+
+
+def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
+    """The next sessions, failed ones first, then the newest; as many as hold a few hundred turns."""
+    order = (Session.failed, Session.happened_at, Session.id)
+    query = sa.select(*order, Session.response_count).where(Session.deleted_at.is_(None))
+    if spec.kind == "failed":
+        query = query.where(Session.failed.is_(True))
+    if state["at"] is not None:
+        failed, happened, last = state["at"]
+        behind = (
+            sa.literal(failed, sa.Boolean()),
+            sa.literal(datetime.fromisoformat(happened), Session.happened_at.type),
+            sa.literal(last, sa.BigInteger()),
+        )
+        query = query.where(sa.tuple_(*order) < sa.tuple_(*behind))
+    rows = db.execute(query.order_by(*(column.desc() for column in order)).limit(100)).all()
+    most = _TURNS_AT_ONCE.get(spec.kind, 500)
+    held = accumulate(row.response_count for row in rows)
+    taken = max(1, sum(total <= most for total in held))
+    last_row = rows[taken - 1] if rows else None
+    at = None if last_row is None else [last_row.failed, last_row.happened_at.isoformat(), last_row.id]
+    return [row.id for row in rows[:taken]], at
+
+
+def _viewed(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
+    page = sessions.page(db, spec.filters(), after=state["at"], limit=50)
+    keys = [line.key for line in page.sessions]
+    ids = list(db.scalars(sa.select(Session.id).where(Session.key.in_(keys))))
+    return ids, page.next
+
+
+def _take_changed(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
+    """Go through sessions that were written since; a sample stays what it was, so that its rates stay honest."""
+    if not queue.complete or spec.kind == "sample":
+        return
+    seen, top = queue.state["seen"], horizon(db.connection())
+    if top <= seen[0] + 1:
+        return
+    order = (Session.changed, Session.id)
+    after = (sa.literal(seen[0], sa.BigInteger()), sa.literal(seen[1], sa.BigInteger()))
+    query = sa.select(*order).where(sa.tuple_(*order) > sa.tuple_(*after), Session.changed < top)
+    rows = db.execute(query.order_by(*order).limit(100)).all()
+    if spec.kind == "view" and rows:
+        queue.state = queue.state | {"at": None, "turn": -1, "seen": [top - 1, _LAST]}
+        queue.complete = False
+    elif rows:
+        _again(db, queue, spec, [row.id for row in rows])
+        queue.state = queue.state | {"seen": [rows[-1].changed, rows[-1].id]}
+    db.commit()
+
+
+def _again(db: orm.Session, queue: LabelQueue, spec: Spec, ids: list[int]) -> None:
+    for session_id in ids:
+        first = session_id * TURNS_A_SESSION
+        here = LabelQueueItem.turn_id.between(first, first + TURNS_A_SESSION - 1)
+        db.execute(sa.delete(LabelQueueItem).where(LabelQueueItem.queue_id == queue.id, here))
+        after: int | None = -1
+        while after is not None:
+            found, after = scan(db, spec.kind, [session_id], after, 500)
+            _insert(db, queue, found)
+
+
+def _insert(db: orm.Session, queue: LabelQueue, found: list[Found]) -> None:
+    rows = [
+        {"queue_id": queue.id, "turn_id": one.turn_id, "session_id": one.session_id, "rank": one.rank}
+        | {"likeness": one.likeness}
+        for one in found
+    ]
+    if rows:
+        db.execute(insert_new(db.get_bind().dialect.name, LabelQueueItem, rows, ("queue_id", "turn_id")))
+
+
+def _sample(db: orm.Session, spec: Spec) -> list[int]:
+    """Turns drawn at random, each response as likely as any other.
+
+    Positions are drawn from all turns and kept where a model wrote: the same data and seed give the same sample.
+    """
+    listed = sa.select(Session.id, Session.turn_count).where(Session.deleted_at.is_(None), Session.response_count > 0)
+    rows = db.execute(listed.order_by(Session.key)).all()
+    ends = list(accumulate(row.turn_count for row in rows))
+    total = db.scalar(sa.select(sa.func.sum(Session.response_count)).where(Session.deleted_at.is_(None))) or 0
+    drawn = random.Random(spec.seed)  # noqa: S311 a sample to be drawn again, no secret
+    if spec.size * 2 >= total:
+        joined = _query_places().join(Session, Session.id == Turn.session_id).where(Session.deleted_at.is_(None))
+        every = [row.id for row in db.execute(joined.order_by(Session.key, Turn.position))]
+        drawn.shuffle(every)
+        return every[: spec.size]
+    taken: dict[int, None] = {}
+    while len(taken) < spec.size:
+        places = []
+        for _ in range(200):
+            at = drawn.randrange(ends[-1])
+            index = bisect_right(ends, at)
+            places.append((rows[index].id, at - (ends[index - 1] if index else 0)))
+        taken |= dict.fromkeys(_responses(db, places))
+    return list(taken)[: spec.size]
+
+
+def _responses(db: orm.Session, places: list[tuple[int, int]]) -> list[int]:
+    """The responses at these (session, position), in that order."""
+    query = _query_places().where(sa.tuple_(Turn.session_id, Turn.position).in_(places))
+    found = {(row.session_id, row.position): row.id for row in db.execute(query)}
+    return [found[place] for place in places if place in found]
+
+
+def _query_places() -> sa.Select[*tuple[Any, ...]]:
+    query: sa.Select[*tuple[Any, ...]] = sa.select(Turn.id, Turn.session_id, Turn.position)
+    return query.where(Turn.kind.in_(MODEL_KINDS), Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
+
+
+def _whole(given: Mapping[str, str], name: str, default: int, most: int) -> int:
+    text = given.get(name) or str(default)
+    if not (text.isascii() and text.isdecimal() and 0 <= int(text[:20]) <= most):
+        raise BadFilter(f"{name} takes a whole number up to {most}, not {text[:100]!r}")
+    return int(text)
