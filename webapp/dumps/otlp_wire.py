@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Iterator
 from typing import Any, BinaryIO
@@ -103,6 +104,7 @@ _RESOURCE_SPANS: dict[int, _Field] = {
     3: ("schemaUrl", _text, False),
 }
 _DEEPEST = 100
+_SIZES = {wire.VARINT: 0, wire.I64: 8, wire.I32: 4}
 
 
 def groups(file: BinaryIO) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
@@ -116,6 +118,13 @@ def groups(file: BinaryIO) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
         yield f"byte {bad.at}", Problem(f"byte {bad.at}", f"{bad}; what came before was read")
 
 
+def request_of(data: bytes) -> list[tuple[str, dict[str, Any]]]:
+    """Every ResourceSpans of a whole ExportTraceServiceRequest, with its place. Raises `Malformed`."""
+    file = io.BytesIO(data)
+    places = enumerate(list(wire.top(file)))
+    return [(f"resourceSpans[{index}]", message(data[at : at + size], _RESOURCE_SPANS)) for index, (at, size) in places]
+
+
 def _group(file: BinaryIO, at: int, size: int, place: str) -> dict[str, Any] | Problem:
     if size > MAX_GROUP:
         return Problem(place, f"longer than {MAX_GROUP // 2**20} MB; skipped")
@@ -126,23 +135,76 @@ def _group(file: BinaryIO, at: int, size: int, place: str) -> dict[str, Any] | P
         return Problem(place, f"{bad}; skipped")
 
 
-def message(data: bytes, known: dict[int, _Field], level: int = 0) -> dict[str, Any]:
+def message(data: bytes, known: dict[int, _Field]) -> dict[str, Any]:
     """A message as JSON names its fields; fields that are not known are left out. Raises `Malformed`."""
+    return _message(data, 0, len(data), known, 0)
+
+
+def _message(data: bytes, at: int, end: int, known: dict[int, _Field], level: int) -> dict[str, Any]:
+    """The message in `data[at:end]`. One loop without calls for the usual short tags and lengths: spans have many."""
     if level > _DEEPEST:
-        raise Malformed(0)
+        raise Malformed(at)
     found: dict[str, Any] = {}
-    for number, value in wire.fields(data):
-        if number not in known:
-            continue
-        name, kind, repeats = known[number]
-        if isinstance(kind, dict):
-            if not isinstance(value, bytes):
-                raise Malformed(0)
-            read: Any = message(value, kind, level + 1)
+    while at < end:
+        begin, tag = at, data[at]
+        at += 1
+        if tag > 127:
+            tag, at = wire.varint(data, begin)
+        kind = tag & 7
+        if kind == wire.LEN:
+            size = data[at] if at < end else 128
+            at += 1
+            if size > 127:
+                size, at = wire.varint(data, at - 1)
         else:
-            read = kind(value)
-        if repeats:
-            found.setdefault(name, []).append(read)
+            size = _SIZES.get(kind, -1)
+        field = known.get(tag >> 3)
+        value: Any
+        if kind == wire.VARINT:
+            value, at = wire.varint(data, at)
+            stop = at
         else:
-            found[name] = read
+            stop = at + size
+            value = None
+        if size < 0 or stop > end or tag < 8:
+            raise Malformed(begin)
+        if field is not None:
+            name, how, repeats = field
+            if isinstance(how, dict):
+                if kind != wire.LEN:
+                    raise Malformed(begin)
+                value = _message(data, at, stop, how, level + 1)
+            elif kind == wire.LEN:
+                value = how(data[at:stop])
+            else:
+                value = how(value if kind == wire.VARINT else int.from_bytes(data[at:stop], "little"))
+            if repeats:
+                found.setdefault(name, []).append(value)
+            else:
+                found[name] = value
+        at = stop
     return found
+
+
+def part(number: int, data: bytes) -> bytes:
+    """A field of bytes as protobuf writes it."""
+    return _varint(number << 3 | wire.LEN) + _varint(len(data)) + data
+
+
+def text(number: int, value: str) -> bytes:
+    """A text as protobuf writes it; what is no UTF-8 becomes a question mark."""
+    return part(number, value.encode("utf-8", "replace"))
+
+
+def whole(number: int, value: int) -> bytes:
+    """A whole number from 0 on as protobuf writes it."""
+    return _varint(number << 3 | wire.VARINT) + _varint(value)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)

@@ -72,6 +72,19 @@ def spool(stream: BinaryIO, folder: Path, *, max_bytes: int) -> Spooled:
         raise
 
 
+def in_memory(stream: BinaryIO, *, max_bytes: int) -> bytes:
+    """The content of `stream`, decompressed as `spool` does. Raises `BadDump` where it is damaged, and `TooLarge`."""
+    pieces, size, source = [], 0, _Counted(stream)
+    try:
+        for piece in _content(source):
+            size += len(piece)
+            _refuse_too_large(size, source, max_bytes)
+            pieces.append(piece)
+    except _Damaged as damage:
+        raise BadDump(str(damage), f"byte {source.count} of the compressed body") from damage
+    return b"".join(pieces)
+
+
 def _copy(stream: BinaryIO, out: BinaryIO, path: Path, max_bytes: int) -> Spooled:
     digest, size, source = hashlib.sha256(), 0, _Counted(stream)
     problem = None

@@ -71,7 +71,7 @@ def require_token() -> AnyResponse | None:
     token = current_app.config["SETTINGS"].token
     if token is None or request.endpoint in OPEN_ENDPOINTS or may_enter(token):
         return None
-    if request.path.startswith("/api/"):
+    if request.path.startswith(("/api/", "/v1/")):
         abort(401, "Send the token as `Authorization: Bearer …`.")
     return redirect(url_for("login.form", next=request.full_path.removesuffix("?")))
 

@@ -78,14 +78,20 @@ class Identity:
 def identity(entry: dict[str, Any]) -> Identity:
     """Who the span of an entry `{"resource", "scope", "span"}` is."""
     span, resource = entry["span"], entry.get("resource")
-    listed = resource.get("attributes") if isinstance(resource, dict) else None
-    own, around = Attributes(span.get("attributes"), ()), Attributes(listed, ())
     return Identity(
         trace=id_hex(span.get("traceId", span.get("trace_id")), 16),
         span=id_hex(span.get("spanId", span.get("span_id")), 8),
-        session=id_text(own.first(*_SESSIONS)) or id_text(around.first(*_SESSIONS)),
+        session=_session(span) or (_session(resource) if isinstance(resource, dict) else None),
         started=_started(span),
     )
+
+
+def _session(holder: dict[str, Any]) -> str | None:
+    """The session that attributes name; most name none, and need not be opened."""
+    listed = holder.get("attributes")
+    if isinstance(listed, list):
+        listed = [pair for pair in listed if isinstance(pair, dict) and pair.get("key") in _SESSIONS]
+    return id_text(Attributes(listed, ()).first(*_SESSIONS)) if listed else None
 
 
 def _started(span: dict[str, Any]) -> int | None:

@@ -1,0 +1,92 @@
+"""Lets requests commit together: who waits for the database's one writer is written along with who goes first."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from webapp.config import Settings
+from webapp.store import database
+from webapp.store.live.door import Door
+from webapp.store.live.growing import Growing
+from webapp.store.live.quiet import Quiet
+from webapp.store.live.routing import routed
+from webapp.store.live.spans import Arrived
+
+MOST_WAITING = 50_000
+"""Spans of requests that wait; more are asked to come again."""
+_LIVE = 0x4C495645  # an arbitrary number of our own for PostgreSQL's advisory lock
+
+
+class Busy(RuntimeError):
+    """Too much waits already; the exporter sends it again."""
+
+
+@dataclass(slots=True, eq=False)
+class _Ticket:
+    spans: list[Arrived]
+    size: int
+    done: bool = False
+    error: BaseException | None = None
+
+
+class Gate:
+    """One a process. `take` comes back only when its spans are committed."""
+
+    def __init__(self, engine: sa.Engine, settings: Settings) -> None:
+        self._engine = engine
+        self._door = Door(settings)
+        self._growing = Growing(settings)
+        self._quiet = Quiet(engine)
+        self._waiting: list[_Ticket] = []
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+
+    def take(self, spans: list[Arrived], size: int) -> None:
+        """Store `spans` of a request of `size` bytes, and note on each what became of it.
+
+        Raises `Busy`, and what the database raises: nothing of the request is stored then.
+        """
+        ticket = _Ticket(spans, size)
+        with self._lock:
+            if sum(len(other.spans) for other in self._waiting) > MOST_WAITING:
+                raise Busy("too many spans wait to be written")
+            self._waiting.append(ticket)
+        with self._writing:
+            if not ticket.done:
+                with self._lock:
+                    tickets, self._waiting = self._waiting, []
+                self._write(tickets)
+        if ticket.error is not None:
+            raise ticket.error
+
+    def _write(self, tickets: list[_Ticket]) -> None:
+        """All in one transaction; where that fails, one by one, so that nobody fails for somebody else."""
+        try:
+            self._commit(tickets)
+        except Exception as error:  # noqa: BLE001 - handed on to the request that waits for it
+            if len(tickets) == 1:
+                tickets[0].error = error
+            else:
+                for ticket in tickets:
+                    self._write([ticket])
+        for ticket in tickets:
+            ticket.done = True
+
+    def _commit(self, tickets: list[_Ticket]) -> None:
+        spans = [span for ticket in tickets for span in ticket.spans]
+        for span in spans:
+            span.refused, span.repeated = None, False
+        with self._growing.transaction(), database.writing(self._engine) as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LIVE)))
+            dump_id = self._door.open(connection)
+            counts = []
+            for name, found in routed(connection, spans).items():
+                counts.append(self._growing.grow(connection, name, found, dump_id))
+            self._door.count(connection, dump_id, spans, counts, sum(ticket.size for ticket in tickets))
+        for count in counts:
+            if count.turns and not count.new:
+                self._quiet.grew(count.session_id)

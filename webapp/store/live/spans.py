@@ -1,0 +1,62 @@
+"""Spans as they arrive: which are sound, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.dumps.base import Entry
+from webapp.dumps.formats import otlp
+from webapp.dumps.records import Problem
+
+_TRACE, _SPAN = 16, 8
+
+
+@dataclass(slots=True)
+class Arrived:
+    """One span with its place in the request; `refused` and `repeated` say what became of it.
+
+    `entry` is `{"resource", "scope", "span"}`; `started` in nanoseconds; `number` its entry in the session.
+    """
+
+    at: str
+    entry: dict[str, Any]
+    trace: bytes
+    id: bytes
+    session: str | None
+    started: int
+    number: int = -1
+    repeated: bool = False
+    refused: str | None = None
+
+
+def arrived(groups: Iterable[tuple[str, dict[str, Any] | Problem]]) -> Iterator[Arrived | Problem]:
+    """The spans of a request's ResourceSpans; what cannot be taken is a problem."""
+    for at, group in groups:
+        if isinstance(group, Problem):
+            yield group
+            continue
+        for found in otlp.spans_of(at, group):
+            yield found if isinstance(found, Problem) else _sound(found)
+
+
+def _sound(found: Entry) -> Arrived | Problem:
+    """A span needs both ids (opentelemetry-proto, trace.proto): without them one that comes again is not known."""
+    at, entry = found
+    known = otlp.identity(entry)
+    trace, span = _bytes(known.trace, _TRACE), _bytes(known.span, _SPAN)
+    if trace is None:
+        return Problem(at, "its traceId is not 16 bytes, or all zeros")
+    if span is None:
+        return Problem(at, "its spanId is not 8 bytes, or all zeros")
+    started = otlp.NO_TIME if known.started is None else known.started
+    return Arrived(at, entry, trace, span, known.session, started)
+
+
+def _bytes(ident: str | None, size: int) -> bytes | None:
+    try:
+        data = bytes.fromhex(ident or "")
+    except ValueError:
+        return None
+    return data if len(data) == size and any(data) else None
