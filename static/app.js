@@ -1,4 +1,4 @@
-// Keys, the list of keys, and drag and drop with progress. Everything else is HTML.
+// Keys, and the list of keys. Everything else is HTML.
 "use strict";
 
 const root = document.documentElement;
@@ -76,57 +76,3 @@ document.addEventListener("htmx:error", (event) => {
 document.addEventListener("htmx:after:swap", () => {
   if (document.activeElement === document.body) document.querySelector("[data-refocus]")?.focus({ preventScroll: true });
 });
-
-// --- dumps: drop files anywhere on the form, see how much of them was sent
-const drop = document.querySelector("form.drop");
-if (drop) {
-  const input = drop.querySelector("input[type=file]");
-  const says = drop.querySelector(".progress");
-  for (const name of ["dragover", "dragleave", "drop"]) {
-    document.addEventListener(name, (event) => {
-      if (!event.dataTransfer?.types.includes("Files")) return;
-      event.preventDefault();
-      drop.classList.toggle("over", name === "dragover");
-      if (name === "drop") { input.files = event.dataTransfer.files; send(input.files); }
-    });
-  }
-  drop.addEventListener("submit", (event) => {
-    if (!input.files.length) return;
-    event.preventDefault();
-    event.stopImmediatePropagation();
-    send(input.files);
-  }, true);
-
-  async function send(files) {
-    const results = [];
-    for (const [index, file] of [...files].entries()) {
-      results.push(await sendOne(file, files.length > 1 ? `${index + 1} of ${files.length}: ` : ""));
-    }
-    says.textContent = results.every(Boolean) ? "" : "Some files did not arrive: the server could not be reached or refused them.";
-    input.value = "";
-  }
-
-  function sendOne(file, which) {
-    const bar = document.createElement("progress");
-    bar.max = file.size || 1;
-    bar.value = 0;
-    const body = new FormData();
-    body.append("file", file, file.webkitRelativePath || file.name);
-    const request = new XMLHttpRequest();
-    request.open("POST", drop.action);
-    request.setRequestHeader("HX-Request-Type", "partial");
-    const tell = (words) => says.replaceChildren(`${which}${file.name}, ${words}`, bar);
-    tell("sending");
-    request.upload.onprogress = (event) => { bar.value = event.loaded; };
-    request.upload.onload = () => { bar.removeAttribute("value"); tell("reading"); };
-    return new Promise((done) => {
-      request.onerror = () => done(false);
-      request.onload = () => {
-        const list = document.getElementById("dumps");
-        if (request.responseText) { list.innerHTML = new DOMParser().parseFromString(request.responseText, "text/html").body.innerHTML; }
-        done(request.status < 500);
-      };
-      request.send(body);
-    });
-  }
-}

@@ -14,30 +14,50 @@ from webapp.config import Settings
 from webapp.extensions import db, htmx
 from webapp.store import database
 from webapp.web import (
+    background,
     dumps,
     errors,
     filters,
     guards,
     helpers,
+    jobs,
     labels,
     login,
+    mappings,
     patterns,
     profiles,
     selection,
     sessions,
     statistics,
+    taking,
+    traces,
     turns,
     views,
 )
 from webapp.web.ids import SessionIdConverter, SessionIds
 
-BLUEPRINTS = (sessions, turns, dumps, labels, profiles, selection, statistics, views, patterns, login)
+BLUEPRINTS = (
+    sessions,
+    turns,
+    dumps,
+    jobs,
+    mappings,
+    labels,
+    profiles,
+    selection,
+    statistics,
+    views,
+    patterns,
+    traces,
+    login,
+)
 
 
 def create_app(settings: Settings | None = None) -> Flask:
     """The app over a migrated database. Raises `BadSetting`, and `NewerDatabase` for one that newer code made."""
     settings = settings or Settings.from_environment()
     app = Flask("webapp", template_folder=paths.resource("templates"), static_folder=paths.resource("static"))
+    app.request_class = taking.Request
     configure(app, settings)
     db.init_app(app)
     htmx.init_app(app)
@@ -47,7 +67,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.url_map.converters["session_id"] = SessionIdConverter
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
-    for part in (guards, errors, filters, helpers):
+    for part in (guards, errors, filters, helpers, background):
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
     return app

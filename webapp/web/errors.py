@@ -8,11 +8,15 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.parsing import UnknownProfile
+from webapp.store import full
 from webapp.store.dumps import NoSuchDump
 from webapp.store.filtering import BadFilter
+from webapp.store.jobs import NoSuchJob
 from webapp.store.kept import NotKept
+from webapp.store.mappings import NoSuchMapping
 from webapp.store.sessions import BadCursor, NoSuchSession
 from webapp.store.turns import NoSuchTurn
+from webapp.web import traces
 from webapp.web.render import wants_partial
 
 Answer = tuple[str | Response, int]
@@ -25,6 +29,9 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(UnknownProfile, on_missing)
     app.register_error_handler(NoSuchDump, on_missing)
     app.register_error_handler(NotKept, on_missing)
+    app.register_error_handler(NoSuchJob, on_missing)
+    app.register_error_handler(NoSuchMapping, on_missing)
+    app.register_error_handler(full.DiskFull, on_full)
     app.register_error_handler(BadCursor, on_bad_request)
     app.register_error_handler(BadFilter, on_bad_request)
     app.register_error_handler(OperationalError, on_busy)
@@ -35,6 +42,8 @@ def answer(status: int, code: str, message: str, at: str | None = None) -> Answe
     """The JSON error under `/api/`, the error page elsewhere."""
     if request.path.startswith("/api/"):
         return jsonify(error={"code": code, "message": message, "at": at}), status
+    if request.path.startswith("/v1/"):
+        return traces.refusal(status, message), status
     if wants_partial():
         return refused(status, message)
     return render_template("error.html", status=status, message=message), status
@@ -63,8 +72,14 @@ def on_bad_request(error: ValueError) -> Answer:
     return answer(400, "bad_request", str(error))
 
 
+def on_full(error: full.DiskFull) -> Answer:
+    return answer(507, full.CODE, str(error))
+
+
 def on_busy(error: OperationalError) -> Answer:
     """The database did not answer in time: SQLite has one writer at a time, and a large dump takes long."""
+    if full.is_full(error):
+        return on_full(full.DiskFull())
     current_app.logger.warning("database: %s", error.orig)
     return answer(503, "busy", "The database is busy, perhaps with a large dump. Nothing was changed; try again soon.")
 
