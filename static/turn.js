@@ -98,12 +98,11 @@
     document.querySelectorAll(".told").forEach((told) => { told.textContent = `copied ${size(text).toLocaleString("en")} characters`; });
   }
   document.addEventListener("click", (event) => {
-    const source = event.target.closest("[data-copy]");
+    const source = event.target.closest("[data-copy], [data-copy-link]");
     if (source && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
       event.preventDefault();
-      put(fetch(source.href).then((answer) => answer.text()));
+      put(source.matches("[data-copy]") ? fetch(source.href).then((answer) => answer.text()) : source.href + location.hash);
     }
-    if (event.target.closest("[data-copy-link]")) put(Promise.resolve(location.href));
     const row = event.target.closest("[role=treeitem]");
     if (row) { move(row); if (row.ariaExpanded) fold(row, row.ariaExpanded === "false"); }
   });

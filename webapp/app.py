@@ -25,6 +25,7 @@ from webapp.web import (
     login,
     mappings,
     patterns,
+    playground,
     profiles,
     selection,
     sessions,
@@ -48,6 +49,7 @@ BLUEPRINTS = (
     statistics,
     views,
     patterns,
+    playground,
     traces,
     login,
 )

@@ -71,11 +71,14 @@ def before(db: orm.Session, session: Session, position: int) -> Excerpt | None:
 
 
 def after(db: orm.Session, session: Session, position: int) -> list[Excerpt]:
-    """What came of it: the tool results and errors before the next response or prompt, at most three."""
+    """What came of it: the tool results and errors before the next response or prompt, at most three.
+
+    Where there are none, the prompt that follows: some programs send their validation errors as one.
+    """
     query = _excerpts(session).where(Turn.position > position, Turn.kind != "event")
     found = []
     for row in db.execute(query.order_by(Turn.position).limit(MOST_AFTER)):
-        if row.kind in (*MODEL_KINDS, "prompt"):
+        if row.kind in MODEL_KINDS or (row.kind == "prompt" and found):
             break
         found.append(_excerpt(row))
     return found

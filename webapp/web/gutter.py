@@ -9,7 +9,7 @@ from webapp.parsing import Attempt
 from webapp.parsing.span import Span
 from webapp.web import words
 
-LANES = 3
+LANES = 2
 """Brackets side by side, beside the current attempt's own."""
 MOST = 24
 MOST_NOTES = 40

@@ -1,0 +1,154 @@
+"""The playground: any text under every profile, in the debugger that a turn's page has."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import io
+import json
+import time
+import zlib
+from functools import partial
+from typing import Any
+
+from flask import Blueprint, Response, current_app, redirect, request, url_for
+from werkzeug.exceptions import BadRequest
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.parsing import profile
+from webapp.store import sessions as session_store
+from webapp.store.bench import parsed
+from webapp.store.ingest import ingest
+from webapp.web import asked, compared, debugger, reports
+from webapp.web.links import turn_url
+from webapp.web.render import page, wants_partial
+from webapp.web.turns import text_answer
+
+blueprint = Blueprint("playground", __name__)
+
+HOME = "fencepost"
+LINKED = 3_000
+"""Characters of a packed text up to which it stands in a URL."""
+UNPACKED = 200_000
+"""Code points that a URL's text may unpack to."""
+
+
+def pack(text: str) -> str | None:
+    """The text as it stands in a URL: deflated, base64url without padding; None where that is too long."""
+    packed = base64.urlsafe_b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 9)).decode("ascii")
+    return packed.rstrip("=") if len(packed) <= LINKED and len(text) <= UNPACKED else None
+
+
+def unpack(packed: str) -> str:
+    """What `pack` gave; raises `BadRequest` for anything else, without unpacking more than is allowed."""
+    try:
+        data = base64.b64decode(packed + "=" * (-len(packed) % 4), altchars=b"-_", validate=True)
+        machine = zlib.decompressobj()
+        text = machine.decompress(data, 4 * UNPACKED)
+        if not machine.eof:
+            raise BadRequest("The text in this link is cut off or too long.")
+        return text.decode("utf-8", "surrogatepass")
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise BadRequest("The text in this link cannot be read: some of it was lost.") from error
+
+
+@blueprint.get("/playground")
+def index() -> Response:
+    return answer(unpack(request.args.get("t", "")) if request.args.get("t") else "")
+
+
+@blueprint.post("/playground")
+def read() -> Response:
+    text = posted()
+    response = answer(text)
+    if wants_partial() and "step" not in request.args:
+        response.headers["HX-Replace-Url"] = address(text, pack(text) if text else None)
+    return response
+
+
+def posted() -> str:
+    """The form's text with line feeds as the page had them: HTML forms send each as CR LF."""
+    return request.form.get("text", "").replace("\r\n", "\n")
+
+
+def answer(text: str, status: int = 200, message: str | None = None) -> Response:
+    """The page, or for htmx the debugger alone."""
+    packed = pack(text) if text else None
+    return page(
+        "playground/show.html",
+        "turns/_debugger.html",
+        status,
+        text=text,
+        bench=bench(text, packed) if text else None,
+        texts=texts(packed),
+        posts=bool(text) and packed is None,
+        message=message,
+    )
+
+
+def bench(text: str, packed: str | None) -> debugger.Bench:
+    """The debugger's state for `text`. Raises `UnknownProfile`."""
+    wanted = asked.of(request.values)
+    current = wanted.profile or HOME
+    profile(current)
+    few = len(text) > compared.EVERY_LENGTH
+    found = compared.read(dict.fromkeys((HOME, current)) if few else compared.order(HOME), partial(parsed, text))
+    return debugger.bench(text, found, compared.order(HOME), HOME, wanted, partial(address, text, packed))
+
+
+def address(text: str, packed: str | None, **query: Any) -> str:
+    """The URL of a state; that of a text too long for it is for the form that holds the text."""
+    if packed is None:
+        return url_for("playground.read", **(query | ({"step": 1} if text and query else {})))
+    return url_for("playground.index", t=packed, **query)
+
+
+def texts(packed: str | None) -> dict[str, str]:
+    if packed is None:
+        return {}
+    at = {"t": packed, "profile": asked.of(request.values).profile}
+    names = {"markdown": "playground.markdown", "case": "playground.case", "raw": "playground.raw"}
+    return {name: url_for(endpoint, **at) for name, endpoint in names.items()}
+
+
+@blueprint.get("/playground/raw")
+def raw() -> Response:
+    """The linked text, or with `?r=120-180` those characters of it."""
+    text = unpack(request.args.get("t", ""))
+    span = asked.of(request.args).marked(text)
+    return text_answer(text if span is None else span.of(text))
+
+
+@blueprint.get("/playground/markdown")
+def markdown() -> Response:
+    text = unpack(request.args.get("t", ""))
+    trace = parsed(text, asked.of(request.args).profile or HOME)
+    found = compared.read(compared.order(HOME), partial(parsed, text)) if len(text) <= compared.EVERY_LENGTH else {}
+    others = [(name, debugger.said(each)) for name, each in found.items() if name != trace.profile]
+    return text_answer(reports.markdown(text, trace, [("page", "the playground")], others))
+
+
+@blueprint.get("/playground/case")
+def case() -> Response:
+    text = unpack(request.args.get("t", ""))
+    return text_answer(reports.case(text, parsed(text, HOME)))
+
+
+@blueprint.post("/playground/session")
+def save() -> AnyResponse:
+    """Keep the text as a session of one response, and show it."""
+    text = posted()
+    if not text:
+        return answer("", 422, "There is no text to save.")
+    title = request.form.get("title", "").strip()[:200] or "from the playground"
+    done = ingest(db.engine, current_app.config["SETTINGS"], document(text, title), filename="playground.json")
+    return redirect(turn_url(session_store.find(db.session, done.keys[0]), 0))
+
+
+def document(text: str, title: str) -> io.BytesIO:
+    """A dump that holds `text` as one response; its id says when, so that one text can be saved twice."""
+    digest = hashlib.sha256(f"{time.time_ns()}".encode()).hexdigest()[:10]
+    messages = [{"role": "assistant", "content": text}]
+    return io.BytesIO(json.dumps({"id": f"playground-{digest}", "title": title, "messages": messages}).encode("ascii"))
