@@ -115,11 +115,10 @@ _columns = tuple(getattr(Session, name) for name in SessionLine.__dataclass_fiel
 
 def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: int = 50) -> Page:
     """The sessions behind `after` in the order that the filters ask for. Raises `BadCursor`."""
-    state = index.current(db)
-    narrowed = Narrowed(state, filters, lambda dump: _of_dump(db, state, dump))
     if filters.q and filters.q.strip():
-        return _searched(db, narrowed, filters.q, after, limit)
-    view = narrowed.view
+        return _searched(db, filters, filters.q, after, limit)
+    narrowed = _narrowed(db, filters)
+    state, view = narrowed.state, narrowed.view
     slots, following = order.first(state, filters.sort, view, after, limit)
     lines = _lines(db, [state.numbers["id"].values[slot] for slot in slots])
     total = view.bit_count()
@@ -127,7 +126,22 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
     return Page(list(lines.values()), following, total, hidden, _counts(narrowed), _facets(narrowed))
 
 
-def _searched(db: orm.Session, narrowed: Narrowed, text: str, after: str | None, limit: int) -> Page:
+def narrowed(db: orm.Session, filters: Filters) -> Narrowed:
+    """The index under the filters, search included: of a text that very many sessions have, the newest of them."""
+    found = _narrowed(db, filters)
+    if filters.q and filters.q.strip():
+        view = found.view
+        found.parts["q"] = searched.matching(db.connection(), found.state, filters.q, lambda: view).slots
+    return found
+
+
+def _narrowed(db: orm.Session, filters: Filters) -> Narrowed:
+    state = index.current(db)
+    return Narrowed(state, filters, lambda dump: _of_dump(db, state, dump))
+
+
+def _searched(db: orm.Session, filters: Filters, text: str, after: str | None, limit: int) -> Page:
+    narrowed = _narrowed(db, filters)
     state, view = narrowed.state, narrowed.view
     found = searched.matching(db.connection(), state, text, lambda: view)
     hits = searched.page(db.connection(), state, text, found, view & found.slots if found.by_id else view, after, limit)

@@ -2,112 +2,189 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
+from typing import Any
 
 from sqlalchemy import orm
 
-from webapp.store.filtering import Filters
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One bar: `count` of `of` responses, in `sessions` sessions, which `filters` lead to."""
-
-    value: str
-    count: int
-    of: int
-    sessions: int
-    filters: Filters
-
-    @property
-    def share(self) -> float:
-        """Of `of`, from 0 to 1."""
-        return self.count / self.of if self.of else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """How long the parses took that `strategy` won, in microseconds; "" stands for those that nothing won.
-
-    `median` and `p95` are upper bounds: the next power of two.
-    """
-
-    strategy: str
-    parses: int
-    mean: float
-    median: int
-    p95: int
-    filters: Filters
-
-
-@dataclass(frozen=True, slots=True)
-class OfProfile:
-    """What one profile made of the responses in view.
-
-    `home_sessions` counts the sessions whose home profile it is. `verdicts` are in the order of `VERDICTS`, zeros
-    included. `strategies` say how often each won, `tried` how many candidates it offered.
-    """
-
-    profile: str
-    home_sessions: int
-    responses: int
-    verdicts: list[Entry]
-    strategies: list[Entry]
-    tried: dict[str, int]
-    repairs: list[Entry]
-    timings: list[Timing]
-
-
-@dataclass(frozen=True, slots=True)
-class OfModel:
-    """What came of one model's responses, under their home profiles and under `fencepost`; zeros included."""
-
-    model: str
-    sessions: int
-    responses: int
-    home: list[Entry]
-    fencepost: list[Entry]
-    filters: Filters
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """What came in from `start` until before `end`; `verdicts` are under the home profile, zeros included."""
-
-    start: datetime
-    end: datetime
-    sessions: int
-    responses: int
-    failed: int
-    rescued: int
-    verdicts: list[Entry]
-    filters: Filters
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """All of it. `sessions` match and `hidden` do not; `failed` and `rescued` count responses, in production.
-
-    `step` is what a bucket is: hour, day, week, month, quarter or year; there are at most 40, those without a session
-    included. `models` and `errors` are the 50 with most responses, `more_models` and `more_errors` count the others.
-    """
-
-    sessions: int
-    hidden: int
-    turns: int
-    responses: int
-    failed: int
-    rescued: int
-    profiles: list[OfProfile]
-    models: list[OfModel]
-    more_models: int
-    errors: list[Entry]
-    more_errors: int
-    step: str
-    over_time: list[Bucket]
+from webapp.store import sessions, timesteps
+from webapp.store.figures import Bucket, Entry, OfModel, OfProfile, Statistics, Timing
+from webapp.store.filtering import HOME, VERDICTS, Filters
+from webapp.store.index.bits import Bits, Column, View
+from webapp.store.index.narrowing import top
+from webapp.store.index.reading import microseconds, moment
+from webapp.store.index.state import VERDICT_NUMBERS, Columns, State
+from webapp.store.parsed import OURS
 
 
 def statistics(db: orm.Session, filters: Filters) -> Statistics:
-    """Everything under `filters`; `q` is left out of account."""
-    return Statistics(0, 0, 0, 0, 0, 0, [], [], 0, [], 0, "day", [])
+    """Everything under `filters`. Where a text is searched for that very many sessions have, of the newest of them."""
+    narrowed = sessions.narrowed(db, filters)
+    state, bits = narrowed.state, narrowed.view
+    key = ("statistics", filters, bits)
+    if key not in state.kept:
+        state.kept[key] = _Counted(state, filters, bits).statistics()
+    found: Statistics = state.kept[key]
+    return found
+
+
+class _Counted:
+    """One state under filters; `bits` are the sessions in view."""
+
+    def __init__(self, state: State, filters: Filters, bits: Bits) -> None:
+        self.state = state
+        self.filters = filters
+        self.view = View(bits)
+        self.homes = {name: View(column.set() & bits) for name, column in state.columns("home").items()}
+
+    def statistics(self) -> Statistics:
+        numbers, view = self.state.numbers, self.view
+        count = view.bits.bit_count()
+        models, more_models = self.models()
+        errors, more_errors = self.errors()
+        step, buckets = self.over_time()
+        return Statistics(
+            count,
+            self.state.alive.bit_count() - count,
+            numbers["turns"].total(view),
+            numbers["responses"].total(view),
+            numbers["failed"].total(view),
+            numbers["rescued"].total(view),
+            [of_profile for name in self.profiles() if (of_profile := self.profile(name)).responses],
+            models,
+            more_models,
+            errors,
+            more_errors,
+            step,
+            buckets,
+        )
+
+    def profiles(self) -> list[str]:
+        """The home profiles, of most sessions first, then the others."""
+        homes = {name: view.bits.bit_count() for name, view in self.homes.items()}
+        return sorted(self.state.profiles(), key=lambda name: (-homes.get(name, 0), name))
+
+    def profile(self, name: str) -> OfProfile:
+        columns = self.state.columns
+        verdicts = self.verdicts(columns("verdict", name), self.view, {"under": name})
+        responses = sum(entry.count for entry in verdicts)
+        won = [self.entry("strategy", *item, responses, name) for item in columns("won", name).items() if item[0]]
+        repairs = [self.entry("repair", *item, responses, name) for item in columns("repair", name).items()]
+        tried = {value: column.total(self.view) for value, column in columns("tried", name).items()}
+        home = self.homes[name].bits.bit_count() if name in self.homes else 0
+        timings = [timing for value in columns("won", name) if (timing := self.timing(name, value)) is not None]
+        timings.sort(key=lambda timing: (-timing.parses, timing.strategy))
+        return OfProfile(name, home, responses, verdicts, _most(won), tried, _most(repairs), timings)
+
+    def entry(self, facet: str, value: str, column: Column, of: int, profile: str) -> Entry:
+        given: dict[str, Any] = {"under": profile, facet: value}
+        filters = replace(self.filters, **given)
+        return Entry(value, column.total(self.view), of, column.sessions(self.view), filters)
+
+    def verdicts(self, columns: Columns, view: View, also: dict[str, Any]) -> list[Entry]:
+        """The columns of the verdicts, by their index, as entries."""
+        found = [columns.get(index, _NOTHING) for index in range(len(VERDICTS))]
+        counts = [column.total(view) for column in found]
+        return [
+            Entry(value, count, sum(counts), column.sessions(view), replace(self.filters, verdict=value, **also))
+            for value, count, column in zip(VERDICTS, counts, found, strict=True)
+        ]
+
+    def timing(self, profile: str, strategy: str) -> Timing | None:
+        """None where nothing in view was won by it."""
+        counts = {
+            exponent: count
+            for (value, exponent), column in self.state.columns("parses", profile).items()
+            if value == strategy and (count := column.total(self.view))
+        }
+        parses = sum(counts.values())
+        if not parses:
+            return None
+        took = self.state.columns("took", profile)[strategy].total(self.view)
+        filters = replace(self.filters, under=profile, strategy=strategy or None)
+        median, p95 = (_quantile(counts, parses * share) for share in (0.5, 0.95))
+        return Timing(strategy, parses, took / parses, median, p95, filters)
+
+    def models(self) -> tuple[list[OfModel], int]:
+        found = {
+            value: count for value, column in self.state.columns("model").items() if (count := self.sessions(column))
+        }
+        values, more = top(found, self.filters.model)
+        models = [self.model(value, count) for value, count in values]
+        return sorted(models, key=lambda model: (-model.responses, model.model)), more
+
+    def sessions(self, column: Column) -> int:
+        return column.sessions(self.view)
+
+    def model(self, value: str, count: int) -> OfModel:
+        made, half = self.state.columns("made", value), len(VERDICTS)
+        also = {"model": value}
+        ours = {index - half: column for index, column in made.items() if index >= half}
+        home = self.verdicts(made, self.view, {**also, "under": HOME})
+        fencepost = self.verdicts(ours, self.view, {**also, "under": OURS})
+        return OfModel(value, count, home[0].of, home, fencepost, replace(self.filters, model=value))
+
+    def errors(self) -> tuple[list[Entry], int]:
+        counts = {value: column.total(self.view) for value, column in self.state.columns("error").items()}
+        values, more = top({value: count for value, count in counts.items() if count}, None)
+        failed, columns = self.state.numbers["failed"].total(self.view), self.state.columns("error")
+        return [
+            Entry(value, count, failed, self.sessions(columns[value]), replace(self.filters, error=value))
+            for value, count in values
+        ], more
+
+    def over_time(self) -> tuple[str, list[Bucket]]:
+        """Everything in view falls into a bucket: they go from the first session's to the last's."""
+        when = self.state.numbers["when"]
+        if not self.view.bits:
+            return "day", []
+        bits = self.view.bits
+        step, edges = timesteps.edges(moment(when.least(bits)), moment(when.greatest(bits)))
+        below = [when.below(microseconds(edge), bits) for edge in edges]
+        return step, [
+            self.bucket(start, end, View(until ^ since))
+            for (start, end), (since, until) in zip(pairwise(edges), pairwise(below), strict=True)
+        ]
+
+    def bucket(self, start: datetime, end: datetime, view: View) -> Bucket:
+        after, before = self.filters.span()
+        since, until = (timesteps.text(when) for when in (max(start, after or start), min(end, before or end)))
+        filters = replace(self.filters, since=since, until=until)
+        if not view.bits:
+            return Bucket(start, end, 0, 0, 0, 0, [], filters)
+        responses, failed, rescued = (
+            self.state.numbers[name].total(view) for name in ("responses", "failed", "rescued")
+        )
+        sessions = view.bits.bit_count()
+        return Bucket(start, end, sessions, responses, failed, rescued, self.bucket_verdicts(view, filters), filters)
+
+    def bucket_verdicts(self, view: View, filters: Filters) -> list[Entry]:
+        numbers = [self.state.numbers[name] for name in VERDICT_NUMBERS]
+        totals = [number.total(view) for number in numbers]
+        return [
+            Entry(
+                *(verdict, total, sum(totals), (number.some & view.bits).bit_count()),
+                replace(filters, verdict=verdict, under=HOME),
+            )
+            for verdict, total, number in zip(VERDICTS, totals, numbers, strict=True)
+        ]
+
+
+_NOTHING = Column()
+
+
+def _most(entries: list[Entry]) -> list[Entry]:
+    """Those that are in view, the most frequent first."""
+    return sorted((entry for entry in entries if entry.count), key=lambda entry: (-entry.count, entry.value))
+
+
+def _quantile(counts: dict[int, int], rank: float) -> int:
+    """The upper bound of the power of two below which at least `rank` of the parses took."""
+    seen = 0
+    for exponent in sorted(counts):
+        seen += counts[exponent]
+        if seen >= rank:
+            return int(1 << exponent)
+    return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from webapp.store.statistics import Bucket, Entry
+from webapp.store.figures import Bucket, Entry
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Any
 from flask import Blueprint, render_template
 
 from webapp.findings import rules
+from webapp.store.figures import Bucket, Entry, OfModel, OfProfile, Statistics, Timing
 from webapp.store.filtering import VERDICTS, Filters
 from webapp.store.sessions import Counts, Facet, Match, Page, SessionLine
-from webapp.store.statistics import Bucket, Entry, OfModel, OfProfile, Statistics, Timing
 from webapp.web import charts, listing
 from webapp.web.statistics import sessions_of
 

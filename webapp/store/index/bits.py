@@ -126,6 +126,22 @@ class Numbers:
         """Those of `among` whose number is less than `number`."""
         return behind([self.planes], [number], among)[0]
 
+    def least(self, among: Bits) -> int:
+        """The least number of `among`, which is not empty."""
+        return self._extreme(among, 0)
+
+    def greatest(self, among: Bits) -> int:
+        return self._extreme(among, 1)
+
+    def _extreme(self, among: Bits, wanted: int) -> int:
+        number = 0
+        for digit in range(len(self.planes) - 1, -1, -1):
+            ones = among & self.planes[digit]
+            having = ones if wanted else among ^ ones
+            number |= (wanted if having else 1 - wanted) << digit
+            among = having or among
+        return number
+
 
 NO_NUMBERS = Numbers(array("q"), (), 0)
 

@@ -10,7 +10,7 @@ from operator import and_
 from webapp.store.filtering import HOME, LABELS, NARROWING, VERDICTS, Filters
 from webapp.store.index.bits import Bits, Column, View
 from webapp.store.index.reading import microseconds
-from webapp.store.index.state import State
+from webapp.store.index.state import VERDICT_NUMBERS, State
 
 FACETS = (
     *("verdict", "strategy", "repair", "error", "finding", "model", "agent", "phase", "tool"),
@@ -84,6 +84,8 @@ def _part(state: State, filters: Filters, name: str, dump: DumpSlots) -> Bits | 
         return None
     if name in ("since", "until"):
         return _before(state, filters, name)
+    if name == "verdict" and filters.under == HOME:
+        return state.numbers[VERDICT_NUMBERS[VERDICTS.index(value)]].some
     if name in _UNDER:
         return _having(state, _UNDER[name], filters.under, VERDICTS.index(value) if name == "verdict" else value)
     if name == "dump":
@@ -119,6 +121,11 @@ def _having(state: State, kind: str, profile: str, value: object) -> Bits:
 
 
 def _counts(state: State, facet: str, profile: str, base: Bits) -> Iterable[tuple[str, int]]:
+    if facet == "verdict" and profile == HOME:
+        sets = (
+            (verdict, state.numbers[name].some & base) for verdict, name in zip(VERDICTS, VERDICT_NUMBERS, strict=True)
+        )
+        return [(verdict, bits.bit_count()) for verdict, bits in sets if bits]
     if facet in _UNDER:
         return _counts_under(state, facet, profile, base)
     view = View(base)

@@ -29,6 +29,11 @@ _columns = (
     _session.turn_count,
     _session.raw_bytes,
     _session.label_count,
+    _session.clean_count,
+    _session.extracted_count,
+    _session.repaired_count,
+    _session.unparsed_count,
+    _session.none_count,
 )
 
 
@@ -47,6 +52,11 @@ class Row(NamedTuple):
     turns: int
     bytes: int
     labelled: int
+    clean: int
+    extracted: int
+    repaired: int
+    unparsed: int
+    none: int
     judgements: frozenset[str]
 
 

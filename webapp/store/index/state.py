@@ -15,7 +15,12 @@ from webapp.store.index.reading import Row
 Dimension = tuple[str, ...]
 """What a column is of: ("model",), or ("verdict", "fencepost")."""
 Columns = Mapping[Any, Column]
-NUMBERS = ("id", "changed", "when", "failed", "rescued", "responses", "turns", "bytes", "labelled")
+VERDICT_NUMBERS = ("clean", "extracted", "repaired", "unparsed", "none")
+"""in the order of `filtering.VERDICTS`: responses by their verdict under the home profile"""
+NUMBERS = (
+    *("id", "changed", "when", "failed", "rescued", "responses", "turns", "bytes", "labelled"),
+    *VERDICT_NUMBERS,
+)
 _NOTHING: Columns = {}
 
 
