@@ -26,7 +26,7 @@ CHILD = """
 import sys
 from pathlib import Path
 from webapp.config import Settings
-from webapp.store import database, writing
+from webapp.store import batches, database, writing
 from webapp.store.ingest import ingest
 
 data, url, dump, where = sys.argv[1:]
@@ -35,7 +35,8 @@ def wait():
     print("waiting", flush=True)
     sys.stdin.read()
 
-if where == "between":
+batches.MOST_SECONDS = 60.0 if where == "in a batch" else 0.0
+if where in ("between", "in a batch"):
     progress = lambda turns: wait() if turns >= 400 else None
 else:
     progress = None
@@ -62,7 +63,7 @@ def lines() -> bytes:
     return b"".join(json.dumps(one).encode() + b"\n" for one in entries)
 
 
-@pytest.mark.parametrize("where", ["between", "inside"])
+@pytest.mark.parametrize("where", ["between", "inside", "in a batch"])
 def test_killed_and_started_again(
     where: str, engine: sa.Engine, settings: Settings, db: orm.Session, tmp_path: Path
 ) -> None:
@@ -76,7 +77,7 @@ def test_killed_and_started_again(
         child.kill()
     assert db.scalars(sa.select(Dump.state)).all() == ["reading"]
     stored = all_whole(db)
-    assert 0 < stored < SESSIONS
+    assert (stored == 0) if where == "in a batch" and engine.dialect.name == "sqlite" else (0 < stored < SESSIONS)
     db.rollback()
     with path.open("rb") as stream:
         done = ingest(engine, settings, stream, filename="dump.jsonl")

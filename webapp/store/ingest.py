@@ -1,11 +1,11 @@
-"""Takes a dump in: its bytes are kept, its sessions stored one transaction each, its problems listed."""
+"""Takes a dump in: its bytes are kept, its sessions stored each whole or not at all, its problems listed."""
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, BinaryIO
@@ -19,6 +19,7 @@ from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
 from webapp.store import database, full, kept, writing
+from webapp.store.batches import Batch
 from webapp.store.dumps import DumpLine, find, line
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.parsed import OURS, is_known
@@ -210,6 +211,13 @@ class _Reading:
     outcomes: Counter[str] = field(default_factory=Counter)
     new_turns: int = 0
     noted_at: float = 0.0
+    batch: Batch = field(init=False)
+    fresh: list[writing.Outcome] = field(default_factory=list)
+    """what became of the sessions of the batch that is open, and `dump_before` the dump's row before it"""
+    dump_before: int | None = None
+
+    def __post_init__(self) -> None:
+        self.batch = Batch(self.engine, self._undone)
 
     def run(self) -> Ingested:
         """Raises `BadDump` and `UnknownFormat` once what could be read is stored, `Stopped` and `DiskFull` sooner."""
@@ -235,7 +243,7 @@ class _Reading:
         if isinstance(error, Stopped) and error.cancelled:
             self._finish({"code": "cancelled", "message": self._so_far(), "at": None})
         elif full.is_full(error):
-            with contextlib.suppress(OSError, sa.exc.DBAPIError):
+            with suppress(OSError, sa.exc.DBAPIError):
                 self._finish({"code": full.CODE, "message": full.WORDS, "at": None})
 
     def _so_far(self) -> str:
@@ -251,8 +259,11 @@ class _Reading:
             with database.writing(self.engine) as connection:
                 self._dump(connection)
         records = readers.read(path, self.filename, format=self.format, mapping=self.mapping, told=self.watch.advance)
-        for start, turns in sessions(records, self._note, self._count):
-            self._store(start, turns)
+        try:
+            for start, turns in sessions(records, self._note, self._count):
+                self._store(start, turns)
+        finally:
+            self.batch.commit()
 
     def _only_repeats(self) -> bool:
         """Whether this is a dump that Fencepost wrote, and everything in it is still here."""
@@ -263,7 +274,10 @@ class _Reading:
 
     def _store(self, start: SessionStart, turns: Spill) -> None:
         home = self._home(start)
-        with database.writing(self.engine) as connection:
+        if not self.batch.is_open:
+            self.fresh.clear()
+            self.dump_before = self.dump_id
+        with self._kept_dump(), self.batch.session() as connection:
             outcome = writing.write(
                 connection,
                 start,
@@ -272,13 +286,34 @@ class _Reading:
                 dump_id=self._dump,
                 problem=self._note,
                 anew=self.again is not None,
+                index=self.batch.index,
             )
+            self.fresh.append(outcome)
             self.found[outcome.id] = (start.external_id, outcome.key)
             self.outcomes[outcome.what] += 1
             self.new_turns += outcome.new_turns
             self.watch.sessions = len(self.found)
             if self.dump_id is not None:
                 self._link(connection, outcome)
+
+    @contextmanager
+    def _kept_dump(self) -> Iterator[None]:
+        """Forget the dump's row where the session that brought it is taken back."""
+        before = self.dump_id
+        try:
+            yield
+        except BaseException:
+            self.dump_id = self.dump_id and before
+            raise
+
+    def _undone(self) -> None:
+        """Forget the sessions of a transaction that was not committed."""
+        self.dump_id = self.dump_before
+        for outcome in self.fresh:
+            self.found.pop(outcome.id, None)
+            self.outcomes[outcome.what] -= 1
+            self.new_turns -= outcome.new_turns
+        self.fresh.clear()
 
     def _home(self, start: SessionStart) -> str:
         """The argument, else what the dump says, else the setting; a name that no profile has is a problem."""

@@ -65,9 +65,11 @@ def write(
     dump_id: Callable[[sa.Connection], int],
     problem: Callable[[Problem], None],
     anew: bool = False,
+    index: search.Pending | None = None,
 ) -> Outcome:
     """Store a session whole: new, grown, or nothing where all of it is there. The caller commits.
 
+    With `index` the caller flushes that before it commits, so that the texts of several sessions go in together.
     `turns` is gone through twice. `dump_id` is asked only where something is to be written. With `anew` a session
     that today's format reads otherwise than it is stored becomes a new revision.
     """
@@ -83,7 +85,14 @@ def write(
         tally = growth.restored(connection, plan.stored.id, plan.stored.home)
         facets, raw_bytes = growth.counted(connection, plan.stored.id)
         writer = Writer(
-            connection, plan.stored.id, Parser(plan.stored.home), tally, problem, facets=facets, raw_bytes=raw_bytes
+            connection,
+            plan.stored.id,
+            Parser(plan.stored.home),
+            tally,
+            problem,
+            facets=facets,
+            raw_bytes=raw_bytes,
+            index=index,
         )
         writer.searched = search.is_indexed(connection, plan.stored.id)
         count = writer.write(_after(turns, plan.skip))
@@ -92,8 +101,8 @@ def write(
     key = _free_key(connection, external_id, plan.next_revision)
     values = _columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
     session_id = connection.scalars(_insert_session, values).one()
-    search.index_notes(connection, search.session_notes(session_id, external_id, start.title))
-    writer = Writer(connection, session_id, Parser(home), Tally(), problem, notice=noticing.watch(home))
+    writer = Writer(connection, session_id, Parser(home), Tally(), problem, noticing.watch(home), index=index)
+    writer.pending.note(*search.session_notes(session_id, external_id, start.title))
     count = writer.write(turns)
     return Outcome("new", session_id, key, count)
 
@@ -107,19 +116,25 @@ class Writer:
     parser: Parser
     tally: Tally
     problem: Callable[[Problem], None]
+    notice: Notice | None = None
+    """the rules that look on while a session is written whole; one that grew is looked at again afterwards"""
+    index: search.Pending | None = None
+    """where texts wait for the caller to index them; without it they are indexed here"""
     turns: list[rows.Row] = field(default_factory=list)
     parses: list[rows.Row] = field(default_factory=list)
     repairs: list[rows.Row] = field(default_factory=list)
     failures: list[rows.Row] = field(default_factory=list)
     size: int = 0
-    notice: Notice | None = None
-    """the rules that look on while a session is written whole; one that grew is looked at again afterwards"""
     facets: Facets = field(default_factory=Facets)
     raw_bytes: int = 0
-    texts: list[tuple[int, bytes]] = field(default_factory=list)
-    notes: list[search.Note] = field(default_factory=list)
+    pending: search.Pending = field(init=False)
+    mark: tuple[int, int, int] = field(init=False)
     searched: bool = True
     """False where the session was stored before there was a search index: it comes in whole, by `db reindex`"""
+
+    def __post_init__(self) -> None:
+        self.pending = search.Pending() if self.index is None else self.index
+        self.mark = self.pending.mark()
 
     def write(self, turns: Iterable[Turn]) -> int:
         """Store `turns` and the session's new counters; the number of rows written."""
@@ -153,7 +168,7 @@ class Writer:
         if place.original is None:
             self.raw_bytes += len(raw or b"")
             if raw is not None:
-                self.texts.append((row["id"], raw))
+                self.pending.text(row["id"], raw)
             self.facets.turn(turn, row)
             if turn.written_by_model:
                 traces = self._parse(place, turn.raw or "", row["model"])
@@ -186,7 +201,7 @@ class Writer:
             self.parses.append(rows.parse_row(turn_id, trace))
             self.repairs.extend(rows.repair_rows(turn_id, trace))
         if traces[0].verdict == "failed":
-            self.notes.append(search.Note("error", turn_id, search.errors(traces[0])))
+            self.pending.note(search.Note("error", turn_id, search.errors(traces[0])))
         self.tally.verdicts(place.position, traces[0].verdict, traces[-1].verdict)
         self.facets.response(model, [digest(trace) for trace in traces])
         return traces
@@ -205,7 +220,7 @@ class Writer:
     def _failed(self, ordinal: int, text: str, *, here: bool) -> None:
         """Note a recorded failure; `here` where the turn's own row says it."""
         self.facets.failure(text)
-        self.notes.append(search.Note("failure", self._id(ordinal), text))
+        self.pending.note(search.Note("failure", self._id(ordinal), text))
         if not here:
             self.failures.append({"turn": self._id(ordinal), "text": rows.encoded(text)})
 
@@ -220,11 +235,10 @@ class Writer:
             if batch:
                 self.connection.execute(statement, batch)
                 batch.clear()
-        if self.searched:
-            search.index_turns(self.connection, self.texts)
-            search.index_notes(self.connection, self.notes)
-        self.texts.clear()
-        self.notes.clear()
+        if not self.searched:
+            self.pending.cut(self.mark)
+        elif self.index is None or self.pending.size - self.mark[2] > MOST_BYTES:
+            self.pending.flush(self.connection, self.mark)
         self.size = 0
 
     def _count(self) -> None:

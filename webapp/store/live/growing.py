@@ -111,6 +111,7 @@ class Growing:
             if state.tally.fail(ordinal):
                 writer.failures.append({"turn": found.id * TURNS_A_SESSION + ordinal, "text": rows.encoded(text)})
                 state.facets.failure(text)
+                writer.pending.note(search.Note("failure", found.id * TURNS_A_SESSION + ordinal, text))
         writer.searched = search.is_indexed(connection, found.id)
         count = writer.write(read.turns)
         reading.note(connection, found.id, new, first, read.turns)

@@ -3,6 +3,7 @@
 from webapp.store.search.finding import Allowed, Found, Match, find, session_ids
 from webapp.store.search.index import (
     Note,
+    Pending,
     errors,
     index_notes,
     index_turns,
@@ -19,6 +20,7 @@ __all__ = [
     "Found",
     "Match",
     "Note",
+    "Pending",
     "Query",
     "errors",
     "find",

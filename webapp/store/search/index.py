@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import sqlalchemy as sa
@@ -85,6 +85,42 @@ def index_notes(connection: sa.Connection, notes: Iterable[Note]) -> None:
     )
     vectors = [{"id": number, "text": data, "words": _vector(text)} for number, data, text in rows]
     connection.execute(sa.text(upsert), vectors)
+
+
+@dataclass(slots=True)
+class Pending:
+    """Texts that wait to be indexed together: FTS5 writes what it holds whenever a transaction has a savepoint."""
+
+    texts: list[tuple[int, bytes]] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    size: int = 0
+
+    def text(self, turn_id: int, raw: bytes) -> None:
+        self.texts.append((turn_id, raw))
+        self.size += len(raw)
+
+    def note(self, *notes: Note) -> None:
+        self.notes += notes
+        self.size += sum(len(note.text) for note in notes)
+
+    def mark(self) -> tuple[int, int, int]:
+        """Where it stands, for `cut` and `flush`."""
+        return len(self.texts), len(self.notes), self.size
+
+    def cut(self, mark: tuple[int, int, int]) -> None:
+        """Forget what came behind `mark`."""
+        del self.texts[mark[0] :]
+        del self.notes[mark[1] :]
+        self.size = mark[2]
+
+    def clear(self) -> None:
+        self.cut((0, 0, 0))
+
+    def flush(self, connection: sa.Connection, mark: tuple[int, int, int] = (0, 0, 0)) -> None:
+        """Index what came behind `mark`."""
+        index_turns(connection, self.texts[mark[0] :])
+        index_notes(connection, self.notes[mark[1] :])
+        self.cut(mark)
 
 
 def noted(connection: sa.Connection, turn_id: int, texts: Iterable[str | None]) -> None:

@@ -1,0 +1,83 @@
+"""Stores several small sessions in one transaction: each whole or not at all, and none waits long to be seen."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from webapp.store import database, search
+
+MOST_SECONDS = 0.5
+"""how long a transaction is open at most before the session that is being written is its last"""
+MOST_BYTES = 4 * 1024 * 1024
+"""of texts that wait to be indexed"""
+
+
+@dataclass(slots=True)
+class Batch:
+    """One transaction after the other; `undone` is called where one that held whole sessions could not be committed.
+
+    PostgreSQL has one for each session: two readers that lock the same ids in another order would wait for each other.
+    """
+
+    engine: sa.Engine
+    undone: Callable[[], None]
+    index: search.Pending = field(default_factory=search.Pending)
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _connection: sa.Connection | None = None
+    _until: float = 0.0
+
+    @contextmanager
+    def session(self) -> Iterator[sa.Connection]:
+        """For one session: what fails in it takes back what it wrote, and nothing of those before it."""
+        connection = self._open()
+        mark = self.index.mark()
+        connection.exec_driver_sql("SAVEPOINT one_session")
+        try:
+            yield connection
+        except sa.exc.DBAPIError:  # SQLite may have ended the transaction itself, as when the disk is full
+            self._abandon()
+            raise
+        except BaseException:
+            self.index.cut(mark)
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT one_session")
+            raise
+        connection.exec_driver_sql("RELEASE SAVEPOINT one_session")
+        alone = connection.dialect.name != "sqlite"
+        if alone or time.monotonic() > self._until or self.index.size > MOST_BYTES:
+            self.commit()
+
+    def commit(self) -> None:
+        """Make all that was written seen. Where that fails, nothing of this transaction is there."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        try:
+            with self._stack.pop_all():
+                self.index.flush(connection)
+        except BaseException:
+            self._abandon()
+            raise
+
+    @property
+    def is_open(self) -> bool:
+        """Whether sessions wait to be committed."""
+        return self._connection is not None
+
+    def _abandon(self) -> None:
+        """Take back the whole transaction, if there still is one."""
+        self._connection = None
+        self.index.clear()
+        self._stack.pop_all().__exit__(*sys.exc_info())
+        self.undone()
+
+    def _open(self) -> sa.Connection:
+        if self._connection is None:
+            self._connection = self._stack.enter_context(database.writing(self.engine))
+            self._until = time.monotonic() + MOST_SECONDS
+        return self._connection
