@@ -16,6 +16,7 @@ CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 
 def init_app(app: Flask) -> None:
     app.jinja_env.filters.update(grouped=grouped, ago=ago, exact=exact, visible=visible, filesize=filesize, ticks=ticks)
+    app.jinja_env.filters.update(seconds=seconds, dollars=dollars)
     app.jinja_env.globals.update(plural=plural)
 
 
@@ -41,6 +42,22 @@ def ago(when: datetime) -> str:
         if seconds >= size:
             return f"{int(seconds // size)} {unit} ago"
     return "just now"
+
+
+def seconds(number: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`, `4 d 2 h`."""
+    if number < 60:
+        return f"{number:.1f} s" if number < 10 else f"{number:.0f} s"
+    units = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+    size, unit = next(pair for pair in units if number >= pair[0])
+    below, name = units[units.index((size, unit)) + 1]
+    rest = int(number % size // below)
+    return f"{int(number // size)} {unit}" + (f" {rest} {name}" if rest else "")
+
+
+def dollars(cost: float) -> str:
+    """US dollars to two places that say something: `$1.25`, `$0.0042`."""
+    return f"${cost:,.2f}" if cost >= 1 else f"${cost:.2g}" if cost >= 0.0001 else "<$0.0001"
 
 
 def filesize(number: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Flask, current_app, request, url_for
 
 from webapp import jsontext, paths
-from webapp.findings import rules
+from webapp.findings import about_rule, reason, rules
 from webapp.web import strips, words
 from webapp.web.glyphs import Run, runs, visible
 from webapp.web.links import dump_url, ident, session_url, turn_url
@@ -38,6 +38,8 @@ def init_app(app: Flask) -> None:
         kept_filters,
         findings_of,
         rule_class,
+        about_rule,
+        reason,
         ident,
         session_url,
         turn_url,

@@ -21,12 +21,13 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.store import dump as dump_store
+from webapp.store import overview
 from webapp.store import sessions as store
 from webapp.store import turns as turn_store
 from webapp.store import views as view_store
 from webapp.store.filenames import safe_name
 from webapp.store.filtering import Filters, of_parameters
-from webapp.web import links, listing, words
+from webapp.web import links, listing, session_page, strips
 from webapp.web.render import page, wants_partial
 
 blueprint = Blueprint("sessions", __name__)
@@ -55,22 +56,24 @@ def index() -> Response:
 
 
 @blueprint.get("/sessions/<session_id:ident>")
-def show(ident: str) -> str:
+def show(ident: str) -> Response:
+    """The page; for htmx and session.js the window of the timeline that `from` names."""
     session = store.find(db.session, ident)
-    first = max(0, request.args.get("from", 0, type=int))
-    lines = turn_store.timeline(db.session, session, first=first, count=TURNS_A_PAGE)
-    says = words.session_sentence(
-        session.response_count, session.failed_count, session.rescued_count, session.home_profile
-    )
-    return render_template(
-        "sessions/show.html",
-        session=session,
-        revisions=store.revisions(db.session, session.external_id),
-        lines=lines,
-        says=says,
-        first=first,
-        step=TURNS_A_PAGE,
-    )
+    wanted = session_page.asked(request.args, session)
+    found = session_page.of(db.session, session)
+    shown = session_page.window(db.session, session, wanted, found)
+    if not wants_partial():
+        shown |= session_page.head(db.session, session, found) | session_page.hits(db.session, session, wanted)
+    return page("sessions/show.html", "sessions/_window.html", **shown)
+
+
+@blueprint.get("/sessions/<session_id:ident>/responses/<int:number>")
+def response(ident: str, number: int) -> AnyResponse:
+    """Go to the turn of a strip's mark: the response `number`, or the gravest of the `of` from there on."""
+    session = store.find(db.session, ident)
+    letters = session.strip[number : number + max(1, request.args.get("of", 1, type=int))]
+    position = overview.response_position(db.session, session, number + strips.gravest(letters))
+    return redirect(links.turn_url(session, position))
 
 
 @blueprint.post("/sessions/<session_id:ident>/dump")
@@ -98,7 +101,8 @@ def show_api(ident: str) -> Response:
     turns = [asdict(line) for line in lines]
     for turn in turns:
         turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()
-    return jsonify(session=session_dict(session), turns=turns)
+    found = [session_page.finding_dict(finding) for finding in session_page.of(db.session, session)]
+    return jsonify(session=session_dict(session), findings=found, turns=turns)
 
 
 @blueprint.post("/api/session/<session_id:ident>/dump")

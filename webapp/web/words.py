@@ -87,17 +87,17 @@ def trace_sentence(trace: Trace) -> str:
     return f"finds no JSON meant as such ({_number(ignored, 'candidate')} discarded)" if ignored else "finds no JSON"
 
 
-def session_sentence(responses: int, failed: int, rescued: int, home: str) -> str:
-    """What went wrong in a session."""
+def session_sentence(responses: int, failed: int, rescued: int, home: str, noticed: str = "") -> str:
+    """What went wrong in a session: what its findings say together (`noticed`), then how many responses failed."""
     if not responses:
-        return "No response was recorded in this session."
+        return noticed or "No response was recorded in this session."
     if not failed:
-        return f"All {responses} responses went through." if responses > 1 else "The one response went through."
-    told = f"{failed} of {_number(responses, 'response')} failed in production, under `{home}`"
-    if not rescued:
-        return f"{told}."
-    reads = "it" if failed == 1 else "all of them" if rescued == failed else f"{rescued} of them"
-    return f"{told}; `fencepost` reads {reads}."
+        fine = f"All {responses:,} responses went through." if responses > 1 else "The one response went through."
+        return f"{noticed} No response failed in production." if noticed else fine
+    told = f"{failed:,} of {_number(responses, 'response')} failed in production, under `{home}`"
+    reads = "it" if failed == 1 else "all of them" if rescued == failed else f"{rescued:,} of them"
+    told += f"; `fencepost` reads {reads}." if rescued else "."
+    return f"{noticed} {told}" if noticed else told
 
 
 def _number(count: int, noun: str) -> str:

@@ -1,0 +1,168 @@
+"""A window of a session's turns as its page draws it: blocks by phase, soundings side by side, the rest folded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+
+from webapp.store.turns import MODEL_KINDS, TurnLine
+
+FOLDED = ("prompt", "event")
+_WIDEST = 46
+"""pixels of the longest bar"""
+_MOST_SPEAKERS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One turn; `waited` are the seconds since the turn before, `bar` their width, `rules` the findings it shows."""
+
+    turn: TurnLine
+    waited: float | None
+    bar: int
+    rules: tuple[str, ...]
+
+    @property
+    def foldable(self) -> bool:
+        return self.turn.kind in FOLDED and not self.rules and not self.turn.judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Prompts and events in a row, out of the way until they are opened; `first` names the fold in a URL."""
+
+    rows: tuple[Row, ...]
+    open: bool
+
+    @property
+    def first(self) -> int:
+        return self.rows[0].turn.position
+
+    @property
+    def says(self) -> str:
+        counts = {kind: sum(row.turn.kind == kind for row in self.rows) for kind in FOLDED}
+        return ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in counts.items() if count)
+
+    @property
+    def preview(self) -> str:
+        """What the last prompt says: it is what the response below answers."""
+        prompts = [row.turn.preview for row in self.rows if row.turn.kind == "prompt" and row.turn.preview]
+        return prompts[-1] if prompts else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Turns of one branch; `side` says that others of the same phase stand beside it."""
+
+    name: str
+    items: tuple[Row | Fold, ...]
+    failed: int
+    side: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Turns of one phase, in order: lanes one after the other, and rows of lanes that ran side by side."""
+
+    title: str
+    rows_of_lanes: tuple[tuple[Lane, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Who answered in which round: `cells[speaker][round]` is a turn, or None where nobody spoke."""
+
+    phase: str
+    rounds: tuple[int, ...]
+    cells: Mapping[str, tuple[TurnLine | None, ...]]
+
+
+def rows(lines: Sequence[TurnLine], before: datetime | None, marks: Mapping[int, tuple[str, ...]]) -> Iterator[Row]:
+    """The turns with the time each waited for; `before` is when the turn before the first was sent."""
+    last = before
+    for line in lines:
+        waited = None
+        if line.sent_at is not None:
+            waited = max(0.0, (line.sent_at - last).total_seconds()) if last is not None else None
+            last = line.sent_at
+        yield Row(line, waited, _bar(waited), marks.get(line.position, ()))
+
+
+def _bar(waited: float | None) -> int:
+    """A bar's width: it grows with the logarithm, from half a second to an hour."""
+    if waited is None or waited < 0.5:
+        return 0
+    return min(_WIDEST, max(2, round(_WIDEST * math.log(waited / 0.5) / math.log(7200))))
+
+
+def blocks(shown: Iterable[Row], opened: AbstractSet[int], *, all_open: bool = False) -> list[Block]:
+    """The rows grouped by phase, in it by sounding. An event that names no phase stays where it came."""
+    found = []
+    for title, group in groupby(_placed(shown), key=lambda placed: placed[0]):
+        lanes: list[tuple[Lane, ...]] = []
+        for parallel, run in groupby(group, key=lambda placed: placed[1] is not None and placed[0] != ""):
+            lanes += _side_by_side([(place[1], place[2]) for place in run], parallel, opened, all_open)
+        found.append(Block(title, tuple(lanes)))
+    return found
+
+
+def _placed(shown: Iterable[Row]) -> Iterator[tuple[str, int | None, Row]]:
+    """Each row with its phase's title and its sounding; what an event does not say, it has of the row before."""
+    title, sounding = "", None
+    for row in shown:
+        turn = row.turn
+        silent = turn.kind == "event" and not turn.phase and turn.sounding is None and turn.round is None
+        if not silent:
+            title = turn.phase or (f"round {turn.round}" if turn.round is not None and turn.sounding is None else "")
+            sounding = turn.sounding
+        yield title, sounding, row
+
+
+def _side_by_side(
+    run: list[tuple[int | None, Row]], parallel: bool, opened: AbstractSet[int], all_open: bool
+) -> Iterator[tuple[Lane, ...]]:
+    """Lanes beside one another where a phase ran several soundings; else one after the other, in order."""
+    by_sounding: dict[int | None, list[Row]] = {}
+    for sounding, row in run:
+        by_sounding.setdefault(sounding, []).append(row)
+    if parallel and len(by_sounding) > 1:
+        yield tuple(_lane(f"sounding {name}", lane, opened, all_open, side=True) for name, lane in by_sounding.items())
+        return
+    for sounding, group in groupby(run, key=lambda pair: pair[0]):
+        word = "sounding" if parallel else "branch"
+        name = "" if sounding is None else f"{word} {sounding}"
+        yield (_lane(name, [row for _, row in group], opened, all_open),)
+
+
+def _lane(name: str, lane: Sequence[Row], opened: AbstractSet[int], all_open: bool, *, side: bool = False) -> Lane:
+    items: list[Row | Fold] = []
+    for foldable, group in groupby(lane, key=lambda row: row.foldable):
+        run = tuple(group)
+        if foldable:
+            items.append(Fold(run, all_open or run[0].turn.position in opened))
+        else:
+            items += run
+    return Lane(name, tuple(items), sum(row.turn.failed for row in lane), side)
+
+
+def matrices(lines: Iterable[TurnLine]) -> list[Matrix]:
+    """For each phase in which several models speak in rounds, who answered when."""
+    spoken: dict[str, dict[str, dict[int, TurnLine]]] = {}
+    for line in lines:
+        name = line.agent or line.model
+        if line.kind in MODEL_KINDS and line.round is not None and line.sounding is None and name:
+            spoken.setdefault(line.phase or "", {}).setdefault(name, {}).setdefault(line.round, line)
+    return [found for phase, speakers in spoken.items() if (found := _matrix(phase, speakers)) is not None]
+
+
+def _matrix(phase: str, speakers: Mapping[str, Mapping[int, TurnLine]]) -> Matrix | None:
+    rounds = sorted({number for said in speakers.values() for number in said})
+    together = any(sum(number in said for said in speakers.values()) > 1 for number in rounds)
+    if not 1 < len(speakers) <= _MOST_SPEAKERS or len(rounds) < 2 or not together:
+        return None
+    cells = {name: tuple(said.get(number) for number in rounds) for name, said in speakers.items()}
+    return Matrix(phase, tuple(rounds), cells)
