@@ -8,11 +8,22 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.store import search
+from webapp.store.database import writing
 from webapp.store.dialect import change
-from webapp.store.models import Session
+from webapp.store.models import TURNS_A_SESSION, Dump, DumpSession, FinalLabel, Label, LabelEvent, Session
 
 UNDONE_FOR = timedelta(hours=1)
 """how long a deletion can be undone for sure"""
+_there_for = sa.select(Session.id).where(
+    Session.id == sa.bindparam("session"), Session.deleted_at < sa.bindparam("before")
+)
+_survivor = (
+    sa.select(Session.id, Session.changed)
+    .where(Session.id != sa.bindparam("session"))
+    .order_by(Session.changed.desc())
+    .limit(1)
+)
 
 
 def delete(db: orm.Session, keys: Iterable[str]) -> list[str]:
@@ -36,3 +47,54 @@ def _set(db: orm.Session, keys: Iterable[str], there: sa.ColumnElement[bool], de
         )
     db.commit()
     return found
+
+
+def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
+    """Remove for good what was deleted longer ago than that, a transaction each; how many sessions went.
+
+    A session with labels, or with a history of them, stays as it is, hidden: labels are never lost. So does a single
+    last one, whose `changed` says where the next one's begins.
+    """
+    before = datetime.now(UTC) - older_than
+    with engine.connect() as connection:
+        query = sa.select(Session.id).where(Session.deleted_at < before).order_by(Session.id)
+        wanted = [number for number in connection.scalars(query) if not _labelled(connection, number)]
+    return sum(_purge(engine, number, before) for number in wanted)
+
+
+def bring_back(engine: sa.Engine, dump_id: int) -> bool:
+    """Undo the deletion of a dump's sessions, since it came in again; False where some of them are gone for good."""
+    linked = sa.select(DumpSession.session_id).where(DumpSession.dump_id == dump_id)
+    with engine.connect() as connection:
+        hidden = list(connection.scalars(sa.select(Session.id).where(Session.id.in_(linked), _hidden)))
+        there = connection.scalar(sa.select(sa.func.count()).select_from(linked.subquery())) or 0
+        whole = connection.scalar(sa.select(Dump.session_count).where(Dump.id == dump_id)) or 0
+    if hidden:
+        with writing(engine) as connection:
+            back = sa.update(Session).where(Session.id.in_(linked), _hidden)
+            connection.execute(back.values(deleted_at=None, changed=change()))
+    return there >= whole
+
+
+_hidden = Session.deleted_at.is_not(None)
+
+
+def _labelled(connection: sa.Connection, session_id: int) -> bool:
+    first = session_id * TURNS_A_SESSION
+    here = (table.turn_id.between(first, first + TURNS_A_SESSION - 1) for table in (Label, FinalLabel, LabelEvent))
+    return bool(connection.scalar(sa.select(sa.or_(*(sa.exists().where(where) for where in here)))))
+
+
+def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
+    """Whether it went; another session takes over the highest `changed`, from which the next one is counted."""
+    named = {"session": session_id}
+    with writing(engine) as connection:
+        survivor = connection.execute(_survivor, named).first()
+        there = connection.scalar(_there_for, {**named, "before": before})
+        if there is None or survivor is None or _labelled(connection, session_id):
+            return False
+        higher = sa.select(Session.id).where(Session.id == session_id, Session.changed > survivor.changed).exists()
+        connection.execute(sa.update(Session).where(Session.id == survivor.id, higher).values(changed=change()))
+        search.remove(connection, session_id)
+        connection.execute(sa.delete(Session).where(Session.id == session_id))
+    return True

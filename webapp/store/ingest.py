@@ -18,7 +18,7 @@ from webapp.config import Settings
 from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
-from webapp.store import database, full, kept, writing
+from webapp.store import database, deletion, full, kept, writing
 from webapp.store.batches import Batch
 from webapp.store.dumps import DumpLine, find, line
 from webapp.store.models import Dump, DumpSession, Session
@@ -175,8 +175,9 @@ def sniffed(spooled: Spooled, filename: str) -> str:
 def _already(engine: sa.Engine, sha256: str) -> Ingested | None:
     with engine.connect() as connection:
         found = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == sha256, Dump.state == "done"))
-        if found is None:
-            return None
+    if found is None or not deletion.bring_back(engine, found):
+        return None
+    with engine.connect() as connection:
         query = (
             sa.select(Session.external_id, Session.key)
             .join(DumpSession, DumpSession.session_id == Session.id)
