@@ -18,6 +18,7 @@ from webapp.web import (
     dumps,
     errors,
     filters,
+    growing,
     guards,
     helpers,
     jobs,
@@ -39,6 +40,7 @@ from webapp.web.ids import SessionIdConverter, SessionIds
 
 BLUEPRINTS = (
     sessions,
+    growing,
     turns,
     dumps,
     jobs,

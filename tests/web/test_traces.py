@@ -1,0 +1,225 @@
+"""Spans of running programs: the real exporter against a real server, and every answer that the protocol names."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.dumps.formats.test_otlp import SPAN, TRACE, protobuf, span, trace
+from webapp.extensions import db
+from webapp.store.models import Dump, LiveSpan, Session, Turn
+
+START = 1_750_000_000_000_000_000
+Send = Callable[..., Any]
+
+
+def numbered(number: int, talk: str = "talk", **more: Any) -> dict[str, Any]:
+    """A span whose answer is its number, begun that many seconds after the first."""
+    said = {"gen_ai.completion.0.content": f'{{"n": {number}}}', "gen_ai.conversation.id": talk}
+    return span(said, spanId=f"{number + 1:016x}", startTimeUnixNano=str(START + number * 10**9), **more)
+
+
+@pytest.fixture
+def send(client: FlaskClient) -> Send:
+    def send(*spans: dict[str, Any]) -> Any:
+        return client.post("/v1/traces", data=trace(*spans), content_type="application/json")
+
+    return send
+
+
+@pytest.fixture
+def stored(app: Flask) -> Iterator[Any]:
+    with app.app_context():
+        yield db.session
+
+
+def shown(stored: Any, name: str = "talk") -> list[str]:
+    session = stored.scalars(sa.select(Session).where(Session.external_id == name)).one()
+    query = sa.select(Turn.raw).where(Turn.session_id == session.id, Turn.duplicate_of.is_(None))
+    return list(stored.scalars(query.order_by(Turn.position)))
+
+
+def test_spans_become_turns(send: Send, client: FlaskClient, stored: Any) -> None:
+    answer = send(numbered(0), numbered(1))
+    assert (answer.status_code, answer.json, answer.mimetype) == (200, {}, "application/json")
+    assert shown(stored) == ['{"n": 0}', '{"n": 1}']
+    assert client.get("/sessions/talk").text.count("&#34;n&#34;") >= 2
+
+
+def test_entries_are_the_spans_that_came(send: Send, client: FlaskClient) -> None:
+    spans = [numbered(2), numbered(0), numbered(1)]
+    for one in spans:
+        send(one)
+    entries = client.get("/api/session/talk/dump").json["entries"]
+    assert [entry["span"] for entry in entries] == spans
+
+
+def test_our_own_dump_of_it_changes_nothing(send: Send, client: FlaskClient) -> None:
+    send(numbered(1))
+    send(numbered(0))
+    dump = client.get("/api/session/talk/dump").data
+    assert client.post("/api/dumps?filename=talk.json", data=dump).status_code == 200
+    assert client.get("/api/session/talk").json["session"]["revision"] == 1
+
+
+def test_late_spans_find_their_place_and_nothing_else_changes(send: Send, stored: Any) -> None:
+    send(numbered(0), numbered(5))
+    before = dict(stored.execute(sa.select(Turn.raw, Turn.id)).all())
+    send(numbered(3), numbered(1), numbered(7))
+    stored.expire_all()
+    assert shown(stored) == [f'{{"n": {number}}}' for number in (0, 1, 3, 5, 7)]
+    after = dict(stored.execute(sa.select(Turn.raw, Turn.id)).all())
+    assert before.items() <= after.items()
+    assert list(stored.scalars(sa.select(Turn.position).order_by(Turn.position))) == [0, 1, 2, 3, 4]
+
+
+def test_any_order_comes_to_the_same(send: Send, stored: Any, client: FlaskClient) -> None:
+    """Also the counters and the strip, kept over many requests, are those of the session as it is stored."""
+    chance = random.Random(7)
+    spans = [numbered(number) for number in range(60)]
+    spans[13] = numbered(13, status={"code": 2, "message": "broke"})
+    chance.shuffle(spans)
+    while spans:
+        count = chance.randint(1, 9)
+        assert send(*spans[:count], *spans[: chance.randint(0, 1)]).status_code == 200
+        del spans[:count]
+    assert shown(stored) == [f'{{"n": {number}}}' for number in range(60)]
+    session = stored.scalars(sa.select(Session)).one()
+    assert (session.entry_count, session.turn_count, session.strip) == (60, 60, "c" * 60)
+
+
+def test_the_same_span_again_changes_nothing(send: Send, stored: Any) -> None:
+    send(numbered(0))
+    assert send(numbered(0), numbered(1), numbered(1)).json == {}
+    assert shown(stored) == ['{"n": 0}', '{"n": 1}']
+    line = stored.scalars(sa.select(Dump)).one()
+    assert (line.problem_count, line.session_count, line.turn_count) == (2, 1, 2)
+    assert "came again, unchanged" in line.problems[0]["reason"]
+
+
+def test_the_same_span_with_other_content_is_refused(send: Send, stored: Any) -> None:
+    send(numbered(0))
+    partial = send(numbered(0, name="other"), numbered(1)).json["partialSuccess"]
+    assert partial["rejectedSpans"] == "1"
+    assert partial["errorMessage"].startswith("resourceSpans[0].scopeSpans[0].spans[0]: the span 0000000000000001")
+    assert shown(stored) == ['{"n": 0}', '{"n": 1}']
+
+
+@pytest.mark.parametrize("bad", [{"spanId": ""}, {"traceId": "0" * 32}, {"spanId": "xyz"}, {"traceId": None}])
+def test_a_span_without_ids_is_refused_and_the_others_are_taken(send: Send, stored: Any, bad: dict[str, Any]) -> None:
+    answer = send({**numbered(0), **bad}, numbered(1))
+    assert (answer.status_code, answer.json["partialSuccess"]["rejectedSpans"]) == (200, "1")
+    assert shown(stored) == ['{"n": 1}']
+
+
+def test_a_trace_that_is_named_later_takes_the_name(send: Send, client: FlaskClient) -> None:
+    send(span({"gen_ai.completion.0.content": "1"}))
+    key = client.get(f"/api/session/{TRACE}").json["session"]["key"]
+    send(span({"session.id": "named"}, spanId="1" * 16, startTimeUnixNano=str(START)))
+    assert client.get("/api/session/named").json["session"]["key"] == key
+
+
+def test_outer_spans_come_last_and_stand_first(send: Send, stored: Any) -> None:
+    """Vercel's outer span ends after the inner one, which said it all; it is the stored turn that stays."""
+    said = {"ai.response.text": "A", "ai.prompt.messages": '[{"role": "user", "content": "Q"}]'}
+    name = "ai.generateText.doGenerate"
+    inner = span({"ai.operationId": name, "gen_ai.response.model": "gpt-1", **said}, name=name, spanId="1" * 16)
+    outer = span({"ai.operationId": "ai.generateText", **said}, startTimeUnixNano=str(START))
+    send(inner)
+    send(outer)
+    assert shown(stored, TRACE) == ["Q", "A"]
+
+
+def test_a_result_that_comes_later_fails_its_call(send: Send, stored: Any) -> None:
+    call = {"type": "tool_call", "id": "c", "name": "f", "arguments": "{broken"}
+    send(span({"gen_ai.output.messages": [{"role": "assistant", "parts": [call]}]}))
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.id": "c"}
+    said = {"gen_ai.tool.call.result": "Error parsing arguments: invalid JSON"}
+    send(span({**tool, **said}, spanId="2" * 16, startTimeUnixNano=str(START + 10**9)))
+    session = stored.scalars(sa.select(Session)).one()
+    assert session.failed_count == 1
+    assert stored.scalars(sa.select(Turn.recorded_failure).where(Turn.kind == "tool_call")).one().startswith("Error")
+
+
+def test_a_session_that_came_as_a_file_grows_by_its_spans(send: Send, client: FlaskClient, stored: Any) -> None:
+    client.post("/api/dumps?filename=t.json", data=trace(numbered(0), numbered(4)))
+    assert send(numbered(4), numbered(2)).json == {}
+    assert shown(stored) == ['{"n": 0}', '{"n": 2}', '{"n": 4}']
+    assert stored.scalars(sa.select(sa.func.count()).select_from(LiveSpan)).one() == 3
+
+
+def test_protobuf_and_gzip(client: FlaskClient, stored: Any) -> None:
+    from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as service
+
+    head = {"Content-Encoding": "gzip", "Content-Type": "application/x-protobuf"}
+    answer = client.post("/v1/traces", data=gzip.compress(protobuf()), headers=head)
+    assert (answer.status_code, answer.data, answer.mimetype) == (200, b"", "application/x-protobuf")
+    assert shown(stored, "s1") == ["A"]
+    other = protobuf().replace(b"chat", b"cha!")
+    answer = client.post("/v1/traces", data=other, content_type="application/x-protobuf")
+    partial = service.ExportTraceServiceResponse.FromString(answer.data).partial_success
+    assert (partial.rejected_spans, SPAN in partial.error_message) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "head", "status"),
+    [
+        (b"{", {"Content-Type": "application/json"}, 400),
+        (b"[]", {"Content-Type": "application/json"}, 400),
+        (b"\xff\xfe{", {"Content-Type": "application/json"}, 400),
+        (b"[" * 100_000, {"Content-Type": "application/json"}, 400),
+        (b'{"resourceSpans": 3}', {"Content-Type": "application/json"}, 400),
+        (b"{}", {"Content-Type": "text/plain"}, 415),
+        (b"{}", {"Content-Type": "application/json", "Content-Encoding": "br"}, 415),
+        (b"\x1f\x8bnothing", {"Content-Type": "application/json", "Content-Encoding": "gzip"}, 400),
+        (gzip.compress(b" " * 70_000_000), {"Content-Type": "application/json", "Content-Encoding": "gzip"}, 413),
+    ],
+)
+def test_what_can_never_be_taken(client: FlaskClient, body: bytes, head: dict[str, str], status: int) -> None:
+    answer = client.post("/v1/traces", data=body, headers=head)
+    assert answer.status_code == status
+    assert set(answer.json) == {"code", "message"}
+
+
+def test_a_refusal_in_protobuf_is_a_status(client: FlaskClient) -> None:
+    from google.rpc.status_pb2 import Status
+
+    answer = client.post("/v1/traces", data=protobuf()[:-1], content_type="application/x-protobuf")
+    assert (answer.status_code, Status.FromString(answer.data).code) == (400, 3)
+
+
+def test_logs_and_metrics_are_refused_in_words(client: FlaskClient) -> None:
+    answer = client.post("/v1/logs", data=b"", content_type="application/json")
+    assert (answer.status_code, "OTEL_LOGS_EXPORTER=none" in answer.json["message"]) == (404, True)
+
+
+def test_the_token_is_asked_for(make: Callable[..., Flask]) -> None:
+    client = make(token="secret").test_client()
+    head = {"Content-Type": "application/json"}
+    assert client.post("/v1/traces", data="{}", headers=head).json["code"] == 16
+    head["Authorization"] = "Bearer secret"
+    assert client.post("/v1/traces", data="{}", headers=head).status_code == 200
+
+
+def test_a_busy_database_is_said_and_nothing_is_stored(app: Flask, client: FlaskClient, send: Send) -> None:
+    with app.app_context():
+        db.engine.dispose()
+        sa.event.listen(db.engine, "connect", lambda connection, _: connection.execute("PRAGMA busy_timeout=100"))
+        with db.engine.connect() as other:
+            other.exec_driver_sql("BEGIN IMMEDIATE")
+            answer = send(numbered(0))
+            other.rollback()
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert send(numbered(0)).status_code == 200
+
+
+def test_json_without_spans_is_taken(client: FlaskClient) -> None:
+    assert client.post("/v1/traces", data=json.dumps({}), content_type="application/json").status_code == 200

@@ -1,0 +1,38 @@
+"""What the page of a session that is still growing asks for, again and again, until it grows no more."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from flask import Blueprint, Response, make_response, render_template, request
+
+from webapp.extensions import db
+from webapp.store import sessions as store
+from webapp.web import session_page
+
+blueprint = Blueprint("growing", __name__)
+
+LATELY = timedelta(minutes=5)
+"""How long after its last growth a session counts as growing."""
+
+
+@blueprint.get("/sessions/<session_id:ident>/growth")
+def head(ident: str) -> Response:
+    """What stands above the timeline, where the session changed since `changed`; else 204. Headers say the rest."""
+    session = store.find(db.session, ident)
+    if request.args.get("changed", type=int) == session.changed:
+        response = Response(status=204)
+    else:
+        shown = session_page.head(db.session, session, session_page.of(db.session, session))
+        response = make_response(render_template("sessions/_head.html", session=session, **shown))
+    response.headers["Fencepost-Changed"] = str(session.changed)
+    response.headers["Fencepost-Turns"] = str(session.turn_count)
+    response.headers["Fencepost-Growing"] = "yes" if is_growing(session) else "no"
+    return response
+
+
+@blueprint.app_template_global()
+def is_growing(session: Any) -> bool:
+    """Whether the session grew in the last five minutes."""
+    return session.grown_at is not None and datetime.now(UTC) - session.grown_at < LATELY
