@@ -14,6 +14,7 @@ from webapp.parsing import parse
 
 ABOUT = About(datetime(2026, 11, 22, 3, 0, tzinfo=UTC), "all labels", "0.1.0")
 BROKEN = 'Sure!\n```json\n{"tool": "run_code", "arguments": {"code": "x\ny"}}}}\n```\n'
+SETTLED = {"author": "Cy", "why": "two of three", "made_at": "2026-11-21T11:00:00+00:00"}
 MEANT = {"tool": "run_code", "arguments": {"code": "x\ny"}}
 
 
@@ -54,9 +55,7 @@ def responses() -> list[Labelled]:
         labelled('{"a": 1} and {"b": NaN}', said([{"a": 1}, {"b": None}], expects="several"), position=5),
         labelled('{"a": "cut', said(expects="unknown", judgement="unsure"), position=6),
         labelled('"""\\\'\x00\ud800\n.\n#"', said('"""', note='=cmd()\n"""'), position=7),
-        replace(
-            labelled(BROKEN, settled, position=8), settled_by="Cy", why="two of three", labels=(said(MEANT), settled)
-        ),
+        replace(labelled(BROKEN, settled, position=8), settled=SETTLED, labels=(said(MEANT), settled)),
     ]
 
 

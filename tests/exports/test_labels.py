@@ -30,7 +30,7 @@ def test_each_label_is_one_line_with_all_that_was_said() -> None:
     assert len(rows) == 7
     assert rows[0]["raw"] == made.BROKEN and rows[0]["expected"] == made.MEANT
     assert rows[0]["history"] == [{"action": "put", "judgement": "unsure"}]
-    assert [row["final"] for row in rows[-2:]] == [False, True] and rows[-1]["settled_by"] == "Cy"
+    assert [row["final"] for row in rows[-2:]] == [False, True] and rows[-1]["settled"]["author"] == "Cy"
 
 
 def test_csv_reads_back_and_nothing_in_it_is_a_formula() -> None:

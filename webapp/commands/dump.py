@@ -7,28 +7,49 @@ import sys
 import click
 from sqlalchemy import orm
 
-from webapp.commands import _store
+from webapp.commands import _export, _store
 from webapp.commands._words import counted
-from webapp.store import dump, sessions
+from webapp.exports import base
+from webapp.exports.redaction import Redactor
+from webapp.store import dump, exporting, sessions
+from webapp.store.models import Session
 
 
 @click.command("dump", short_help="Write a session as one JSON document.")
+@click.option(
+    "--format", "name", metavar="F", help="Print it as report (Markdown) or html (one file, opens offline) instead."
+)
+@_export.redaction_options
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the document and write no file.")
 @click.option("--json", "as_json", is_flag=True, help="Print where the file is and its entry count as JSON.")
 @click.argument("ident", metavar="ID")
-def command(to_stdout: bool, as_json: bool, ident: str) -> None:
+def command(
+    name: str | None,
+    keys: tuple[str, ...],
+    patterns: tuple[str, ...],
+    secrets: bool,
+    to_stdout: bool,
+    as_json: bool,
+    ident: str,
+) -> None:
     """Write the session ID (its own id, or its key) to logs/session_dumps under the data folder.
 
     Exits with 0 when done, with 1 when there is no such session, with 2 when used wrongly.
     """
     if to_stdout and as_json:
         raise click.UsageError("--stdout prints the document itself; it does not go with --json")
+    redactor = _export.asked(keys, patterns, secrets)
+    if redactor and name is None:
+        raise click.UsageError("a dump holds what came, unchanged: redaction goes with --format report or html")
     settings = _store.settings()
     with _store.engine(settings) as engine, orm.Session(engine) as db:
         try:
             session = sessions.find(db, ident)
         except sessions.NoSuchSession as missing:
             raise click.ClickException(str(missing)) from None
+        if name is not None:
+            _print(db, session, name, redactor)
+            return
         if to_stdout:
             sys.stdout.buffer.writelines(dump.stream(db, session))
             return
@@ -40,3 +61,11 @@ def command(to_stdout: bool, as_json: bool, ident: str) -> None:
         _store.print_json({"success": True, "dump_path": written.relative, "entry_count": written.entry_count})
     else:
         click.echo(f"{written.path}: {counted(written.entry_count, 'entry').replace('entrys', 'entries')}")
+
+
+def _print(db: orm.Session, session: Session, name: str, redactor: Redactor | None) -> None:
+    try:
+        pieces = exporting.session(db, name, session, redactor=redactor)
+    except base.UnknownExport as unknown:
+        raise click.UsageError(str(unknown)) from None
+    _export.write(pieces)

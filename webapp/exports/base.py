@@ -52,6 +52,12 @@ def formats(takes: str) -> dict[str, object]:
     return {name: found for name, found in plugins.collect(PACKAGE).items() if found.takes == takes}
 
 
+def described(takes: str) -> list[tuple[str, str]]:
+    """Each format's name and its help."""
+    helps = plugins.help_of(PACKAGE)
+    return [(name, helps.get(name, "")) for name in formats(takes)]
+
+
 def find(name: str, takes: str) -> object:
     """The format called `name`; raises `UnknownExport`."""
     known = formats(takes)

@@ -41,6 +41,7 @@ class Redaction:
 @dataclass(frozen=True, slots=True)
 class Labelled:
     """A response with its labels. `final` is what holds: settled, agreed or said by one alone; None in disagreement.
+    `settled` says how a disagreement was settled: author, judgement, cause, expects, expected, why, made_at, history.
 
     `verdict` and `truncated` are what `fencepost` says of it; `position` counts the session's turns from 0.
     """
@@ -60,8 +61,7 @@ class Labelled:
     truncated: bool
     labels: tuple[Said, ...]
     final: Said | None
-    settled_by: str | None = None
-    why: str | None = None
+    settled: dict[str, Any] | None = None
     redactions: tuple[Redaction, ...] = field(default=())
 
     @property
@@ -77,6 +77,11 @@ def expected_values(said: Said | None) -> list[Any] | None:
     if said.expects == "none":
         return []
     return list(said.expected) if said.expects == "several" else [said.expected]
+
+
+def settlement(settled: dict[str, Any]) -> str:
+    """Who settled a disagreement and why, in words."""
+    return f"settled by {settled['author']}, {settled['made_at']}: {settled['why'] or 'no reason given'}"
 
 
 def rows(response: Labelled) -> Iterator[dict[str, Any]]:
@@ -98,8 +103,7 @@ def rows(response: Labelled) -> Iterator[dict[str, Any]]:
             "made_at": said.made_at,
             "history": list(said.history),
             "final": response.final is not None and response.final == said,
-            "settled_by": response.settled_by,
-            "why": response.why,
+            "settled": response.settled,
             "model": response.model,
             "agent": response.agent,
             "phase": response.phase,

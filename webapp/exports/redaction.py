@@ -74,7 +74,7 @@ class Redactor:
             labels=labels,
             final=final,
             session=self.text(response.session),
-            why=None if response.why is None else self.text(response.why),
+            settled=None if response.settled is None else self.value(response.settled),
             redactions=tuple(spans),
         )
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from webapp import jsontext
 from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, expected_values
+from webapp.exports.labelled import Labelled, expected_values, settlement
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def case(response: Labelled, values: list[Any]) -> str:
     facts = [f"{response.session} turn {response.position}: {said.judgement} by {said.author}, {said.made_at}"]
     facts += [f"cause: {said.cause}"] if said.cause else []
     facts += [f"note: {said.note}"] if said.note else []
-    facts += [f"settled by {response.settled_by}: {response.why}"] if response.settled_by else []
+    facts += [settlement(response.settled)] if response.settled else []
     facts += [f"history: {jsontext.dumps(list(said.history))}"] if said.history else []
     told = "\n".join(f"- {_one_line(fact)}" for fact in facts)
     expected = "".join(f"{jsontext.dumps(value)}\n" for value in values)

@@ -14,10 +14,10 @@ from webapp.exports.labelled import Labelled, rows
 
 COLUMNS = (
     *("session", "revision", "position", "judgement", "cause", "expects", "expected", "note", "author", "made_at"),
-    *("seconds", "final", "settled_by", "why", "verdict", "home", "model", "agent", "phase", "format", "key"),
+    *("seconds", "final", "settled", "verdict", "home", "model", "agent", "phase", "format", "key"),
     *("raw_sha256", "raw", "redacted", "history"),
 )
-_AS_JSON = ("expected", "redacted", "history")
+_AS_JSON = ("expected", "redacted", "history", "settled")
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -38,7 +38,7 @@ class Csv:
 def _cell(name: str, row: dict[str, Any]) -> str:
     value = row[name]
     if name in _AS_JSON:
-        has_value = name != "expected" or row["expects"] in ("one", "several")
+        has_value = row["expects"] in ("one", "several") if name == "expected" else value is not None
         return safe(jsontext.dumps(value)) if has_value else ""
     return "" if value is None else safe(str(value))
 

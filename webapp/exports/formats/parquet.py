@@ -13,9 +13,9 @@ from webapp.exports.base import About, MissingLibrary
 from webapp.exports.labelled import Labelled, rows
 
 ROWS_A_GROUP = 1000
-_TEXT = ("session", "key", "raw_sha256", "author", "judgement", "cause", "expects", "note", "made_at", "settled_by")
-_MORE_TEXT = ("why", "model", "agent", "phase", "format", "home", "verdict", "raw")
-_JSON = ("expected", "history", "redacted")
+_TEXT = ("session", "key", "raw_sha256", "author", "judgement", "cause", "expects", "note", "made_at")
+_MORE_TEXT = ("model", "agent", "phase", "format", "home", "verdict", "raw")
+_JSON = ("expected", "history", "redacted", "settled")
 
 
 @dataclass(frozen=True)

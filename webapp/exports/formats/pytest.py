@@ -8,7 +8,7 @@ from typing import Literal
 
 from webapp import jsontext
 from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, expected_values
+from webapp.exports.labelled import Labelled, expected_values, settlement
 
 HEAD = '''"""Responses that people labelled, as regression tests for a parser of model output.
 
@@ -85,7 +85,7 @@ def _case(response: Labelled, expected: str) -> str:
     facts = [f"{response.session} turn {response.position}", f"{said.judgement} by {said.author}, {said.made_at}"]
     facts += [f"cause: {said.cause}"] if said.cause else []
     facts += [f"note: {said.note}"] if said.note else []
-    facts += [f"settled by {response.settled_by}: {response.why or 'no reason given'}"] if response.settled_by else []
+    facts += [settlement(response.settled)] if response.settled else []
     facts += [f"history: {jsontext.dumps(list(said.history))}"] if said.history else []
     comments = "".join(f"    # {_comment(fact)}\n" for fact in facts)
     return f"{comments}    pytest.param({response.raw!a}, {expected!a}, id={response.name!a}),\n"

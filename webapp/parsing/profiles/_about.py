@@ -11,10 +11,13 @@ class Described:
 
     `report` is the number of the field report that describes the parser (for example "004"), or None.
     `about` says in plain words what it does, in which order, and where it departs from its report.
+    `roots` is which of several values it gives: all, tools (objects with "tool" alone), first, best, or list (one
+    list of them); a comparison with what was meant goes by it.
     The one-line help is the first docstring line of the profile's module (`webapp.plugins.help_of`).
     """
 
     name: str = ""
     version: str = "1"
     report: str | None = None
+    roots: str = "first"
     about: str = ""

@@ -30,6 +30,7 @@ class JsonRepair:
     """The library as a profile; `version` is the library's, or "absent"."""
 
     name = "json-repair"
+    roots = "list"
     report = None
     about = (
         "1. Decodes the whole response, as the library does first. 2. Else hands it to json_repair.loads. The library "

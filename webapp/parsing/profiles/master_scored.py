@@ -42,6 +42,7 @@ def score(value: object) -> int:
 @dataclass(frozen=True)
 class MasterScored(Described):
     name: str = "master-scored"
+    roots: str = "best"
     report: str | None = "002"
     about: str = (
         "1. Tries every ```json fence that holds an object and nothing else; the first that decodes wins, unscored. "

@@ -34,6 +34,7 @@ def balance(raw: str, span: Span) -> tuple[list[Edit], str] | None:
 @dataclass(frozen=True)
 class WindlassBalanced(Described):
     name: str = "windlass-balanced"
+    roots: str = "tools"
     report: str | None = "004"
     about: str = (
         "1. Takes the blocks that windlass-strict takes. 2. Decodes each as written. 3. Where that fails and the block "

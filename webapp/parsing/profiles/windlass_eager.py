@@ -46,6 +46,7 @@ def _kept(raw: str, removed: list[Span]) -> list[Span]:
 @dataclass(frozen=True)
 class WindlassEager(Described):
     name: str = "windlass-eager"
+    roots: str = "tools"
     report: str | None = "001"
     about: str = (
         "1. Takes every ```json or unlabelled fence whose content starts with { and ends with } and holds no backtick. "

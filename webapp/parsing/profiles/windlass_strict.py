@@ -12,6 +12,7 @@ from webapp.parsing.profiles._windlass import call_tools, fenced
 @dataclass(frozen=True)
 class WindlassStrict(Described):
     name: str = "windlass-strict"
+    roots: str = "tools"
     report: str | None = "001"
     about: str = (
         "1. Takes every ```json fence (any case of the word) whose content starts with { and ends with } and holds no "
