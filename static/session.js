@@ -55,7 +55,7 @@
 
   // Makes room for every window up to `total` turns; the last one is asked for anew where it was not full.
   function grow(total) {
-    const last = line.querySelector(":scope > [data-first]:last-of-type");
+    const last = [...line.querySelectorAll(":scope > [data-first]")].at(-1);
     const [from, before] = [+last.dataset.first, count];
     count = total;
     if (before && before % step) load(last);

@@ -13,13 +13,13 @@ _LOOKED_AT = 20_000
 _seen = r"(?:shows?|showed|confirms?|confirmed|indicates?|indicated|reads|was|were|is)"
 _done = (
     r"(?:(?:was|were|has|have|been|is|successfully)\ ){0,3}"
-    r"(?:executed|ran|run|completed|finished|returned|printed|output|produced|gave|succeeded|passed|used|called"
+    r"(?:executed|ran|run|completed|finished|returned|printed|output|produced|gave|succeeded|pass(?:ed|es)|used|called"
     r"|confirms?|confirmed)"
 )
 _claim = re.compile(
     rf"""\b(?:
       (?:the|this|previous|above)\ (?:output|results?)\ (?:of\ [^.\n]{{1,60}}\ )?{_seen}\b
-    | `?(?:script|code|program|tool|function|command|query|call|tests?|calculation|execution)`?\ (?:\w+\ )?
+    | `?(?:script|code|program|tool|function|command|query|call|tests?|assertions?|checks?|execution)`?\ (?:\w+\ )?
       {_done}\b
     | (?:executed|ran)\ successfully
     | (?:it|they)\ (?:printed|returned)\b

@@ -56,7 +56,7 @@ def _is_about_json(error: str) -> bool:
 
 def says(detail: Detail) -> str:
     errors, responses = detail["errors"], detail["responses"]
-    what = "a text" if responses == 1 else f"{responses} texts"
+    what = "a text" if responses == 1 else "texts" if responses == errors else f"{responses:,} texts"
     sent = f"{number(errors, 'error')} about JSON {'was' if errors == 1 else 'were'} sent back"
     return f"{sent} for {what} that held no JSON meant as a call"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from webapp.findings.base import About, Detail, Marks, Rule, Seen
-from webapp.findings.words import code, number
+from webapp.findings.words import names, number
 
 _LOOKED_AT = 600
 _MOST_BRANCHES = 1000
@@ -93,9 +93,9 @@ class Watch:
 
     def _mark(self, place: tuple[str | None, int | None], position: int) -> None:
         self.marks.add(position)
-        phase, sounding = place
+        phase = place[0]
         if phase is not None and len(self.phases) < 3:
-            self.phases.setdefault(phase if sounding is None else f"{phase} · sounding {sounding}")
+            self.phases.setdefault(phase)
 
 
 def _tells(text: str) -> bool:
@@ -106,10 +106,9 @@ def _tells(text: str) -> bool:
 
 def says(detail: Detail) -> str:
     times, phases = detail["times"], detail["phases"]
-    if times == 1:
-        return f"the turns {'of ' + code(phases[0]) + ' ' if phases else ''}were used up without an answer that passed"
-    named = f" ({', '.join(code(phase) for phase in phases)}{' …' if times > len(phases) else ''})" if phases else ""
-    return f"the turns were used up {number(times, 'time')} without an answer that passed{named}"
+    of = f" of {names(phases)}" if phases else ""
+    often = "" if times == 1 else f" {number(times, 'time')}"
+    return f"the turns{of} were used up{often} without an answer that passed"
 
 
 plugin = Rule("turns_exhausted", "medium", 60, ("response", "tool_result", "event", "error"), Watch, says)

@@ -82,9 +82,7 @@ def says(detail: Detail) -> str:
 
 
 def _several(errors: int, rows: int, longest: int) -> str:
-    return (
-        f"{number(errors, 'validation error')} in {number(rows, 'row')}, up to {longest} without an answer that passed"
-    )
+    return f"{number(errors, 'validation error')} in {number(rows, 'row')} of up to {longest}"
 
 
 plugin = Rule("validation_storm", "high", 30, ("response", "error", "again"), Watch, says)
