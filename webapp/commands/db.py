@@ -6,9 +6,11 @@ import sys
 
 import click
 import sqlalchemy as sa
+from rich.console import Console
+from rich.progress import Progress
 
 from webapp.commands import _store
-from webapp.store import database, models
+from webapp.store import database, models, reindex
 
 
 @click.group("db", short_help="Create, migrate and check the database.")
@@ -29,6 +31,23 @@ def migrate(as_json: bool) -> None:
         click.echo(f"at revision {database.HEAD}, the newest; nothing to do")
     else:
         click.echo(f"from revision {before or 'none'} to {database.HEAD}")
+
+
+@command.command("reindex")
+@click.option("--all", "anew", is_flag=True, help="Make the whole search index anew.")
+@click.option("--json", "as_json", is_flag=True, help="Print how many sessions were filled in as JSON.")
+def reindex_(anew: bool, as_json: bool) -> None:
+    """Fill in the search index, and the facets and findings of sessions from before there were any.
+
+    Interrupted, it goes on where it was. Without --all it does what is missing and nothing else.
+    """
+    with _store.engine(_store.settings()) as engine, Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("sessions", total=None)
+        done = reindex.reindex(engine, anew=anew, told=lambda at, of: bar.update(task, completed=at, total=of))
+    if as_json:
+        _store.print_json({"sessions": done})
+    else:
+        click.echo(f"{done:,} session{'' if done == 1 else 's'} filled in" if done else "nothing is missing")
 
 
 @command.command("status")

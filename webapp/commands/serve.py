@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import sys
+import tempfile
 from dataclasses import replace
 
 import click
@@ -71,14 +72,18 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
     from waitress import create_server
 
     from webapp.app import create_app
+    from webapp.store import kept
     from webapp.store.database import NewerDatabase
 
+    settings.data.mkdir(parents=True, exist_ok=True)
+    tempfile.tempdir = str(kept.incoming(settings.data))  # where waitress puts a body: /tmp may be small, or memory
     try:
         app = create_app(settings)
     except NewerDatabase as error:
         raise click.ClickException(str(error)) from error
     if examples:
         load_examples(app)
+    tell_lacking(app)
     try:
         return create_server(
             app,
@@ -92,6 +97,16 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
         )
     except OSError as error:
         raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}; try another PORT") from error
+
+
+def tell_lacking(app) -> None:  # type: ignore[no-untyped-def]
+    """Say in a line where sessions are not searchable yet, as in a database from an earlier version."""
+    from webapp.extensions import db
+    from webapp.store import search
+
+    with app.app_context(), db.engine.connect() as connection:
+        if search.lacking(connection):
+            click.echo("Some sessions are not in the search index yet: fencepost db reindex takes them in.", err=True)
 
 
 def load_examples(app) -> None:  # type: ignore[no-untyped-def]

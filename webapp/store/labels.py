@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext
+from webapp.store import search
 from webapp.store.dialect import change, insert_new, upsert
 from webapp.store.labelling import causes, history
 from webapp.store.labelling.values import EXPECTS
@@ -330,6 +331,7 @@ def _decode(after: str) -> tuple[datetime, int]:
 def _save(db: orm.Session, *turns: Turn) -> None:
     """Write what changed and count the labelled responses of these turns' sessions anew, in one transaction."""
     db.flush()
+    search.noted(db.connection(), (turn.id for turn in turns))
     for session_id in sorted({turn.session_id for turn in turns}):
         labelled = (
             sa.select(sa.func.count(Label.turn_id.distinct()))

@@ -10,7 +10,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from webapp.parsing import Trace
-from webapp.store.models import TURNS_A_SESSION, Session
+from webapp.store.models import TURNS_A_SESSION, Label, Session
 from webapp.store.search.words import LONGEST, words
 
 Kind = Literal["id", "title", "failure", "error", "note", "raw"]
@@ -123,13 +123,35 @@ class Pending:
         self.cut(mark)
 
 
-def noted(connection: sa.Connection, turn_id: int, texts: Iterable[str | None]) -> None:
-    """A turn's label notes are these now; none takes it out of the index."""
-    text = "\n".join(text for text in texts if text)
-    if text:
-        index_notes(connection, [Note("note", turn_id, text)])
+def noted(connection: sa.Connection, turn_ids: Iterable[int]) -> None:
+    """Take in what the labels of these turns say by now, and what they no longer say out."""
+    ids = sorted(set(turn_ids))
+    for at in range(0, len(ids), 500):
+        some = ids[at : at + 500]
+        said: dict[int, list[str]] = {turn_id: [] for turn_id in some}
+        query = sa.select(Label.turn_id, Label.note).where(Label.turn_id.in_(some), Label.note.is_not(None))
+        for row in connection.execute(query.order_by(Label.id)):
+            said[row.turn_id].append(row.note)
+        for turn_id, notes in said.items():
+            if not notes:
+                _delete_notes(connection, key(turn_id, "note"), key(turn_id, "note") + 1)
+        index_notes(connection, (Note("note", turn_id, "\n".join(notes)) for turn_id, notes in said.items() if notes))
+
+
+def clear(connection: sa.Connection) -> None:
+    """Take everything out of the index."""
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("INSERT INTO search_raw(search_raw) VALUES ('delete-all')")
+        connection.exec_driver_sql("DELETE FROM search_note")
     else:
-        _delete_notes(connection, key(turn_id, "note"), key(turn_id, "note") + 1)
+        connection.exec_driver_sql("TRUNCATE search_raw, search_note")
+
+
+def indexed(connection: sa.Connection) -> set[int]:
+    """The sessions that are in the index."""
+    name, size = column(connection), TURNS_A_SESSION * SLOTS
+    rows = connection.exec_driver_sql(f"SELECT {name} / {size} FROM search_note WHERE {name} % {size} = 0")  # noqa: S608
+    return {int(row[0]) for row in rows}
 
 
 def remove(connection: sa.Connection, session_id: int) -> None:
