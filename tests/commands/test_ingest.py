@@ -84,7 +84,7 @@ def test_home_and_format_can_be_told(run: Run, tmp_path: Path) -> None:
         (["--name", "no", "x"], {}, "--name is for standard input"),
         (["-", "-"], {}, "can be read once only"),
         (["--again", "--dry-run"], {}, "choose one"),
-        (["--map", "raw", "x"], {}, "--map takes FIELD=PATH, not 'raw'"),
+        (["--map", "raw", "x"], {}, "none is called 'raw'"),
         (["--map", "session=$.a", "x"], {}, "no path for raw"),
         (["--map", "raw=$.a", "--map", "who=$.b", "x"], {}, "no field 'who'"),
         (["--map", "raw=$.a", "--format", "windlass", "x"], {}, "without --format and --again"),
@@ -103,3 +103,29 @@ def test_wrong_use_exits_with_two(run: Run, arguments: list[str], environment: d
     done = run("ingest", *arguments, **environment)
     assert done.exit_code == 2
     assert message in done.stderr
+
+
+def test_a_mapping_is_saved_under_a_name_and_used_by_it(run: Run, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    first.write_text('{"o": {"t": "one"}, "r": "a"}\n')
+    second.write_text('{"o": {"t": "two"}, "r": "b"}\n')
+    arguments = ["--map", "raw=o.t", "--map", "session=$.r", "--save-map", "mine", str(first), "--json"]
+    assert run("ingest", *arguments).exit_code == 0
+    done = run("ingest", "--map", "mine", str(second), "--json")
+    (file,) = json.loads(done.stdout)["files"]
+    assert file["sessions"] == ["b"] and file["dump"]["mapping"] == {"raw": "o.t", "session": "$.r"}
+    overridden = run("ingest", "--map", "mine", "--map", "session=$.o.t", str(second), "--dry-run")
+    assert overridden.exit_code == 0 and "1 session" in overridden.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--map", "a", "--map", "b"], "not 'b' too"),
+        (["--save-map", "mine"], "--save-map saves"),
+        (["--map", "raw=x", "--save-map", "a=b"], "a mapping's name"),
+    ],
+)
+def test_a_bad_use_of_mappings_exits_with_two(run: Run, arguments: list[str], words: str, tmp_path: Path) -> None:
+    done = run("ingest", *arguments, str(tmp_path))
+    assert done.exit_code == 2 and words in done.output

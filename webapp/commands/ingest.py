@@ -9,23 +9,26 @@ from contextlib import contextmanager
 import click
 import sqlalchemy as sa
 
-from webapp.commands import _found, _report, _store
+from webapp.commands import _found, _mappings, _report, _store
 from webapp.commands._again import read_again
 from webapp.commands._reading import Reader, Result
 from webapp.commands._visible import visible
 from webapp.commands._watching import Watch, until_stopped
 from webapp.config import Settings
 from webapp.dumps import known_formats
-from webapp.dumps.formats.mapped import BadMapping
 from webapp.parsing import UnknownProfile, profile
-from webapp.store.ingest import mapped
 
 
 @click.command("ingest", short_help="Read dumps into the database.")
 @click.option("--format", "format_name", metavar="F", help="The dumps' format; told by their content otherwise.")
 @click.option(
-    "--map", "mappings", metavar="FIELD=PATH", multiple=True, help="Read any JSON: raw=$.output.text and so on."
+    "--map",
+    "mappings",
+    metavar="FIELD=PATH",
+    multiple=True,
+    help="Read any JSON: raw=$.output.text …; or a saved NAME.",
 )
+@click.option("--save-map", "save_as", metavar="NAME", help="Save what --map says under a name, for --map NAME.")
 @click.option("--home", metavar="P", help="The profile that the sessions' own program parsed with.")
 @click.option("--name", metavar="NAME", help="What standard input is called, as a file would be.")
 @click.option("--again", is_flag=True, help="Read kept dumps anew: all, or those whose hash or name begins with PATH.")
@@ -37,6 +40,7 @@ from webapp.store.ingest import mapped
 def command(
     format_name: str | None,
     mappings: tuple[str, ...],
+    save_as: str | None,
     home: str | None,
     name: str | None,
     again: bool,
@@ -55,10 +59,13 @@ def command(
     for later, and --json prints a document for each file that is read.
     """
     _check(format_name, home)
-    mapping = _mapping(mappings, format_name, again)
+    _check_mappings(mappings, format_name, again, save_as, dry_run)
     _check_paths(name, paths, again=again, watch=watch, dry_run=dry_run)
     settings = _store.settings()
+    mapping = _mappings.mapping(settings, mappings) if mappings else None
     with _engine(settings, dry_run) as engine:
+        if save_as is not None and mapping is not None and engine is not None:
+            _mappings.save(engine, save_as, mapping)
         reader = Reader(engine, settings, format_name, home, not as_json, mapping)
         if watch:
             _watch(reader, paths, every, as_json)
@@ -115,20 +122,13 @@ def _check(format_name: str | None, home: str | None) -> None:
             raise click.UsageError(str(unknown)) from None
 
 
-def _mapping(mappings: tuple[str, ...], format_name: str | None, again: bool) -> dict[str, str] | None:
-    if not mappings:
-        return None
-    if again or format_name not in (None, "mapped"):
+def _check_mappings(
+    mappings: tuple[str, ...], format_name: str | None, again: bool, save_as: str | None, dry_run: bool
+) -> None:
+    if mappings and (again or format_name not in (None, "mapped")):
         raise click.UsageError("--map reads new files by a mapping, without --format and --again.")
-    pairs = [given.partition("=") for given in mappings]
-    if bad := next((given for given in mappings if "=" not in given), None):
-        raise click.UsageError(f"--map takes FIELD=PATH, not {bad!r}")
-    try:
-        mapping = {field: path for field, _, path in pairs}
-        mapped(mapping)
-    except BadMapping as error:
-        raise click.UsageError(str(error)) from None
-    return mapping
+    if save_as is not None and (dry_run or not any("=" in given for given in mappings)):
+        raise click.UsageError("--save-map saves what --map FIELD=PATH says, without --dry-run.")
 
 
 def _check_paths(name: str | None, paths: tuple[str, ...], *, again: bool, watch: bool, dry_run: bool) -> None:

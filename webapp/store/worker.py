@@ -90,6 +90,7 @@ def _do(engine: sa.Engine, settings: Settings, number: int, ends: Ends) -> None:
         jobs.put_back(engine, number)
         time.sleep(1)
     else:
+        jobs.tell(settings, number, progress)
         if (result.get("error") or {}).get("code") == full.CODE:
             jobs.forget(settings, job)  # makes room for the note of it
         jobs.end(engine, settings, job, state, result, progress.dump)
