@@ -7,6 +7,8 @@ from sqlalchemy.exc import OperationalError
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as AnyResponse
 
+from webapp.exports.base import MissingLibrary, UnknownExport
+from webapp.exports.redaction import BadPattern
 from webapp.parsing import UnknownProfile
 from webapp.store import full
 from webapp.store.dumps import NoSuchDump
@@ -34,6 +36,8 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(full.DiskFull, on_full)
     app.register_error_handler(BadCursor, on_bad_request)
     app.register_error_handler(BadFilter, on_bad_request)
+    for unmet in (UnknownExport, BadPattern, MissingLibrary):
+        app.register_error_handler(unmet, on_bad_request)
     app.register_error_handler(OperationalError, on_busy)
     app.register_error_handler(Exception, on_bug)
 
@@ -68,7 +72,7 @@ def on_missing(error: Exception) -> Answer:
     return answer(404, "not_found", str(error.args[0] if error.args else error))
 
 
-def on_bad_request(error: ValueError) -> Answer:
+def on_bad_request(error: Exception) -> Answer:
     return answer(400, "bad_request", str(error))
 
 

@@ -1,18 +1,33 @@
-"""Profiles: the parsers that can be run over a response, and what each of them does."""
+"""Profiles: the parsers that can be run over a response, what each of them does, and how right each is."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
-from flask import Blueprint, render_template
+from flask import Blueprint, jsonify, render_template, request
+from werkzeug.wrappers import Response
 
 from webapp import plugins
+from webapp.extensions import db
 from webapp.parsing import profile, profiles
+from webapp.store import scoreboard
+from webapp.store.judging import OUTCOMES
+from webapp.web.render import page
 
 blueprint = Blueprint("profiles", __name__)
 
 STEP = re.compile(r"(?:^|(?<=[.,] ))(\d+[ab]?)\. ")
+LINES_A_PAGE = 50
+BAD_OUTCOMES = ("wrong", "missed", "spurious")
+SHORT = {
+    "right": "right",
+    "wrong": "silently wrong",
+    "missed": "missed",
+    "spurious": "spurious",
+    "nothing": "rightly nothing",
+}
 
 REPORTS = {
     "000": "Fire Circle Parsing Bug Fixes",
@@ -54,10 +69,104 @@ def paragraphs(about: str) -> list[tuple[str, list[tuple[str, str]]]]:
 
 @blueprint.get("/profiles")
 def index() -> str:
-    return render_template("profiles/index.html", profiles=[line(name) for name in profiles()])
+    told = scoreboard.board(db.session)
+    by = request.args.get("by")
+    return render_template(
+        "profiles/index.html",
+        profiles=[line(name) for name in profiles()],
+        board=told,
+        dimensions=scoreboard.DIMENSIONS,
+        by=by if by in scoreboard.DIMENSIONS else scoreboard.DIMENSIONS[0],
+        outcomes=OUTCOMES,
+        short=SHORT,
+    )
 
 
 @blueprint.get("/profiles/<name>")
 def show(name: str) -> str:
     found = line(name)
-    return render_template("profiles/show.html", profile=found, paragraphs=paragraphs(found.about))
+    told = scoreboard.board(db.session, (name,))
+    other = request.args.get("against")
+    return render_template(
+        "profiles/show.html",
+        profile=found,
+        paragraphs=paragraphs(found.about),
+        board=told,
+        score=told.scores[name],
+        failures=[each for bad in BAD_OUTCOMES for each in scoreboard.lines(db.session, name, outcome=bad, limit=10)],
+        others=[each for each in profiles() if each != name],
+        against=other if other in profiles() else None,
+        change=scoreboard.change(db.session, other, name) if other in profiles() else None,
+        outcomes=OUTCOMES,
+        short=SHORT,
+    )
+
+
+@blueprint.get("/profiles/<name>/responses")
+def responses(name: str) -> Response:
+    """The responses behind a cell of the scoreboard."""
+    found = line(name)
+    asked = asked_for()
+    lines = scoreboard.lines(db.session, name, limit=LINES_A_PAGE + 1, **asked)
+    more = len(lines) > LINES_A_PAGE
+    return page(
+        "profiles/responses.html",
+        "profiles/_lines.html",
+        profile=found,
+        lines=lines[:LINES_A_PAGE],
+        next=lines[LINES_A_PAGE - 1].labelled.turn.id if more else None,
+        asked=asked,
+        query=query_of(asked),
+        outcomes=OUTCOMES,
+        short=SHORT,
+    )
+
+
+@blueprint.get("/api/profiles")
+def list_api() -> Response:
+    told = scoreboard.board(db.session)
+    lines = [{**_described(name), "score": score_dict(told.scores[name])} for name in profiles()]
+    keys = ("compared", "unknown", "disputed", "waiting", "too_long")
+    return jsonify(profiles=lines, by=by_dict(told), **{key: getattr(told, key) for key in keys})
+
+
+def asked_for() -> dict[str, Any]:
+    """Which cell the URL asks for: `outcome`, and one of model, cause and strategy; `after` a turn."""
+    outcome = request.args.get("outcome")
+    dimension = next(((name, request.args[name]) for name in scoreboard.DIMENSIONS if name in request.args), None)
+    after = request.args.get("after", -1, type=int)
+    return {"outcome": outcome if outcome in OUTCOMES else None, "dimension": dimension, "after": after}
+
+
+def query_of(asked: dict[str, Any]) -> dict[str, str]:
+    """`asked_for` as the URL says it, but for the page."""
+    query = {"outcome": asked["outcome"]} if asked["outcome"] else {}
+    return query | ({asked["dimension"][0]: asked["dimension"][1]} if asked["dimension"] else {})
+
+
+def _described(name: str) -> dict[str, Any]:
+    found = line(name)
+    return {"name": found.name, "version": found.version, "help": found.help, "report": found.report}
+
+
+def score_dict(score: scoreboard.Score) -> dict[str, Any]:
+    """A score as the API gives it; shares with their 95 % interval after Wilson."""
+    return {
+        **{name: score.outcomes[name] for name in OUTCOMES},
+        "precision": rate_dict(score.precision),
+        "recall": rate_dict(score.recall),
+        "by_policy": dict(score.policies),
+    }
+
+
+def rate_dict(rate: scoreboard.Rate) -> dict[str, Any]:
+    return {"share": rate.share, "interval": rate.interval, "of": rate.of}
+
+
+def by_dict(told: scoreboard.Scoreboard) -> dict[str, Any]:
+    return {
+        dimension: {
+            value: {name: dict(score.outcomes) for name, score in scores.items()} for value, scores in values.items()
+        }
+        for dimension, values in told.by.items()
+    }
