@@ -75,9 +75,10 @@ def change() -> sa.ColumnElement[int]:
 
 def horizon(connection: sa.Connection) -> int:
     """All that is or will be committed with a lower `changed` can be seen now: read on from here next time."""
-    if connection.dialect.name == "postgresql":
-        return connection.execute(sa.text("SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")).scalar_one()
-    return connection.execute(sa.text("SELECT coalesce(max(changed), 0) + 1 FROM session")).scalar_one()
+    postgresql = connection.dialect.name == "postgresql"
+    oldest = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+    following = "SELECT coalesce(max(changed), 0) + 1 FROM session"
+    return int(connection.execute(sa.text(oldest if postgresql else following)).scalar_one())
 
 
 @compiles(Change, "sqlite")
