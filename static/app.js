@@ -27,7 +27,7 @@ const moves = { j: [1, "[data-row]"], k: [-1, "[data-row]"], n: [1, "[data-row][
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (document.querySelector("dialog[open]")) return;
+  if (document.querySelector("dialog[open], :popover-open")) return;
   if (typing(event.target)) { if (event.key === "Escape") event.target.blur(); return; }
   const keyed = [...document.querySelectorAll("[data-key]")].find((element) => element.dataset.key === event.key);
   if (keyed) { event.preventDefault(); press(keyed); return; }

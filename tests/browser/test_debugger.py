@@ -32,25 +32,6 @@ def failing_turn(page: Page) -> None:
     expect(page.locator("html.js .attempts")).to_be_visible()
 
 
-def test_the_list_shows_failed_sessions_first_with_a_mark_a_response(page: Page) -> None:
-    page.goto("/")
-    rows = page.locator("table.sessions tbody tr")
-    failed = [row.get_attribute("class") == "failed" for row in rows.all()]
-    assert failed == sorted(failed, reverse=True) and any(failed) and not all(failed)
-    row = rows.filter(has_text=STORY)
-    marks = row.locator(".strip .o")
-    assert marks.count() == int(row.locator("td.num").nth(1).inner_text())
-    assert row.locator(".strip .o.rescued").count() > 0
-
-
-def test_f_filters_to_failed_sessions_and_the_page_says_how_many_it_hides(page: Page) -> None:
-    page.goto("/")
-    page.keyboard.press("f")
-    page.wait_for_url(re.compile("failed=1"))
-    expect(page.locator("table.sessions")).to_contain_text("hidden by filters")
-    expect(page.locator("table.sessions tbody tr:not(.failed)")).to_have_count(0)
-
-
 def test_a_turn_opens_on_its_home_profile_and_one_key_shows_what_fencepost_makes_of_it(page: Page) -> None:
     failing_turn(page)
     expect(page.locator(".profiles [aria-current]")).to_contain_text("windlass-strict")
@@ -182,29 +163,6 @@ def test_a_dropped_file_is_ingested_and_its_problems_are_listed(page: Page) -> N
     page.set_input_files("#file", {"name": "bad.json", "mimeType": "application/json", "buffer": b"{]"})
     page.get_by_role("button", name="Ingest").click()
     expect(page.locator("#dumps .message.bad")).to_contain_text("bad.json")
-
-
-def test_a_long_list_goes_on_as_one_scrolls_and_by_a_link_without_javascript(
-    page: Page, browser: Browser, server: str
-) -> None:
-    lines = [
-        json.dumps({"id": f"long-{i:03}", "messages": [{"role": "assistant", "content": "hi"}]}) for i in range(120)
-    ]
-    assert page.request.post("/api/dumps?filename=long.jsonl", data="\n".join(lines)).ok
-    page.goto("/?q=long-")
-    rows = page.locator("table.sessions tbody tr:has([data-row])")
-    expect(rows).to_have_count(50)
-    for count in (100, 120):
-        page.keyboard.press("End")
-        expect(rows).to_have_count(count)
-    expect(page.locator("tr.next")).to_have_count(0)
-    assert len({row.inner_text() for row in page.locator("a[data-row]").all()}) == 120
-    context = browser.new_context(java_script_enabled=False, base_url=server)
-    plain = context.new_page()
-    plain.goto("/?q=long-")
-    plain.get_by_role("link", name="More sessions").click()
-    expect(plain.locator("a[data-row]")).to_have_count(50)
-    context.close()
 
 
 def test_a_narrow_page_never_scrolls_sideways(page: Page) -> None:

@@ -1,0 +1,289 @@
+"""The session list in a real Chromium: filters, strips, selection, menus, views, with and without JavaScript."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+
+pytestmark = pytest.mark.browser
+
+STORY = "ui_run_764686752e2f"
+ROWS = "table.sessions tbody tr:has([data-row])"
+
+
+def is_fault(message: ConsoleMessage) -> bool:
+    """Whether a page logged an error, other than that a test cut its line or asked for what is gone."""
+    expected = ("net::ERR_FAILED", "404 (NOT FOUND)", "TypeError: Failed to fetch")
+    return message.type == "error" and not any(words in message.text for words in expected)
+
+
+@pytest.fixture(autouse=True)
+def quiet(page: Page, server: str) -> Iterator[None]:
+    """No page logs an error, breaks the content policy, or asks another host for anything."""
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text) if is_fault(message) else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith(server) else complaints.append(request.url))
+    yield
+    assert complaints == []
+
+
+@pytest.fixture
+def plain(browser: Browser, server: str) -> Iterator[Page]:
+    """A page without JavaScript."""
+    context = browser.new_context(java_script_enabled=False, base_url=server)
+    yield context.new_page()
+    context.close()
+
+
+def query(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def bring(page: Page, prefix: str, count: int) -> None:
+    """Ingest `count` sessions called `prefix`-000 and on."""
+    lines = [
+        json.dumps({"id": f"{prefix}-{i:03}", "messages": [{"role": "assistant", "content": f"{prefix} {i}"}]})
+        for i in range(count)
+    ]
+    assert page.request.post(f"/api/dumps?filename={prefix}.jsonl", data="\n".join(lines)).ok
+
+
+def test_failed_sessions_come_first_with_a_mark_a_response_and_their_count(page: Page) -> None:
+    page.goto("/")
+    rows = page.locator(ROWS)
+    failed = [row.get_attribute("class") == "failed" for row in rows.all()]
+    assert failed == sorted(failed, reverse=True) and any(failed) and not all(failed)
+    row = rows.filter(has_text=STORY)
+    assert row.locator(".strip i").count() == int(row.locator("td.num").nth(1).inner_text())
+    assert row.locator(".strip .s").count() == int(row.locator("td.count").inner_text())
+    expect(row.locator(".badges")).to_contain_text("lost tool call")
+
+
+def test_f_filters_and_keeps_the_focus_and_back_undoes_it(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("f")
+    page.wait_for_url(re.compile("failed=1"))
+    expect(page.locator(".shown")).to_contain_text("hidden by filters")
+    expect(page.locator(f"{ROWS}:not(.failed)")).to_have_count(0)
+    page.locator(".facets a", has_text="failed").first.focus()
+    page.keyboard.press("f")
+    page.wait_for_url(lambda url: "failed" not in url)
+    expect(page.locator(f"{ROWS}:not(.failed)").first).to_be_visible()
+    assert page.evaluate("document.activeElement.dataset.key") == "f"
+    page.go_back()
+    expect(page.locator(f"{ROWS}:not(.failed)")).to_have_count(0)
+
+
+def test_filters_combine_and_each_is_a_chip_that_takes_it_away(page: Page) -> None:
+    page.goto("/?failed=1")
+    before = page.locator("#list").evaluate("list => (list.marked = true)")
+    page.locator("#facet-finding a", has_text="lost tool call").click()
+    page.wait_for_url(re.compile("finding=lost_tool_call"))
+    assert query(page) == {"failed": ["1"], "finding": ["lost_tool_call"]}
+    expect(page.locator(ROWS)).to_have_count(1)
+    assert before and page.locator("#list").evaluate("list => list.marked"), "swapped, not loaded anew"
+    chips = page.locator(".shown .chips li")
+    expect(chips).to_have_count(2)
+    chips.filter(has_text="failed in production").get_by_role("link").click()
+    page.wait_for_url(lambda url: "failed" not in url)
+    expect(chips).to_have_count(1)
+    assert page.evaluate("document.activeElement !== document.body"), "the focus is not lost with the chip"
+
+
+def test_a_column_head_sorts_and_says_so(page: Page) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="Responses", exact=True).click()
+    page.wait_for_url(re.compile("sort=length"))
+    expect(page.locator("th[aria-sort]")).to_contain_text("Responses")
+    lengths = [int(text) for text in page.locator(f"{ROWS} td.num:nth-child(6)").all_inner_texts()]
+    assert lengths == sorted(lengths, reverse=True) and lengths
+
+
+def test_a_long_facet_opens_in_place_and_is_narrowed_by_typing(page: Page) -> None:
+    said = [{"role": "assistant", "content": "manymodels"}]
+    lines = [{"id": f"manymodels-{i}", "model": f"facet-{i}", "messages": said} for i in range(14)]
+    assert page.request.post("/api/dumps?filename=f.jsonl", data="\n".join(map(json.dumps, lines))).ok
+    page.goto("/?q=manymodels")
+    facet = page.locator("#facet-model")
+    expect(facet.locator("li")).to_have_count(9)
+    facet.get_by_role("link", name="6 more").click()
+    expect(facet.locator("li")).to_have_count(14)
+    expect(facet.locator("[data-narrow]")).to_be_focused()
+    page.keyboard.type("facet-13")
+    expect(facet.locator("li:visible")).to_have_count(1)
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("model=facet-13"))
+    expect(page.locator(ROWS)).to_have_count(1)
+
+
+def test_a_strip_names_each_response_and_leads_to_its_turn(page: Page) -> None:
+    page.goto("/")
+    strip = page.locator(ROWS).filter(has_text=STORY).locator(".strip")
+    strip.locator(".s").first.hover()
+    expect(page.locator("#tip")).to_contain_text(re.compile(r"response \d+ of \d+: failed"))
+    expect(strip).to_have_attribute("href", re.compile(r"/responses/\d+$"))
+    strip.focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#tip")).to_contain_text("response 1 of")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tip")).to_contain_text("response 2 of")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"/turns/\d+"))
+
+
+def test_x_selects_rows_which_are_dumped_as_a_zip(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("X")
+    expect(page.locator(".picked")).to_have_text("3 selected")
+    with page.expect_download() as download:
+        page.keyboard.press("D")
+    with zipfile.ZipFile(download.value.path()) as archive:
+        assert archive.testzip() is None and len(set(archive.namelist())) == 3
+        assert all(json.loads(archive.read(name))["entries"] for name in archive.namelist())
+
+
+def test_a_key_without_a_selection_acts_on_the_row_with_the_focus(page: Page) -> None:
+    page.goto("/")
+    page.locator(ROWS).filter(has_text=STORY).locator("[data-row]").focus()
+    page.keyboard.press("Delete")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Delete 1 session?")
+    expect(page.locator("main")).to_contain_text(STORY)
+    page.keyboard.press("n")
+    expect(page.locator(ROWS).filter(has_text=STORY)).to_have_count(1)
+
+
+def test_deleting_asks_and_can_be_undone(page: Page) -> None:
+    bring(page, "doomed", 3)
+    page.goto("/?q=doomed")
+    page.locator("thead [type=checkbox]").check()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator("#messages")).to_contain_text("Deleted 3 sessions")
+    page.goto("/sessions/doomed-000")
+    expect(page.locator("h1")).to_contain_text("Not found")
+    page.go_back()
+    bring(page, "doomed-too", 1)
+    page.goto("/?q=doomed-too")
+    page.locator("[name=ids]").check()
+    page.keyboard.press("Delete")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Delete 1 session?")
+    page.keyboard.press("y")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#messages")).to_contain_text("1 back")
+    page.goto("/sessions/doomed-too-000")
+    expect(page.locator("h1")).to_contain_text("doomed-too-000")
+
+
+def test_compare_puts_sessions_side_by_side(page: Page) -> None:
+    page.goto("/?sort=length")
+    for box in page.locator("[name=ids]").all()[:2]:
+        box.check()
+    page.keyboard.press("c")
+    page.wait_for_url(re.compile("/compare"))
+    expect(page.locator("thead th")).to_have_count(2)
+    expect(page.locator("tbody")).to_contain_text("turn 0 here")
+
+
+def test_a_rows_menu_copies_the_link_the_id_and_a_command(context: BrowserContext, page: Page, server: str) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/")
+    page.locator(ROWS).filter(has_text=STORY).locator("[data-row]").focus()
+    page.keyboard.press("m")
+    copied = {}
+    for name in ("permalink", "id", "curl"):
+        page.locator("#rowmenu").get_by_role("button", name=name).click()
+        expect(page.locator("#rowmenu p")).to_have_text("Copied")
+        copied[name] = page.evaluate("navigator.clipboard.readText()")
+    assert copied["permalink"] == f"{server}/sessions/{STORY}" and copied["id"] == STORY
+    assert copied["curl"] == f"curl -o session.json '{server}/api/session/{STORY}/dump'"
+    page.keyboard.press("Escape")
+    expect(page.locator("#rowmenu")).to_be_hidden()
+
+
+def test_search_keeps_the_filters_and_each_match_leads_to_its_turn(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("f")
+    page.wait_for_url(re.compile("failed=1"))
+    page.keyboard.press("/")
+    page.keyboard.type("sieve")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("q=sieve"))
+    assert query(page) == {"failed": ["1"], "q": ["sieve"]}
+    match = page.locator(".matches a").first
+    expect(match.locator("mark").first).to_have_text(re.compile("sieve", re.IGNORECASE))
+    match.click()
+    page.wait_for_url(re.compile(r"/turns/\d+"))
+
+
+def test_a_view_is_saved_used_and_removed(page: Page) -> None:
+    page.goto("/?failed=1&sort=failures")
+    page.keyboard.press("v")
+    page.locator("#save-view [name=name]").fill("worst first")
+    page.keyboard.press("Enter")
+    expect(page.locator("#messages")).to_contain_text("Saved as worst first")
+    page.goto("/")
+    page.get_by_role("link", name="worst first").click()
+    page.wait_for_url(re.compile("sort=failures"))
+    page.get_by_role("button", name="Remove the view worst first").click()
+    expect(page.get_by_role("link", name="worst first")).to_have_count(0)
+
+
+def test_a_long_list_goes_on_as_one_scrolls_and_by_a_link_without_javascript(page: Page, plain: Page) -> None:
+    bring(page, "longlist", 120)
+    page.goto("/?q=longlist")
+    rows = page.locator(ROWS)
+    expect(rows).to_have_count(50)
+    for count in (100, 120):
+        page.keyboard.press("End")
+        expect(rows).to_have_count(count)
+    expect(page.locator("tr.next")).to_have_count(0)
+    assert len({row.inner_text() for row in page.locator("a[data-row]").all()}) == 120
+    plain.goto("/?q=longlist")
+    plain.get_by_role("link", name="More sessions").click()
+    expect(plain.locator("a[data-row]")).to_have_count(50)
+
+
+def test_filters_views_and_selection_work_without_javascript(plain: Page) -> None:
+    plain.goto("/")
+    plain.locator(".facets a", has_text="failed").first.click()
+    expect(plain.locator(".shown")).to_contain_text("hidden by filters")
+    plain.locator("#facet-time summary").click()
+    plain.locator("[name=failures]").fill("5")
+    plain.get_by_role("button", name="Apply").click()
+    assert query(plain)["failures"] == ["5"] and query(plain)["failed"] == ["1"]
+    expect(plain.locator(".chips")).to_contain_text("more than 5 failures")
+    plain.locator("[name=ids]").first.check()
+    plain.get_by_role("button", name="Delete").click()
+    expect(plain.get_by_role("heading", level=1)).to_contain_text("Delete 1 session?")
+
+
+def test_a_row_with_the_focus_shows_the_exact_time_without_a_shift(page: Page) -> None:
+    page.goto("/")
+    row = page.locator(ROWS).filter(has_text=STORY)
+    before = row.bounding_box()
+    page.keyboard.press("j")
+    row.locator("[data-row]").focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    shown = row.locator("time").evaluate("time => getComputedStyle(time, '::after').content")
+    assert re.fullmatch(r'"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"', shown)
+    assert row.bounding_box() == before
+
+
+def test_a_server_that_is_gone_is_told_in_words(page: Page) -> None:
+    page.goto("/")
+    page.route("**/*failed=1*", lambda route: route.abort())
+    page.keyboard.press("f")
+    expect(page.locator("#messages")).to_contain_text("did not answer")
+    expect(page.locator(ROWS).first).to_be_visible()
