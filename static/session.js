@@ -5,9 +5,6 @@
 {
   const line = document.getElementById("timeline");
   const step = +line.dataset.step;
-  const failed = line.dataset.failed ? line.dataset.failed.split(" ").map(Number) : [];
-  const near = document.querySelector(".map .near");
-  const each = +near.ownerSVGElement.dataset.each;
   const heights = new Map();
   let count = 0;
   let at = -1;
@@ -79,9 +76,11 @@
     return row ? +row.id.slice(1) : at;
   }
 
-  const steps = [...document.querySelectorAll(".findings [data-at]")];
+  // The head is drawn anew while a session grows, so it is asked each time.
+  const failures = () => document.querySelector(".map").dataset.failed.split(" ").filter(Boolean).map(Number);
   let told = -1;
   function nextFinding() {
+    const steps = [...document.querySelectorAll(".findings [data-at]")];
     steps[told]?.classList.remove("at");
     told = (told + 1) % steps.length;
     steps[told].classList.add("at");
@@ -94,7 +93,7 @@
     if (button?.dataset.go === "finding") nextFinding();
     else if (button) {
       const from = here();
-      const to = button.dataset.go > 0 ? failed.find((each) => each > from) : failed.findLast((each) => each < from);
+      const to = button.dataset.go > 0 ? failures().find((one) => one > from) : failures().findLast((one) => one < from);
       if (to !== undefined) go(to);
     } else if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
       event.preventDefault();
@@ -126,6 +125,8 @@
     });
     if (!shown.length) return;
     const [first, last] = [+shown[0].id.slice(1), +shown.at(-1).id.slice(1)];
+    const near = document.querySelector(".map .near");
+    const each = +near.ownerSVGElement.dataset.each;
     near.setAttribute("x", Math.floor(first / each) * 8);
     near.setAttribute("width", (Math.floor(last / each) - Math.floor(first / each) + 1) * 8);
     clearTimeout(noted);
