@@ -1,10 +1,11 @@
-"""`fencepost label`: judge a response, or list the labels."""
+"""`fencepost label`: judge a response, list the labels, take exported ones back."""
 
 from __future__ import annotations
 
 import getpass
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 import click
 from sqlalchemy import orm
@@ -13,6 +14,7 @@ from webapp import jsontext
 from webapp.commands import _store
 from webapp.commands._visible import clipped, visible
 from webapp.store import labels, sessions, turns
+from webapp.store.labelling import importing
 from webapp.store.models import Label
 
 
@@ -25,7 +27,7 @@ class PutOrList(click.Group):
         return super().parse_args(ctx, args)
 
 
-@click.group("label", cls=PutOrList, short_help="List labels, or judge a response.")
+@click.group("label", cls=PutOrList, short_help="List labels, judge a response, or import labels.")
 def command() -> None:
     """Judge a response (fencepost label ID POSITION JUDGEMENT), or list what was judged.
 
@@ -68,24 +70,74 @@ def put(
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print all labels as one JSON list.")
-def list_(as_json: bool) -> None:
-    """List the labels, the newest first."""
+@click.option("--json", "as_json", is_flag=True, help="Print all labels as one JSON list, which label import takes.")
+@click.option("--jsonl", "as_lines", is_flag=True, help="Print one JSON object a line, which label import takes too.")
+def list_(as_json: bool, as_lines: bool) -> None:
+    """List the labels, the newest first; with --json or --jsonl in the order of the responses."""
     with _store.engine(_store.settings()) as engine, orm.Session(engine) as db:
-        lines: list[labels.LabelLine] = []
-        while batch := labels.page(db, after=lines[-1].after if lines else None, limit=500):
-            lines += batch
+        if as_json:
+            _store.print_json([_row(row) for row in importing.rows(db)])
+        elif as_lines:
+            for row in importing.rows(db):
+                _store.print_json(row)
+        else:
+            _print_lines(db)
+
+
+def _print_lines(db: orm.Session) -> None:
+    after = None
+    while batch := labels.page(db, after=after, limit=500):
+        after = batch[-1].after
+        for line in batch:
+            said = " · ".join(text for text in (line.judgement, line.cause, line.note, line.author) if text)
+            click.echo(visible(f"{line.external_id} {line.position}: {clipped(said, 200)}"))
+
+
+def _row(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with what earlier versions called its fields."""
+    return {**row, "external_id": row["session"], "has_expected": row["expects"] in ("one", "several")}
+
+
+@command.command("import")
+@click.option("--json", "as_json", is_flag=True, help="Print what became of the rows as JSON.")
+@click.argument("file", type=click.File("rb"))
+def import_(file: BinaryIO, as_json: bool) -> None:
+    """Take labels back from FILE (- for standard input): JSON lines, or the list that `label list --json` prints.
+
+    Each response is found by its text in the session of that id, else by its text anywhere; the same file twice
+    changes nothing. Exits with 1 where a row could not be placed, and says on which line.
+    """
+    problems: list[tuple[int, str]] = []
+    with _store.engine(_store.settings()) as engine, orm.Session(engine) as db:
+        done = importing.take(db, _numbered(file, problems))
+    problems = sorted([*problems, *done.problems])
     if as_json:
-        _store.print_json([dict(_fields(line)) for line in lines])
-        return
-    for line in lines:
-        said = " · ".join(text for text in (line.judgement, line.cause, line.note, line.author) if text)
-        click.echo(visible(f"{line.external_id} {line.position}: {clipped(said, 200)}"))
+        found = [{"line": line, "reason": reason} for line, reason in problems]
+        _store.print_json({"new": done.new, "changed": done.changed, "same": done.same, "problems": found})
+    else:
+        click.echo(f"{done.new} new, {done.changed} changed, {done.same} as they were")
+        for line, reason in problems:
+            click.echo(visible(f"line {line}: {reason}"), err=True)
+    if problems:
+        raise SystemExit(1)
 
 
-def _fields(line: labels.LabelLine) -> list[tuple[str, Any]]:
-    names = ("external_id", "revision", "key", "position", "judgement", "cause", "note", "author", "made_at")
-    return [(name, getattr(line, name)) for name in (*names, "has_expected", "expected", "preview")]
+def _numbered(file: BinaryIO, problems: list[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows with their lines; of a JSON list that stands on one line, the number of each item."""
+    for number, line in enumerate(file, 1):
+        text = line.strip()
+        if not text:
+            continue
+        try:
+            found = jsontext.loads(text.decode("utf-8", "surrogatepass"))
+        except (ValueError, RecursionError) as error:
+            problems.append((number, f"not JSON: {error}"))
+            continue
+        for item, row in enumerate(found, 1) if isinstance(found, list) else [(number, found)]:
+            if isinstance(row, dict):
+                yield item, row
+            else:
+                problems.append((item, "not a JSON object"))
 
 
 def _document(label: Label) -> dict[str, Any]:

@@ -9,7 +9,7 @@ _COMPARED = 20_000
 """code points from the beginning that are compared; the length of what follows is, too"""
 _STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _ID = re.compile(r"\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{2,})*\b|\b\w*\d\w*\d\w*\d\w*\b")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"(?<![A-Za-z_])\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _SPACE = re.compile(r"\s+")
 _SHORT = 24
 

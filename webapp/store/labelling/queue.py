@@ -3,10 +3,11 @@ goes through all that is stored."""
 
 from __future__ import annotations
 
+import hashlib
 import random
 import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,34 +31,46 @@ KINDS = {
     "silent": "possibly silently wrong",
     "sample": "random sample",
     "view": "a filter of the list",
+    "chosen": "chosen sessions",
 }
 LARGEST_SAMPLE = 10_000
+MOST_CHOSEN = 1_000
 _TURNS_AT_ONCE = {"disagree": 60, "silent": 200}
 _LAST = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Which responses are queued. `size` and `seed` are a sample's, `view` the list's filters as a query string."""
+    """Which responses are queued. `size` and `seed` are a sample's, `view` the list's filters as a query string,
+    `ids` the keys of chosen sessions."""
 
     kind: str = "failed"
     size: int = 100
     seed: int = 1
     view: str = ""
+    ids: tuple[str, ...] = ()
 
     def query(self) -> dict[str, Any]:
         """The parameters of a URL that leads to this queue."""
         if self.kind == "sample":
             return {"queue": "sample", "size": self.size, "seed": self.seed}
+        if self.kind == "chosen":
+            return {"queue": "chosen", "ids": list(self.ids)}
         return {"queue": self.kind} | ({"view": self.view} if self.kind == "view" else {})
+
+    @property
+    def name(self) -> str:
+        """What the stored queue is called."""
+        text = urlencode(self.query(), doseq=True)
+        return text if len(text) <= 1000 else f"queue={self.kind}&sha256={hashlib.sha256(text.encode()).hexdigest()}"
 
     def filters(self) -> filtering.Filters:
         return filtering.of_parameters(dict(parse_qsl(self.view)))
 
 
-def spec_of(given: Mapping[str, str]) -> Spec:
-    """The queue that a URL's parameters ask for; raises `BadFilter`."""
-    kind = given.get("queue") or "failed"
+def spec_of(given: Mapping[str, str], ids: Sequence[str] = ()) -> Spec:
+    """The queue that a URL's parameters ask for, `ids` all of that name; raises `BadFilter`."""
+    kind = given.get("queue") or ("chosen" if ids else "failed")
     if kind not in KINDS:
         raise BadFilter(f"queue takes {', '.join(KINDS)}, not {kind[:100]!r}")
     if kind == "sample":
@@ -68,12 +81,12 @@ def spec_of(given: Mapping[str, str]) -> Spec:
         if len(view) > 900:
             raise BadFilter("this filter is too long for a queue")
         return Spec(kind, view=view)
-    return Spec(kind)
+    return Spec(kind, ids=tuple(dict.fromkeys(ids))[:MOST_CHOSEN] if kind == "chosen" else ())
 
 
 def opened(db: orm.Session, spec: Spec) -> LabelQueue:
     """The stored queue of `spec`; made where it is asked for the first time, and committed."""
-    name = urlencode(spec.query())
+    name = spec.name
     found = db.scalar(sa.select(LabelQueue).where(LabelQueue.spec == name))
     if found is not None:
         return found
@@ -131,7 +144,7 @@ def _step(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
         queue.complete = True
         return
     state = dict(queue.state)
-    ids, following = _viewed(db, spec, state) if spec.kind == "view" else _stretch(db, spec, state)
+    ids, following = _LISTED.get(spec.kind, _stretch)(db, spec, state)
     only_failed = spec.kind == "view" and spec.filters().failed
     most = max(500, _TURNS_AT_ONCE.get(spec.kind, 0))
     found, rest = scan(db, spec.kind, ids, state["turn"], most, only_failed=only_failed) if ids else ([], None)
@@ -173,6 +186,16 @@ def _viewed(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[in
     return ids, page.next
 
 
+def _chosen(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
+    first = state["at"] or 0
+    keys = spec.ids[first : first + 10]
+    ids = list(db.scalars(sa.select(Session.id).where(Session.key.in_(keys))))
+    return ids, first + 10 if first + 10 < len(spec.ids) else None
+
+
+_LISTED = {"view": _viewed, "chosen": _chosen}
+
+
 def _take_changed(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
     """Go through sessions that were written since; a sample stays what it was, so that its rates stay honest."""
     if not queue.complete or spec.kind == "sample":
@@ -184,7 +207,7 @@ def _take_changed(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
     after = (sa.literal(seen[0], sa.BigInteger()), sa.literal(seen[1], sa.BigInteger()))
     query = sa.select(*order).where(sa.tuple_(*order) > sa.tuple_(*after), Session.changed < top)
     rows = db.execute(query.order_by(*order).limit(100)).all()
-    if spec.kind == "view" and rows:
+    if spec.kind in _LISTED and rows:
         queue.state = queue.state | {"at": None, "turn": -1, "seen": [top - 1, _LAST]}
         queue.complete = False
     elif rows:
