@@ -230,6 +230,7 @@
       const telling = list()?.querySelector(selector);
       if (telling) { bring(telling, pane); break; }
     }
+    bring(document.querySelector(".edits .now"), document.querySelector(".edits"));
     bring(document.querySelector(".attempt.open > .go"), document.querySelector(".pane.side"));
     show();
   }

@@ -9,7 +9,8 @@ from functools import lru_cache
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp import parsing
+from webapp import jsontext, parsing
+from webapp.store import packing
 from webapp.store.models import Parse, Session, Turn
 from webapp.store.turns import MODEL_KINDS, TurnDetail
 
@@ -17,7 +18,31 @@ EXCERPT = 1_200
 """code points"""
 MOST_AFTER = 3
 REMEMBERED_LENGTH = 16 * 1024
+LIGHT_BYTES = 256 * 1024
 _ASKED_FOR = ("prompt", "tool_result", "error")
+
+
+_stored = sa.select(Parse.profile, Parse.version, sa.type_coerce(Parse.trace, sa.LargeBinary()).label("trace")).where(
+    Parse.turn_id == sa.bindparam("turn"), Parse.profile.in_(sa.bindparam("names", expanding=True))
+)
+_excerpts = sa.select(
+    Turn.position,
+    Turn.kind,
+    Turn.role,
+    Turn.agent,
+    sa.func.substr(Turn.raw, 1, 4 * EXCERPT, type_=sa.LargeBinary()).label("head"),
+    sa.func.length(Turn.raw, type_=sa.Integer()).label("length"),
+).where(Turn.session_id == sa.bindparam("session"), Turn.duplicate_of.is_(None), Turn.raw.is_not(None))
+_before = (
+    _excerpts.where(Turn.position < sa.bindparam("position"), Turn.kind.in_(_ASKED_FOR))
+    .order_by(Turn.position.desc())
+    .limit(1)
+)
+_after = (
+    _excerpts.where(Turn.position > sa.bindparam("position"), Turn.kind != "event")
+    .order_by(Turn.position)
+    .limit(MOST_AFTER)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +57,37 @@ class Excerpt:
     more: bool
 
 
-def reader(db: orm.Session, detail: TurnDetail, names: Iterable[str]) -> Callable[[str], parsing.Trace]:
+def reader(
+    db: orm.Session, detail: TurnDetail, names: Iterable[str], *, light: bool = False
+) -> Callable[[str], parsing.Trace]:
     """Gives the trace under each of `names`: as stored where its version is current, else made when asked for.
 
-    Raises `UnknownProfile` for a name that no profile has.
+    With `light` a stored trace of more than `LIGHT_BYTES` comes without its values. Raises `UnknownProfile` for a
+    name that no profile has.
     """
-    known = {parse.profile: parse for parse in (detail.home, detail.fencepost) if parse is not None}
-    missing = [name for name in names if name not in known]
-    query = sa.select(Parse).where(Parse.turn_id == detail.turn.id, Parse.profile.in_(missing))
-    known |= {parse.profile: parse for parse in db.scalars(query)} if missing else {}
+    found = db.execute(_stored, {"turn": detail.turn.id, "names": list(names)})
+    known = {row.profile: (row.version, bytes(row.trace)) for row in found}
 
     def trace(name: str) -> parsing.Trace:
-        stored = known.get(name)
-        if stored is not None and stored.version == parsing.profile(name).version:
-            return parsing.Trace.from_dict(stored.trace)
-        return parsed(detail.turn.raw or "", name)
+        version, packed = known.get(name, (None, b""))
+        if version != parsing.profile(name).version:
+            return parsed(detail.turn.raw or "", name)
+        data = packing.unpack(packed)
+        return parsing.Trace.from_dict(
+            jsontext.loads(without_values(data) if light and len(data) > LIGHT_BYTES else data)
+        )
 
     return trace
+
+
+def without_values(data: bytes) -> bytes:
+    """A stored trace with an empty list of values: of a large one they are nearly all, and take long to decode.
+
+    No string of JSON holds `"values":[`, since its quotes would be escaped; none of a trace's members before the
+    values has that name, and none behind the last `"attempts":[`.
+    """
+    start = data.index(b'"values":[')
+    return data[:start] + b'"values":[],' + data[data.rindex(b'"attempts":[') :]
 
 
 def parsed(raw: str, name: str) -> parsing.Trace:
@@ -65,8 +104,7 @@ def _remembered(raw: str, name: str, version: str) -> parsing.Trace:
 
 def before(db: orm.Session, session: Session, position: int) -> Excerpt | None:
     """The nearest turn before that the response answers: a prompt, a tool result or an error."""
-    query = _excerpts(session).where(Turn.position < position, Turn.kind.in_(_ASKED_FOR))
-    found = db.execute(query.order_by(Turn.position.desc()).limit(1)).first()
+    found = db.execute(_before, {"session": session.id, "position": position}).first()
     return None if found is None else _excerpt(found)
 
 
@@ -75,20 +113,12 @@ def after(db: orm.Session, session: Session, position: int) -> list[Excerpt]:
 
     Where there are none, the prompt that follows: some programs send their validation errors as one.
     """
-    query = _excerpts(session).where(Turn.position > position, Turn.kind != "event")
-    found = []
-    for row in db.execute(query.order_by(Turn.position).limit(MOST_AFTER)):
+    found: list[Excerpt] = []
+    for row in db.execute(_after, {"session": session.id, "position": position}):
         if row.kind in MODEL_KINDS or (row.kind == "prompt" and found):
             break
         found.append(_excerpt(row))
     return found
-
-
-def _excerpts(session: Session) -> sa.Select[int, str, str | None, str | None, bytes, int]:
-    head = sa.func.substr(Turn.raw, 1, 4 * EXCERPT, type_=sa.LargeBinary()).label("head")
-    length = sa.func.length(Turn.raw, type_=sa.Integer()).label("length")
-    here = (Turn.session_id == session.id, Turn.duplicate_of.is_(None), Turn.raw.is_not(None))
-    return sa.select(Turn.position, Turn.kind, Turn.role, Turn.agent, head, length).where(*here)
 
 
 def _excerpt(row: sa.Row[int, str, str | None, str | None, bytes, int]) -> Excerpt:

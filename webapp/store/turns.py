@@ -94,7 +94,9 @@ def find(db: orm.Session, session: Session, position: int) -> TurnDetail:
     parses = {
         parse.profile: parse
         for parse in db.scalars(
-            sa.select(Parse).where(Parse.turn_id == turns[0].id, Parse.profile.in_((session.home_profile, OURS)))
+            sa.select(Parse)
+            .options(orm.defer(Parse.trace))
+            .where(Parse.turn_id == turns[0].id, Parse.profile.in_((session.home_profile, OURS)))
         )
     }
     home, ours = parses.get(session.home_profile), parses.get(OURS)

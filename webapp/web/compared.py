@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from webapp.parsing import Trace, profiles
+from webapp.parsing.edit import apply
 
 EVERY_LENGTH = 50_000
 """Code points up to which every profile is run; a longer text is read by those that are stored or asked for."""
@@ -53,9 +54,9 @@ def read(names: Iterable[str], trace: Callable[[str], Trace]) -> dict[str, Trace
     return found
 
 
-def column(found: dict[str, Trace | str], names: Iterable[str], current: str) -> Column:
+def column(raw: str, found: dict[str, Trace | str], names: Iterable[str], current: str) -> Column:
     """The lines in the order of `names`; those that `found` does not hold were not run."""
-    values = {name: fingerprint(trace) for name, trace in found.items() if isinstance(trace, Trace)}
+    values = {name: fingerprint(raw, trace) for name, trace in found.items() if isinstance(trace, Trace)}
     letters: dict[bytes, str] = {}
     for name in names:
         value = values.get(name)
@@ -70,10 +71,17 @@ def column(found: dict[str, Trace | str], names: Iterable[str], current: str) ->
     return Column(lines, len(letters))
 
 
-def fingerprint(trace: Trace) -> bytes | None:
-    """A digest of what was read, the same for equal values whatever their keys' order; None where nothing was."""
+def fingerprint(raw: str, trace: Trace) -> bytes | None:
+    """A digest of what was read, the same for equal values whatever their keys' order; None where nothing was.
+
+    Of a long response, whose values are not at hand, the decoded texts stand for the values.
+    """
     if not trace.chosen:
         return None
+    chosen = [trace.attempts[index] for index in trace.chosen]
+    if len(raw) > EVERY_LENGTH:
+        texts = (apply(raw, attempt.span, attempt.edits).strip() for attempt in chosen)
+        return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
     try:
         text = json.dumps(trace.values, sort_keys=True, separators=(",", ":"))
     except (RecursionError, ValueError):

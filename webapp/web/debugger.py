@@ -99,6 +99,8 @@ class Bench:
     view: str | None
     marked: Span | None
     go: Callable[..., str]
+    posts: bool = False
+    """whether a step has to bring the text along, since no URL holds it"""
 
     @property
     def current(self) -> Attempt | None:
@@ -130,7 +132,7 @@ def bench(
         trace=trace,
         profile=profile,
         home=home,
-        column=compared.column(found, names, profile),
+        column=compared.column(raw, found, names, profile),
         index=index,
         lines=_lines(trace, index),
         hidden_attempts=max(0, len(trace.attempts) - LISTED_ATTEMPTS),

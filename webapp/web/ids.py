@@ -10,7 +10,9 @@ from urllib.parse import quote, unquote_to_bytes
 from werkzeug.routing import BaseConverter
 
 PREFIXES = ("/sessions/", "/api/session/")
-_TAIL = r"(?P<tail>(?:/turns/\d+(?:/(?:label|raw|decoded|markdown|case))?|/responses/\d+|/dump|/export|/growth|/turns)?/?)"
+_TAIL = (
+    r"(?P<tail>(?:/turns/\d+(?:/(?:label|raw|decoded|markdown|case))?|/responses/\d+|/dump|/export|/growth|/turns)?/?)"
+)
 _ONE_SEGMENT = re.compile(rf"(?P<id>[^/]*?){_TAIL}\Z")
 _SLASHES = re.compile(rf"(?P<id>.*?){_TAIL}\Z", re.DOTALL)
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@=+~-]{0,126}[A-Za-z0-9]|[A-Za-z0-9]")

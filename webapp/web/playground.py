@@ -9,6 +9,7 @@ import io
 import json
 import time
 import zlib
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -83,7 +84,6 @@ def answer(text: str, status: int = 200, message: str | None = None) -> Response
         text=text,
         bench=bench(text, packed) if text else None,
         texts=texts(packed),
-        posts=bool(text) and packed is None,
         message=message,
     )
 
@@ -95,7 +95,8 @@ def bench(text: str, packed: str | None) -> debugger.Bench:
     profile(current)
     few = len(text) > compared.EVERY_LENGTH
     found = compared.read(dict.fromkeys((HOME, current)) if few else compared.order(HOME), partial(parsed, text))
-    return debugger.bench(text, found, compared.order(HOME), HOME, wanted, partial(address, text, packed))
+    state = debugger.bench(text, found, compared.order(HOME), HOME, wanted, partial(address, text, packed))
+    return replace(state, posts=packed is None)
 
 
 def address(text: str, packed: str | None, **query: Any) -> str:

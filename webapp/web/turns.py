@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 from flask import Blueprint, Response, jsonify, request, url_for
 from werkzeug.exceptions import NotFound
@@ -54,6 +55,11 @@ def show(ident: str, position: int) -> Response:
     )
 
 
+def with_query(url: str, **query: Any) -> str:
+    """`url` with a query; Flask's own builder would take most of a page's time for its many links."""
+    return f"{url}?{urlencode(query)}" if query else url
+
+
 def texts(session: Any, detail: store.TurnDetail) -> dict[str, str]:
     """Where the turn can be had as text, by what it is then."""
     at: dict[str, Any] = {"ident": ident_of(session), "position": detail.turn.position}
@@ -74,7 +80,7 @@ def bench(session: Any, detail: store.TurnDetail) -> debugger.Bench | None:
     home = session.home_profile
     names = compared.order(home)
     found = traces(detail, home, wanted.profile or home)
-    return debugger.bench(raw, found, names, home, wanted, partial(turn_url, session, detail.turn.position))
+    return debugger.bench(raw, found, names, home, wanted, partial(with_query, turn_url(session, detail.turn.position)))
 
 
 def traces(detail: store.TurnDetail, home: str, current: str) -> dict[str, Trace | str]:
@@ -82,7 +88,7 @@ def traces(detail: store.TurnDetail, home: str, current: str) -> dict[str, Trace
     profile(current)
     few = len(detail.turn.raw or "") > compared.EVERY_LENGTH
     names = list(dict.fromkeys((home, "fencepost", current))) if few else compared.order(home)
-    return compared.read(names, bench_store.reader(db.session, detail, names))
+    return compared.read(names, bench_store.reader(db.session, detail, names, light=True))
 
 
 def plain(turn: Any) -> rawview.RawView | None:
