@@ -44,7 +44,7 @@ class Watch:
             yield self.again, {"what": "again", "times": self.longest}
 
     def _row(self, turn: Seen, raw: str) -> None:
-        """Count how often the same text comes in a row from one speaker."""
+        """Count how often the same text comes in a row from one speaker: its hash, how often, and where at first."""
         place = (turn.sounding, turn.agent)
         row = self.rows.get(place)
         mark = hash(raw)
@@ -52,11 +52,12 @@ class Watch:
             if row is not None or len(self.rows) < _MOST_BRANCHES:
                 self.rows[place] = [mark, 1, turn.position]
             return
+        if len(row) < 2 + _IN_A_ROW:
+            row.append(turn.position)
         row[1] += 1
         if row[1] >= _IN_A_ROW and len(raw) >= _LONG_ENOUGH:
-            if row[1] == _IN_A_ROW:
-                self.again.add(row[2])
-            self.again.add(turn.position)
+            for position in row[2:] if row[1] == _IN_A_ROW else [turn.position]:
+                self.again.add(position)
             self.longest = max(self.longest, row[1])
 
 
