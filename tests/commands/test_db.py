@@ -62,3 +62,10 @@ def test_a_password_is_not_shown(run: Run) -> None:
     done = run("db", "status", FENCEPOST_DATABASE="postgresql+psycopg://ann:secret@127.0.0.1:1/none?connect_timeout=2")
     assert done.exit_code == 1
     assert "secret" not in done.output
+
+
+def test_reindex_fills_in_what_is_missing(run: Run, tmp_path: Path) -> None:
+    run("ingest", str(dump(tmp_path / "a.json", "s1", "{}", "x")))
+    assert run("db", "reindex").stdout == "nothing is missing\n"
+    assert run("db", "reindex", "--all").stdout == "1 session filled in\n"
+    assert json.loads(run("db", "reindex", "--all", "--json").stdout) == {"sessions": 1}

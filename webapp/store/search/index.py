@@ -150,7 +150,8 @@ def clear(connection: sa.Connection) -> None:
 def indexed(connection: sa.Connection) -> set[int]:
     """The sessions that are in the index."""
     name, size = column(connection), TURNS_A_SESSION * SLOTS
-    rows = connection.exec_driver_sql(f"SELECT {name} / {size} FROM search_note WHERE {name} % {size} = 0")  # noqa: S608
+    query = sa.text(f"SELECT {name} / {size} FROM search_note WHERE {name} = {name} / {size} * {size}")  # noqa: S608
+    rows = connection.execute(query)
     return {int(row[0]) for row in rows}
 
 

@@ -1,0 +1,249 @@
+"""Finding: each kind of text, newest session first, page by page, and the same as going through all texts."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import orm
+
+from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from webapp.store import database, labels, search, sessions, turns
+from webapp.store.models import TURNS_A_SESSION, Dump, Session, Turn
+from webapp.store.search import words
+from webapp.store.search.hits import MOST_ENDINGS
+
+
+@pytest.fixture
+def connection(db: orm.Session) -> sa.Connection:
+    return db.connection()
+
+
+def bring_texts(bring: Bring, *texts: str, name: str = "s") -> None:
+    for number, text in enumerate(texts):
+        bring(windlass(f"{name}{number}", [entry(text, "turn_input")]))
+
+
+def raw_hits(found: search.Found) -> list[str]:
+    return ["".join(text for text, _ in match.fragments) for match in found.matches if match.where == "raw"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("run_code", ["the run_code tool"]),
+        ("run", []),
+        ("tool", ["a tool for code", "the run_code tool"]),
+        ("TOOL", ["a tool for code", "the run_code tool"]),
+        ('"a tool"', ["a tool for code"]),
+        ("tool -code", ["the run_code tool"]),
+        ('tool -"for code"', ["the run_code tool"]),
+        ("cod*", ["a tool for code"]),
+        ('"for cod"*', ["a tool for code"]),
+        ("ru*", ["the run_code tool"]),
+        ("tool -run*", ["a tool for code"]),
+        ("absent", []),
+        ("-tool", []),
+        ('"', []),
+        ("tool AND", []),
+        ("\ud800 tool", ["a tool for code", "the run_code tool"]),
+    ],
+)
+def test_words_phrases_prefixes_and_exclusions(
+    bring: Bring, connection: sa.Connection, query: str, found: list[str]
+) -> None:
+    bring_texts(bring, "the run_code tool", "a tool for code")
+    assert raw_hits(search.find(connection, query)) == found
+
+
+def test_each_kind_of_text_is_found(bring: Bring, db: orm.Session) -> None:
+    entries = [
+        entry("a question", "turn_input"),
+        entry(BROKEN),
+        entry("The tool call was refused: mangled", "validation_error"),
+        entry(CALL),
+    ]
+    bring(windlass("the-odd_id", entries), home="direct")
+    session = sessions.find(db, "the-odd_id")
+    turn = turns.find(db, session, 1).turn
+    labels.put(db, turn, author="ann", judgement="missed", note="zebra stripes")
+
+    def where(query: str) -> list[tuple[str, int | None]]:
+        found = search.find(db.connection(), query).matches
+        return [(match.where, match.turn_id and match.turn_id % TURNS_A_SESSION) for match in found]
+
+    assert where("odd_id") == [("id", None)]
+    assert ("failure", 1) in where("mangled") and ("raw", 2) in where("mangled")
+    assert ("error", 1) in where("JSONDecodeError")
+    assert where("zebra") == [("note", 1)]
+    labels.remove(db, turn, author="ann")
+    assert where("zebra") == []
+
+
+def test_the_newest_session_first_and_page_by_page(bring: Bring, connection: sa.Connection) -> None:
+    bring_texts(bring, *(f"common number {number}" for number in range(7)))
+    seen: list[str] = []
+    after = None
+    for _ in range(4):
+        found = search.find(connection, "common", after=after, limit=2)
+        seen += raw_hits(found)
+        if (after := found.next) is None:
+            break
+    assert seen == [f"common number {number}" for number in reversed(range(7))]
+
+
+def test_a_session_shows_some_of_its_matches_and_says_that_there_are_more(
+    bring: Bring, db: orm.Session, connection: sa.Connection
+) -> None:
+    bring(windlass("many", [entry(f"needle {number}", "turn_input") for number in range(9)]))
+    number = sessions.find(db, "many").id
+    found = search.find(connection, "needle")
+    assert raw_hits(found) == ["needle 0", "needle 1", "needle 2"]
+    assert (set(found.more), found.next) == ({number}, None)
+    inside = search.find(connection, "needle", session_id=number, limit=5)
+    assert raw_hits(inside) == [f"needle {at}" for at in range(5)]
+    rest = search.find(connection, "needle", session_id=number, limit=5, after=inside.next)
+    assert raw_hits(rest) == [f"needle {at}" for at in range(5, 9)]
+    assert rest.next is None
+
+
+@pytest.mark.parametrize("form", ["sequence", "function"])
+def test_only_allowed_sessions(bring: Bring, connection: sa.Connection, form: str) -> None:
+    bring_texts(bring, *(f"common number {number}" for number in range(30)))
+    ids = sorted(connection.scalars(sa.select(Session.id)))
+    some = ids[::7]
+    allowed: Any = some if form == "sequence" else set(some).__contains__
+    found = search.find(connection, "common", allowed=allowed)
+    assert [match.session_id for match in found.matches] == some[::-1]
+    assert search.session_ids(connection, "common", allowed=allowed) == (some[::-1], True)
+    assert search.session_ids(connection, "common", most=4) == (ids[:-5:-1], False)
+    assert search.find(connection, "common", allowed=[]).matches == ()
+
+
+def test_a_deleted_session_is_not_found(bring: Bring, db: orm.Session) -> None:
+    bring_texts(bring, "shown here", "hidden here")
+    session = sessions.find(db, "s1")
+    db.execute(sa.update(Session).where(Session.id == session.id).values(deleted_at=datetime.now(UTC)))
+    assert raw_hits(search.find(db.connection(), "here")) == ["shown here"]
+    assert search.find(db.connection(), "here", session_id=session.id).matches == ()
+
+
+def test_what_is_removed_is_not_in_the_index(bring: Bring, db: orm.Session, connection: sa.Connection) -> None:
+    bring(windlass("gone", [entry("needle", "turn_input"), entry(BROKEN)]))
+    bring_texts(bring, "needle stays")
+    number = sessions.find(db, "gone").id
+    search.remove(connection, number)
+    search.remove(connection, number)
+    assert raw_hits(search.find(connection, "needle")) == ["needle stays"]
+    assert search.find(connection, "gone").matches == ()
+    assert search.find(connection, "JSONDecodeError").matches == ()
+    if connection.dialect.name == "sqlite":
+        terms = connection.exec_driver_sql("SELECT term FROM search_words").scalars().all()
+        assert set(terms) == {"needle", "stays"}
+
+
+def test_growth_is_found(bring: Bring, connection: sa.Connection) -> None:
+    bring(windlass("s", [entry("first", "turn_input")]))
+    bring(windlass("s", [entry("first", "turn_input"), entry("second thing", "turn_input")]))
+    assert raw_hits(search.find(connection, "second")) == ["second thing"]
+    assert raw_hits(search.find(connection, "first")) == ["first"]
+
+
+def test_what_stands_around_the_first_hit(bring: Bring, connection: sa.Connection) -> None:
+    text = "x" * 500 + " needle_one and needle_two " + "y" * 500
+    bring_texts(bring, text)
+    (match,) = search.find(connection, "needle_two needle_one").matches
+    shown = "".join(fragment for fragment, _ in match.fragments)
+    assert len(shown) == 120 and shown in text
+    assert [fragment for fragment, hit in match.fragments if hit] == ["needle_one", "needle_two"]
+    assert match.hit is not None and text[slice(*match.hit)] in ("needle_one", "needle_two")
+    assert (match.starts, match.ends) == (False, False)
+
+
+def test_a_hit_far_into_a_long_text_is_shown(bring: Bring, connection: sa.Connection) -> None:
+    bring_texts(bring, "é" * 400_000 + " needle")
+    (match,) = search.find(connection, "needle").matches
+    assert match.hit == (400_001, 400_007)
+    assert match.fragments[-1] == ("needle", True)
+
+
+def test_a_prefix_of_too_many_words_says_so(bring: Bring, connection: sa.Connection) -> None:
+    bring_texts(bring, " ".join(f"w{number:04}" for number in range(MOST_ENDINGS + 1)))
+    found = search.find(connection, "w*")
+    assert len(found.matches) == 1
+    assert found.cut == (connection.dialect.name == "sqlite")
+    assert not search.find(connection, "w00*").cut
+
+
+VOCABULARY = ["a", "ab", "abc", "b", "B", "run_code", "é", "x1", "_"]
+TEXTS = st.lists(st.lists(st.sampled_from([*VOCABULARY, "-", ".", '"', "\0", "\ud800"]), max_size=8), max_size=6)
+ODD = ["a*", "run*", "-a", "-b", '"', '"a b"', '-"b a"', '"a a"*', "a-b", "a.b*", "(", "^"]
+PARTS = st.sampled_from([*VOCABULARY, *ODD])
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.Engine]:
+    engine = database.connect(f"sqlite:///{Path(tmp_path_factory.mktemp('search')) / 'store.sqlite3'}")
+    database.migrate(engine)
+    with orm.Session(engine) as db:
+        now = datetime.now(UTC)
+        db.add(Dump(id=1, sha256="0" * 64, filename="x", bytes=1, state="done", problems=[], received_at=now))
+        db.commit()
+    yield engine
+    engine.dispose()
+
+
+def store(connection: sa.Connection, texts: list[str]) -> int:
+    number = next(_numbers)
+    now = datetime.now(UTC)
+    values = {"id": number, "dump_id": 1, "external_id": "", "key": f"k{number}", "revision": number, "models": []}
+    values |= {"source_format": "x", "home_profile": "x", "ingested_at": now, "happened_at": now}
+    connection.execute(sa.insert(Session).values(values))
+    search.index_notes(connection, search.session_notes(number, "", None))
+    for at, text in enumerate(texts):
+        place = {"ordinal": at, "position": at, "entry": at, "kind": "prompt"}
+        turn_id = number * TURNS_A_SESSION + at
+        connection.execute(sa.insert(Turn).values(id=turn_id, session_id=number, raw=text, **place))
+        search.index_turns(connection, [(turn_id, text.encode("utf-8", "surrogatepass"))])
+    return number
+
+
+def naive(text: str, query: search.Query) -> bool:
+    """Whether `text` matches, told by its words."""
+    found = f" {' '.join(words.words(text))} "
+
+    def holds(tokens: tuple[str, ...], prefix: bool) -> bool:
+        return re.search(" " + re.escape(" ".join(tokens)) + ("" if prefix else " "), found) is not None
+
+    wanted = [holds(term.tokens, term.prefix) for term in query.wanted]
+    return bool(wanted) and all(wanted) and not any(holds(term.tokens, term.prefix) for term in query.unwanted)
+
+
+@given(TEXTS, st.lists(PARTS, max_size=4))
+def test_the_same_as_going_through_all_texts(scratch: sa.Engine, texts: list[list[str]], parts: list[str]) -> None:
+    joined, query = [" ".join(text) for text in texts], " ".join(parts)
+    with scratch.begin() as connection:
+        number = store(connection, joined)
+        found = search.find(connection, query, session_id=number).matches
+        over_all = search.find(connection, query, allowed=[number], each=100).matches
+        search.remove(connection, number)
+        assert search.find(connection, query, session_id=number).matches == ()
+    expected = [at for at, text in enumerate(joined) if naive(text, search.parse(query))]
+    assert [(match.turn_id or 0) % TURNS_A_SESSION for match in found] == expected
+    assert over_all == found
+
+
+@given(st.text())
+def test_no_text_raises(scratch: sa.Engine, query: str) -> None:
+    with scratch.connect() as connection:
+        search.find(connection, query)
+        search.find(connection, f'x {query} "')
