@@ -1,0 +1,80 @@
+"""The scoreboard's page, its cells' lists, and a profile's page with what it fixes and breaks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
+EXTRA = '```json\n{"tool": "t", "arguments": {}}}}\n```'
+MEANT = {"tool": "t", "arguments": {}}
+
+
+@pytest.fixture
+def scored(client: FlaskClient) -> FlaskClient:
+    """Three labelled responses: one that all read, one with extra closers, one with no JSON."""
+    texts = (CALL, EXTRA, "Nothing to call.")
+    entries = [{"node_type": "agent", "role": "agent", "model": "m<1>", "content": text} for text in texts]
+    document = {"session_id": "s", "entry_count": 3, "entries": entries}
+    assert client.post("/api/dumps?filename=s.json", data=json.dumps(document)).status_code == 201
+    label(client, 0, {"judgement": "right", "expected": MEANT})
+    label(client, 1, {"judgement": "missed", "expected": MEANT, "cause": "extra-closing", "note": "=1+1"})
+    label(client, 2, {"judgement": "right", "expects": "none"})
+    return client
+
+
+def label(client: FlaskClient, position: int, said: dict[str, Any]) -> None:
+    answer = client.put(f"/api/session/s/turns/{position}/label", json={"author": "Ada", **said})
+    assert answer.status_code in (200, 201), answer.text
+
+
+def test_the_scoreboard_counts_and_every_count_leads_to_its_responses(scored: FlaskClient) -> None:
+    page = scored.get("/profiles").text
+    assert "Over 3 final labels" in page and "m&lt;1&gt;" in page
+    told = {line["name"]: line["score"] for line in scored.get("/api/profiles").json["profiles"]}
+    assert told["windlass-strict"]["missed"] == 1 and told["fencepost"]["right"] == 2
+    listed = scored.get("/profiles/windlass-strict/responses?outcome=missed&cause=extra-closing").text
+    assert listed.count("<tr>") == 2 and "turn 1" in listed
+    assert "came out like this" in scored.get("/profiles/fencepost/responses?outcome=wrong").text
+
+
+def test_a_profile_shows_its_failures_and_what_it_fixes(scored: FlaskClient) -> None:
+    page = scored.get("/profiles/fencepost?against=windlass-strict").text
+    assert "fixes <b>1 response</b>" in page
+    assert "Its failures" in scored.get("/profiles/windlass-strict").text
+
+
+def test_without_labels_the_page_says_what_to_do(client: FlaskClient) -> None:
+    assert "No score yet" in client.get("/profiles").text
+    assert client.get("/profiles/nothing").status_code == 404
+
+
+@pytest.mark.parametrize("name", ["jsonl", "csv", "parquet", "pytest", "cases", "few-shot", "fine-tuning"])
+def test_labels_are_downloaded_in_every_format(scored: FlaskClient, name: str) -> None:
+    answer = scored.get(f"/api/labels/export?format={name}")
+    assert answer.status_code == 200 and answer.data
+    assert answer.headers["Content-Disposition"].startswith("attachment; filename=labels.")
+
+
+def test_what_is_exported_is_narrowed_and_redacted(scored: FlaskClient) -> None:
+    assert scored.get("/api/labels/export?ids=s").text.count("\n") == 3
+    assert scored.get("/api/labels/export?model=m%3C1%3E").text.count("\n") == 3
+    assert scored.get("/api/labels/export?model=other").text == ""
+    assert scored.get("/api/labels/export?queue=failed").text.count("\n") == 1
+    row = json.loads(scored.get("/api/labels/export?redact_key=tool").text.splitlines()[0])
+    assert '"tool": "█"' in row["raw"] and row["redacted"] and row["expected"]["tool"] == "█"
+
+
+def test_a_session_is_downloaded_as_report_and_page(scored: FlaskClient) -> None:
+    report = scored.get("/api/session/s/export?format=report")
+    assert "extra_closer" in report.text and report.headers["Content-Disposition"].endswith("s.md")
+    assert "<del" in scored.get("/api/session/s/export").text
+
+
+@pytest.mark.parametrize("query", ["format=xlsx", "redact=(", "queue=none"])
+def test_what_cannot_be_exported_is_refused_in_words(scored: FlaskClient, query: str) -> None:
+    answer = scored.get(f"/api/labels/export?{query}")
+    assert answer.status_code == 400 and answer.json["error"]["message"]
