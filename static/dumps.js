@@ -77,6 +77,7 @@
       request.onabort = () => state(item, "cancelled", "Cancelled while it was sent: nothing of it was stored.", "drop");
       request.onerror = () => state(item, "not sent", "The connection was lost. Check that the server runs, then send it again; what is there already is not stored twice.", "bad");
       request.onload = () => answered(item, request);
+      request.send(body);
     });
   }
 

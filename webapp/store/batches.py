@@ -14,6 +14,8 @@ from webapp.store import database, search
 
 MOST_SECONDS = 0.5
 """how long a transaction is open at most before the session that is being written is its last"""
+GIVES_WAY = 0.025
+"""seconds between two transactions: SQLite has no queue, and who waits for the lock looks every tenth of a second"""
 MOST_BYTES = 4 * 1024 * 1024
 """of texts that wait to be indexed"""
 
@@ -51,6 +53,7 @@ class Batch:
         alone = connection.dialect.name != "sqlite"
         if alone or time.monotonic() > self._until or self.index.size > MOST_BYTES:
             self.commit()
+            time.sleep(0.0 if alone else GIVES_WAY)
 
     def commit(self) -> None:
         """Make all that was written seen. Where that fails, nothing of this transaction is there."""
