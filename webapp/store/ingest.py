@@ -18,7 +18,7 @@ from webapp.config import Settings
 from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
-from webapp.store import database, deletion, full, kept, writing
+from webapp.store import database, deletion, full, kept, superseded, writing
 from webapp.store.batches import Batch
 from webapp.store.dumps import DumpLine, find, line
 from webapp.store.models import Dump, DumpSession, Session
@@ -211,6 +211,8 @@ class _Reading:
     turn_count: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     new_turns: int = 0
+    replaced: str | None = None
+    """the hash of the shorter dump of the same recording, whose place this one takes"""
     noted_at: float = 0.0
     batch: Batch = field(init=False)
     fresh: list[writing.Outcome] = field(default_factory=list)
@@ -237,7 +239,10 @@ class _Reading:
         if self._only_repeats():
             kept_file.unlink()
             return self._answer(self._first_dump())
-        return self._answer(self._finish(None))
+        answer = self._answer(self._finish(None))
+        if self.replaced is not None:
+            superseded.drop(self.settings.data, self.replaced)
+        return answer
 
     def _break_off(self, error: Stopped | OSError | sa.exc.DBAPIError) -> None:
         """Note why the reading ended early; a worker that ends leaves the dump as one that is being read."""
@@ -345,6 +350,9 @@ class _Reading:
             **self._told(),
         }
         found = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == self.spooled.sha256))
+        if found is None and (former := superseded.former(connection, self.spooled, self.filename, self.format)):
+            found, self.replaced = former
+            values["sha256"] = self.spooled.sha256
         if found is None:
             insert = sa.insert(Dump).values(sha256=self.spooled.sha256, **values)
             found = connection.scalars(insert.returning(Dump.id)).one()
