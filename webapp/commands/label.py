@@ -11,7 +11,7 @@ import click
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.commands import _store
+from webapp.commands import _label_export, _store
 from webapp.commands._visible import clipped, visible
 from webapp.store import labels, sessions, turns
 from webapp.store.labelling import importing
@@ -33,6 +33,9 @@ def command() -> None:
 
     Exits with 0 when done, with 1 when there is no such response or the label is refused, with 2 when used wrongly.
     """
+
+
+command.add_command(_label_export.command)
 
 
 @command.command("put")
