@@ -112,6 +112,10 @@ def _upgrade(connection: sa.Connection) -> None:
     with EnvironmentContext(config, script, fn=lambda at, _context: script._upgrade_revs("head", at)) as context:
         context.configure(connection=connection, transactional_ddl=True)
         context.run_migrations()
+    if found == "0001":
+        from webapp.store import recounting  # here, since a start at head does not need it
+
+        recounting.backfill(connection)
 
 
 def _refuse_unknown(script: ScriptDirectory, found: str | None) -> None:

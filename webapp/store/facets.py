@@ -131,10 +131,7 @@ class Facets:
     def response(self, model: str | None, made: Sequence[Digest]) -> None:
         """Count a response: the home profile's digest, then `fencepost`'s where that is another."""
         for one in made:
-            of_profile = self.profiles.get(one.profile)
-            if of_profile is None:
-                of_profile = self.profiles[one.profile] = OfProfile()
-            of_profile.count(one)
+            self.count(one)
         if made[0].error is not None:
             self._error(made[0].error)
         if model is not None and (model in self.models or len(self.models) < MOST_NAMES):
@@ -142,7 +139,14 @@ class Facets:
             counts[made[0].verdict] += 1
             counts[5 + made[-1].verdict] += 1
 
-    def turn(self, turn: Turn, row: Mapping[str, Any]) -> None:
+    def count(self, made: Digest) -> None:
+        """Count what one profile made of a response."""
+        of_profile = self.profiles.get(made.profile)
+        if of_profile is None:
+            of_profile = self.profiles[made.profile] = OfProfile()
+        of_profile.count(made)
+
+    def turn(self, turn: Turn | sa.Row[Any], row: Mapping[str, Any]) -> None:
         """Note who takes part in a turn: `row` holds its names as they are stored."""
         if row["phase"] is not None:
             _note(self.phases, row["phase"])
@@ -211,7 +215,7 @@ def _note(names: dict[str, None], name: str) -> None:
         names.setdefault(name)
 
 
-def _tools(turn: Turn) -> list[str]:
+def _tools(turn: Turn | sa.Row[Any]) -> list[str]:
     """The names of the tools that a turn calls, in whatever shape its format has them."""
     found = [_tool(call) for call in turn.tool_calls or ()]
     if turn.kind == "tool_call":

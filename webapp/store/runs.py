@@ -12,8 +12,9 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import Profile, Trace
-from webapp.store import growth, rows, sessions
+from webapp.store import growth, recounting, rows, sessions
 from webapp.store.database import writing
+from webapp.store.dialect import change
 from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Run, Session, Turn
 from webapp.store.parsed import OURS
 from webapp.store.tally import READABLE
@@ -40,8 +41,9 @@ class RunLine:
 def replay(engine: sa.Engine, profile: str, *, session: str | None = None, progress: Progress | None = None) -> RunLine:
     """Parse every stored response (or one session's) with `profile` and keep the traces in place of older ones.
 
-    A response that this version has parsed already is only counted. Sessions whose home profile this is are
-    counted anew, and after `fencepost` all that it parsed anew. `progress` hears how many of how many are done.
+    A response that this version has parsed already is only counted. What was parsed anew is counted anew in its
+    session's facets, and in its counters where this is the home profile or `fencepost`. `progress` hears how many of
+    how many are done.
     Raises `UnknownProfile`, `NoSuchSession`.
     """
     parser = parsing.profile(profile)
@@ -122,10 +124,12 @@ def _recount(engine: sa.Engine, profile: str, sessions: set[int]) -> None:
     for session_id in sorted(sessions):
         with writing(engine) as connection:
             home = connection.scalars(sa.select(Session.home_profile).where(Session.id == session_id)).one_or_none()
-            if home is not None and profile in (home, OURS):
-                tally = growth.restored(connection, session_id, home)
-                counters = tally.counters()
-                connection.execute(sa.update(Session).where(Session.id == session_id).values(counters))
+            if home is None:
+                continue
+            values: dict[str, Any] = recounting.recounted(connection, session_id, home)
+            if profile in (home, OURS):
+                values |= growth.restored(connection, session_id, home).counters()
+            connection.execute(sa.update(Session).where(Session.id == session_id).values(**values, changed=change()))
 
 
 def _replace(engine: sa.Engine, profile: str, traces: dict[int, Trace]) -> None:

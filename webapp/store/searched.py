@@ -15,7 +15,7 @@ from webapp.store.index.bits import Bits, View, slots_of
 from webapp.store.index.state import State
 from webapp.store.models import Session, Turn
 
-MOST_COUNTED = 1000
+MOST_COUNTED = 200
 """Sessions that are counted exactly; of a word that more have it is said that there are more."""
 _FEW = 5000
 _ORDER = "match"

@@ -21,7 +21,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.store import dump as dump_store
-from webapp.store import overview
+from webapp.store import noticing, overview
 from webapp.store import sessions as store
 from webapp.store import turns as turn_store
 from webapp.store import views as view_store
@@ -90,7 +90,10 @@ def write_dump(ident: str) -> str | AnyResponse:
 def list_api() -> Response:
     found = store.page(db.session, filters_of_request(), after=request.args.get("after"), limit=limit_of_request())
     lines = [session_dict(line) for line in found.sessions]
-    return jsonify(sessions=lines, next=found.next, total=found.total, hidden=found.hidden)
+    facets = {name: dict(facet.values) for name, facet in found.facets.items()}
+    matches = {key: [asdict(match) for match in several] for key, several in found.matches.items()}
+    totals = {"total": found.total, "hidden": found.hidden, "open_ended": found.open_ended}
+    return jsonify(sessions=lines, next=found.next, **totals, facets=facets, matches=matches)
 
 
 @blueprint.get("/api/session/<session_id:ident>")
@@ -101,7 +104,7 @@ def show_api(ident: str) -> Response:
     turns = [asdict(line) for line in lines]
     for turn in turns:
         turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()
-    found = [session_page.finding_dict(finding) for finding in session_page.of(db.session, session)]
+    found = [noticing.told(finding) for finding in session_page.of(db.session, session)]
     return jsonify(session=session_dict(session), findings=found, turns=turns)
 
 
@@ -131,10 +134,14 @@ def session_dict(session: Any) -> dict[str, Any]:
         "home_profile": session.home_profile,
         "models": session.models,
         "started_at": session.started_at and session.started_at.isoformat(),
+        "ended_at": session.ended_at and session.ended_at.isoformat(),
         "turns": session.turn_count,
         "responses": session.response_count,
         "failed": session.failed_count,
         "rescued": session.rescued_count,
+        "labelled": session.label_count,
+        "bytes": session.raw_bytes,
+        "findings": (session.facets or {}).get("finding", {}),
         "strip": session.strip,
         "url": url_for("sessions.show", ident=links.ident(session)),
     }

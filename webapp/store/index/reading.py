@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from webapp import jsontext
 from webapp.store.models import TURNS_A_SESSION, Label, Session
 
 _AT_ONCE = 400
@@ -19,7 +18,7 @@ _session = Session.__table__.c
 _columns = (
     _session.id,
     _session.changed,
-    sa.type_coerce(_session.facets, sa.LargeBinary()).label("facets"),
+    _session.facets,
     _session.home_profile,
     _session.source_format,
     _session.happened_at,
@@ -97,9 +96,8 @@ def _rows(connection: sa.Connection, query: Any, judgements: dict[int, frozenset
     none: frozenset[str] = frozenset()
     result = connection.execute(query.execution_options(yield_per=1000))
     for number, changed, facets, home, form, happened_at, *counts in result:
-        counted = {} if facets is None else jsontext.loads(bytes(facets))
         when = microseconds(happened_at)
-        yield Row._make((number, changed, counted, home, form, when, *counts, judgements.get(number, none)))
+        yield Row._make((number, changed, facets or {}, home, form, when, *counts, judgements.get(number, none)))
 
 
 def _judgements(connection: sa.Connection, where: sa.ColumnElement[bool]) -> dict[int, frozenset[str]]:
