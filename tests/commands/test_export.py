@@ -1,0 +1,65 @@
+"""`fencepost label export` and `dump --format`: streamed to standard output, refused in words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from webapp.cli import main
+
+BROKEN = '```json\n{"tool": "t", "arguments": {"key": "secret"}}}}\n```'
+
+
+@pytest.fixture
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One session with one labelled response."""
+    monkeypatch.setenv("FENCEPOST_DATA", str(tmp_path / "data"))
+    path = tmp_path / "s.json"
+    entries = [{"node_type": "agent", "role": "agent", "content": BROKEN}]
+    path.write_text(json.dumps({"session_id": "s", "entry_count": 1, "entries": entries}))
+    assert run("ingest", str(path)).exit_code == 0
+    meant = '{"tool": "t", "arguments": {"key": "secret"}}'
+    assert run("label", "s", "0", "missed", "--expected", meant, "--author", "Ada").exit_code == 0
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args))
+
+
+@pytest.mark.usefixtures("stored")
+def test_labels_go_to_standard_output() -> None:
+    row = json.loads(run("label", "export").stdout)
+    assert row["raw"] == BROKEN and row["author"] == "Ada" and row["history"]
+    assert run("label", "export", "--format", "pytest").stdout.startswith('"""Responses that people labelled')
+    assert "█" in run("label", "export", "--redact-key", "key", "--session", "s").stdout.encode().decode("unicode_escape")
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_session_is_printed_as_a_report() -> None:
+    done = run("dump", "--format", "report", "s")
+    assert done.exit_code == 0 and "extra_closer removes }}" in done.stdout
+    assert "secret" not in run("dump", "--format", "html", "--redact", "secret", "s").stdout
+
+
+@pytest.mark.usefixtures("stored")
+def test_the_formats_are_listed() -> None:
+    assert "pytest" in run("label", "export", "--list").stdout
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("label", "export", "--format", "xlsx"), 2),
+        (("label", "export", "--redact", "("), 2),
+        (("label", "export", "--session", "gone"), 1),
+        (("dump", "--redact", "x", "s"), 2),
+        (("dump", "--format", "pdf", "s"), 2),
+    ],
+)
+def test_what_cannot_be_done_is_refused(args: tuple[str, ...], code: int) -> None:
+    done = run(*args)
+    assert done.exit_code == code and "Traceback" not in done.output
