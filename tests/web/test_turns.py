@@ -1,0 +1,222 @@
+"""The turn page and the playground over HTTP: every state by its URL, reports, windows, hostile links."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from webapp.parsing import parse
+from webapp.store import bench
+from webapp.web import compared, playground, reports
+
+Post = Callable[..., Any]
+RAW = "Sure:\n```json\n{'tool': 'run', 'n': 1,}}\n```\nand {x}"
+PAGE = "/sessions/s1/turns/1"
+
+
+@pytest.fixture
+def turn(post: Post, client: FlaskClient) -> FlaskClient:
+    """A session s1 with a prompt, a broken response and a tool result."""
+    messages = [
+        {"role": "user", "content": "Call the tool."},
+        {"role": "assistant", "content": RAW},
+        {"role": "tool", "content": "it failed", "tool_call_id": "1"},
+    ]
+    assert post(json.dumps({"id": "s1", "messages": messages}).encode()).status_code == 201
+    return client
+
+
+def cases(path: Path) -> list[Any]:
+    """The cases of a file, by the very reader that tests/parsing has."""
+    where = Path(__file__).parents[1] / "parsing" / "_cases.py"
+    spec = importlib.util.spec_from_file_location("fencepost_cases_of_turns", where)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    found: list[Any] = module.read(path)
+    return found
+
+
+def test_the_page_shows_raw_text_attempts_every_profile_and_what_stands_around(turn: FlaskClient) -> None:
+    page = turn.get(PAGE).text
+    for words in ("Call the tool.", "it failed", "extra_closer", "fire-circle-strict", "discarded", "four-tier"):
+        assert words in page, words
+    assert page.count("data-s=") > 3
+
+
+@pytest.mark.parametrize(("edit", "words"), [(0, "before the first of"), (2, "after edit 2 of")])
+def test_each_edit_is_a_state_with_its_url(turn: FlaskClient, edit: int, words: str) -> None:
+    page = turn.get(f"{PAGE}?edit={edit}").text
+    assert words in page
+    assert page.count('aria-current="step"') == (1 if edit else 0)
+    assert "it does not decode" in page
+
+
+def test_a_state_far_outside_is_the_nearest_that_there_is(turn: FlaskClient) -> None:
+    for query in (
+        "attempt=99",
+        "edit=9999",
+        "r=5-900000000",
+        "r=9-2",
+        "lines=7-2",
+        "chars=9-1",
+        "edit=-1",
+        "attempt=x",
+    ):
+        assert turn.get(f"{PAGE}?{query}").status_code == 200, query
+    assert turn.get(f"{PAGE}?profile=nope").status_code == 404
+
+
+def test_a_range_is_marked_without_javascript(turn: FlaskClient) -> None:
+    assert re.search(r'class="range">Sure<', turn.get(f"{PAGE}?r=0-4").text)
+
+
+def test_the_difference_and_the_decoded_text_are_views(turn: FlaskClient) -> None:
+    assert 'class="old"' in turn.get(f"{PAGE}?view=diff").text
+    assert 'class="decoded"' in turn.get(f"{PAGE}?view=text").text
+
+
+def test_the_decoded_text_can_be_had_after_any_edit(turn: FlaskClient) -> None:
+    trace = parse(RAW)
+    index = trace.chosen[0]
+    whole = turn.get(f"{PAGE}/decoded?attempt={index}").text
+    assert json.loads(whole) == {"tool": "run", "n": 1}
+    assert turn.get(f"{PAGE}/decoded?attempt={index}&edit=0").text == trace.attempts[index].span.of(RAW)
+    assert turn.get(f"{PAGE}/decoded?attempt=99").status_code == 404
+
+
+def test_a_range_of_the_raw_text_can_be_had_alone(turn: FlaskClient) -> None:
+    assert turn.get(f"{PAGE}/raw?r=2-8").text == RAW[2:8]
+    assert turn.get(f"{PAGE}/raw").text == RAW
+
+
+def test_markdown_holds_the_raw_text_in_a_fence_that_holds(turn: FlaskClient) -> None:
+    text = turn.get(f"{PAGE}/markdown").text
+    assert f"````\n{RAW}\n````" in text
+    assert "extra_closer at line 3" in text and "`fire-circle`" in text and "turns/1" in text
+
+
+def test_a_case_is_one_that_the_tests_read_and_pass(turn: FlaskClient, tmp_path: Path) -> None:
+    answer = turn.get(f"{PAGE}/case")
+    path = tmp_path / "single_quotes.md"
+    path.write_text("# single_quotes\n\n" + answer.text, "utf-8")
+    (case,) = cases(path)
+    trace = parse(RAW)
+    assert (case.raw, case.values) == (RAW, list(trace.values))
+    edits = [edit for index in trace.chosen for edit in trace.attempts[index].edits]
+    assert case.done == [f"{edit.repair}@{edit.span.start}-{edit.span.end}" for edit in edits]
+
+
+@pytest.mark.parametrize("raw", ["{", ".", '{"a": 1}\n.\n', "a\r\nb\ud800\x00 [1]", "nothing", '"\u202e"'])
+def test_any_text_becomes_a_case(raw: str, tmp_path: Path) -> None:
+    path = tmp_path / "responses.md"
+    path.write_bytes(("# responses\n\n" + reports.case(raw, parse(raw))).encode("utf-8", "surrogatepass"))
+    (case,) = cases(path)
+    assert (case.raw, case.values) == (raw, list(parse(raw).values))
+
+
+def test_only_what_a_model_wrote_has_reports(turn: FlaskClient) -> None:
+    for path in ("markdown", "case", "decoded"):
+        assert turn.get(f"/sessions/s1/turns/0/{path}").status_code == 404
+
+
+def test_equal_values_share_a_letter_whatever_the_order_of_their_keys() -> None:
+    names = ["a", "b", "c", "d"]
+    found: dict[str, Any] = {
+        "a": parse('{"x": 1, "y": 2}'),
+        "b": parse('{"y": 2, "x": 1}'),
+        "c": parse('{"x": 2}'),
+        "d": "ValueError: no",
+    }
+    lines = compared.column("", found, [*names, "e"], "b").lines
+    assert [line.letter for line in lines] == ["A", "A", "B", None, None]
+    assert [line.same for line in lines] == [True, True, False, False, False]
+    assert [line.verdict for line in lines[3:]] == ["failed", None]
+    assert "ValueError: no" in (lines[3].why or "")
+
+
+def test_a_profile_that_breaks_is_a_line_and_no_error() -> None:
+    def broken(name: str) -> Any:
+        raise KeyError(name)
+
+    assert compared.read(["a"], broken) == {"a": "KeyError: 'a'"}
+
+
+def test_a_stored_trace_is_read_without_its_values() -> None:
+    raw = json.dumps({"values": [1], "attempts": [{"strategy": '"values":['}], "s": '"attempts":['})
+    trace = parse(f"text {raw} text }}")
+    stored = json.dumps(trace.as_dict(), separators=(",", ":")).encode()
+    light = json.loads(bench.without_values(stored))
+    assert light == trace.as_dict() | {"values": []}
+
+
+def test_ten_megabytes_are_a_page_of_bounded_size(post: Post, client: FlaskClient) -> None:
+    row = '  {"id": 12345, "name": "row", "tags": ["a", "b"]},\n'
+    raw = "[\n" + row * 200_000 + "]"
+    post(json.dumps({"id": "big", "messages": [{"role": "assistant", "content": raw}]}).encode())
+    page = client.get("/sessions/big/turns/0?profile=fencepost").text
+    assert len(page) < 250_000 and page.count("<li") < 1_000
+    first, last = map(int, re.findall(r"\?[^\"]*lines=(\d+)-(\d+)", page)[0])
+    more = client.get(f"/sessions/big/turns/0?lines={first}-{last}").text
+    assert f'data-n="{first}"' in more and f'data-n="{last}"' in more
+    assert f'data-n="{last}"' not in page
+
+
+def test_the_playground_reads_links_and_saves(client: FlaskClient) -> None:
+    packed = playground.pack(RAW)
+    assert packed and playground.unpack(packed) == RAW
+    assert "extra_closer" in client.get(f"/playground?t={packed}").text
+    partial = client.post("/playground", data={"text": RAW}, headers={"HX-Request-Type": "partial"})
+    assert partial.headers["HX-Replace-Url"] == f"/playground?t={packed}"
+    assert partial.text.lstrip().startswith('<div class="debugger')
+    saved = client.post("/playground/session", data={"text": RAW, "title": "mine"})
+    assert saved.status_code == 302
+    session = client.get("/api/sessions").json["sessions"][0]
+    assert session["title"] == "mine"
+    assert client.get(f"/api/session/{session['key']}/turns/0").json["raw"] == RAW
+    assert client.get(f"/playground/raw?t={packed}&r=0-4").text == "Sure"
+    assert "extra_closer@" in client.get(f"/playground/case?t={packed}").text
+
+
+def test_a_long_text_has_no_link_and_its_steps_bring_the_text_along(client: FlaskClient) -> None:
+    raw = "".join(f"{i * 7919:x}" for i in range(5_000)) + '{"a": 1,}'
+    assert playground.pack(raw) is None
+    page = client.post("/playground", data={"text": raw}).text
+    assert 'formaction="/playground?' in page and "t=" not in re.findall(r'formaction="([^"]*)"', page)[1]
+    assert "not run" in page
+    step = client.post("/playground?profile=direct&step=1", data={"text": raw}, headers={"HX-Request-Type": "partial"})
+    assert "HX-Replace-Url" not in step.headers and "<code>direct</code>" in step.text
+
+
+@pytest.mark.parametrize("packed", ["x", "%F0%9F", "eJw", playground.pack("a" * 150_000)[:-4]])  # type: ignore[index]
+def test_a_link_that_is_broken_says_so(client: FlaskClient, packed: str) -> None:
+    answer = client.get(f"/playground?t={packed}")
+    assert answer.status_code == 400 and "link" in answer.text
+
+
+def test_a_link_never_unpacks_to_more_than_is_allowed() -> None:
+    import base64
+    import zlib
+
+    bomb = base64.urlsafe_b64encode(zlib.compress(b"a" * 50_000_000)).decode().rstrip("=")
+    with pytest.raises(playground.BadRequest):
+        playground.unpack(bomb)
+
+
+def test_nothing_to_save_is_said(client: FlaskClient) -> None:
+    answer = client.post("/playground/session", data={"text": ""})
+    assert answer.status_code == 422 and "no text" in answer.text
+
+
+def test_crlf_that_a_form_made_is_taken_back(client: FlaskClient) -> None:
+    page = client.post("/playground", data={"text": '{"a":\r\n1}'}).text
+    assert "2 lines" in page and 'data-glyph="CR"' not in page
