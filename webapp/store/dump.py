@@ -16,6 +16,7 @@ from sqlalchemy import orm
 from webapp import __version__
 from webapp.config import Settings
 from webapp.exports.session_dump import document, whole_entry
+from webapp.store import noticing
 from webapp.store.filenames import path_in
 from webapp.store.models import Session, Turn
 from webapp.store.rows import bare_entry
@@ -49,7 +50,11 @@ def fencepost_block(session: Session) -> dict[str, Any]:
 def stream(db: orm.Session, session: Session) -> Iterator[bytes]:
     """The session as one JSON document, in pieces; entries that came in are in it unchanged."""
     return document(
-        session.external_id, datetime.now(UTC), session.entry_count, _entries(db, session), fencepost_block(session)
+        session.external_id,
+        datetime.now(UTC),
+        session.entry_count,
+        _entries(db, session),
+        fencepost_block(session) | {"findings": [noticing.told(finding) for finding in noticing.of(db, session.id)]},
     )
 
 

@@ -91,6 +91,17 @@ def of(db: orm.Session, session_id: int) -> list[Finding]:
     return sorted(found, key=lambda finding: order.get(finding.rule, len(order)))
 
 
+def told(finding: Finding) -> dict[str, Any]:
+    """A finding as dumps and the API say it; `reason` is its sentence, `turns` are positions."""
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "reason": findings.reason(finding),
+        "turns": finding.turns,
+        "detail": finding.detail,
+    }
+
+
 def _row(session_id: int, finding: findings.Finding) -> dict[str, Any]:
     return {
         "session_id": session_id,

@@ -102,17 +102,6 @@ def hits(db: orm.Session, session: Session, wanted: Asked) -> dict[str, Any]:
     return {"hits": shown, "more_hits": found.next}
 
 
-def finding_dict(finding: Finding) -> dict[str, Any]:
-    """A finding as the API shows it; `reason` is its sentence, `turns` are positions."""
-    return {
-        "rule": finding.rule,
-        "severity": finding.severity,
-        "reason": findings.reason(finding),
-        "turns": finding.turns,
-        "detail": finding.detail,
-    }
-
-
 def of(db: orm.Session, session: Session) -> list[Finding]:
     return noticing.of(db, session.id)
 
