@@ -13,6 +13,7 @@ from flask import request
 from webapp.parsing import profiles
 from webapp.store.filtering import HOME, Filters
 from webapp.store.sessions import Counts, Facet, Page
+from webapp.web import strips
 from webapp.web.glyphs import visible
 
 TOP = 8
@@ -214,7 +215,12 @@ def production(counts: Counts, filters: Filters) -> list[Option]:
 def rows_context(found: Page, filters: Filters) -> dict[str, Any]:
     """What the rows need, and the way to the next ones."""
     active = filters.active()
-    return {"page": found, "filters": filters, "next_url": address(active, after=found.next) if found.next else None}
+    return {
+        "page": found,
+        "filters": filters,
+        "next_url": address(active, after=found.next) if found.next else None,
+        "cells": strips.fitting(len(line.strip) for line in found.sessions),
+    }
 
 
 def panel_context(counts: Counts, offered: list[Group], filters: Filters) -> dict[str, Any]:

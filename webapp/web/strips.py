@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import groupby
 
 from markupsafe import Markup
@@ -16,8 +17,10 @@ NAMES = {
     "n": "none",
 }
 """A strip's letters, the gravest first: a mark for several responses takes the first of these among them."""
-CELLS = 60
-"""the most marks in a row of the list: 50 rows of them stay under 100 KB"""
+CELLS = 100
+"""the most marks of one strip"""
+A_PAGE = 1800
+"""the most marks of all strips of a page of the list, 15 bytes each, so that it stays under 100 KB"""
 _GRAVITY = {letter: place for place, letter in enumerate(NAMES)}
 _MARKS = {letter: f"<i class={letter}></i>" for letter in NAMES}
 
@@ -29,6 +32,15 @@ def binned(letters: str, cells: int = CELLS) -> tuple[str, int]:
         return letters, 1
     bins = (letters[at : at + each] for at in range(0, len(letters), each))
     return "".join(min(group, key=lambda letter: _GRAVITY.get(letter, 9)) for group in bins), each
+
+
+def fitting(lengths: Iterable[int]) -> int:
+    """The most marks that each strip of a page may have so that all of them together are not too many."""
+    known = list(lengths)
+    for cells in (CELLS, 80, 60, 48):
+        if sum(min(length, cells) for length in known) <= A_PAGE:
+            return cells
+    return A_PAGE // 50
 
 
 def gravest(letters: str) -> int:

@@ -1,0 +1,217 @@
+"""The session list's HTML: links, chips, facets, sizes, selection and views, hostile texts included."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from webapp.web.strips import A_PAGE, CELLS, binned, fitting, gravest, told
+
+Post = Callable[..., Any]
+STATIC = Path(__file__).resolve().parents[2] / "static"
+PARTIAL = {"HX-Request-Type": "partial"}
+BAD = 'I will run it.\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```\n'
+
+
+def session(name: str, *texts: str, model: str = "m-1") -> dict[str, Any]:
+    entries = [
+        {"timestamp": 1764684000.5, "node_type": "agent", "role": "agent", "content": text, "model": model}
+        for text in texts
+    ]
+    return {"session_id": name, "entry_count": len(entries), "entries": entries}
+
+
+@pytest.fixture
+def bring(post: Post) -> Callable[..., None]:
+    def bring(*args: Any, **options: Any) -> None:
+        assert post(json.dumps(session(*args, **options)).encode()).status_code == 201
+
+    return bring
+
+
+class Links(HTMLParser):
+    """Every `href`, `action` and `src` of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found += [value or "" for name, value in attrs if name in ("href", "action", "src", "formaction")]
+
+
+def keys(client: FlaskClient) -> dict[str, str]:
+    return {line["id"]: line["key"] for line in client.get("/api/sessions").json["sessions"]}
+
+
+def test_each_session_is_a_row_with_its_failures_counted(client: FlaskClient, bring: Callable[..., None]) -> None:
+    bring("bad", BAD, "{}")
+    bring("good", "{}")
+    page = client.get("/").text
+    assert page.index("/sessions/bad") < page.index("/sessions/good")
+    assert re.search(r'id="s-\w+" class="failed"', page)
+    assert "1 of 2 responses failed in production" in page
+
+
+def test_filters_are_said_and_what_they_hide_is_counted(client: FlaskClient, bring: Callable[..., None]) -> None:
+    bring("bad", BAD, model="one")
+    bring("good", "{}", model="other")
+    page = client.get("/?failed=1&model=one&sort=time").text
+    assert "1 session</b>, 1 hidden by filters" in page
+    assert 'id="chip-failed" href="/?model=one&amp;sort=time"' in page
+    assert 'id="chip-model" href="/?failed=1&amp;sort=time"' in page
+    assert 'aria-sort="descending"><a href="/?failed=1&amp;model=one">When' in page
+
+
+def test_htmx_gets_the_list_alone_and_rows_alone(client: FlaskClient, bring: Callable[..., None]) -> None:
+    for number in range(3):
+        bring(f"s{number}", "{}")
+    part = client.get("/", headers=PARTIAL).text
+    assert part.lstrip().startswith('<div id="list"') and "<html" not in part
+    following = client.get("/api/sessions?limit=2").json["next"]
+    rows = client.get(f"/?limit=2&after={following}", headers=PARTIAL).text
+    assert rows.count("<tr") == 1 and "<table" not in rows
+
+
+def test_a_filter_that_cannot_be_meant_is_refused_in_words(client: FlaskClient) -> None:
+    for query in ("verdict=odd", "since=soon", "failures=many", "sort=size", "after=x"):
+        answer = client.get(f"/?{query}")
+        assert answer.status_code == 400 and "Refused" in answer.text, query
+    part = client.get("/?verdict=odd", headers=PARTIAL)
+    assert part.status_code == 400 and part.headers["HX-Retarget"] == "#messages"
+    assert part.text.startswith('<p class="message bad">')
+
+
+def test_fifty_long_hostile_rows_stay_under_a_hundred_kilobytes(client: FlaskClient, post: Post) -> None:
+    texts = ["{}", "{]", "no json", '{"a": 1,}'] * 30
+    said = [{"role": "assistant", "content": text} for text in texts]
+    lines = [
+        {"id": f"<script>/{number}/764686752e2f-290d98ad0e68", "model": f"model-{number % 30}", "messages": said}
+        for number in range(50)
+    ]
+    assert post("\n".join(map(json.dumps, lines)).encode(), "many.jsonl", home="direct").status_code == 201
+    page = client.get("/").text
+    assert page.count('<tr id="s-') == 50 and "<script>0" not in page
+    assert len(page.encode()) <= 100_000
+
+
+def test_a_strip_shows_every_response_or_says_how_many_a_mark_stands_for(
+    client: FlaskClient, bring: Callable[..., None]
+) -> None:
+    bring("short", "{}", "x", BAD)
+    bring("long", *["{}"] * 150, BAD, *["{}"] * 50)
+    page = client.get("/").text
+    assert "<i class=c></i><i class=n></i><i class=s></i>" in page
+    assert "3 responses a mark" in page and 'data-each="3" data-of="201"' in page
+
+
+def test_full_pages_have_shorter_strips() -> None:
+    assert fitting([100] * 10) == 100
+    assert fitting([20] * 49 + [10_000]) == 100
+    assert sum(min(length, fitting([500] * 50)) for length in [500] * 50) <= A_PAGE
+
+
+def test_bins_take_the_gravest_letter() -> None:
+    assert binned("c" * CELLS) == ("c" * CELLS, 1)
+    assert binned("cfncsr", 3) == ("fcs", 2)
+    assert binned("", 3) == ("", 1)
+    assert (gravest("ccsf"), gravest("nc"), gravest("")) == (3, 1, 0)
+    assert told("cfc") == "1 failed, 2 clean" and told("") == "none"
+
+
+def test_every_link_of_the_list_leads_somewhere(client: FlaskClient, bring: Callable[..., None]) -> None:
+    bring("a/b ?#&", BAD, "{}")
+    bring("plain", BAD)
+    links = Links(client.get("/?failed=1&q=call").text).found
+    for link in {link for link in links if link and not link.startswith(("#", "/selection", "/views"))}:
+        assert client.get(link).status_code in (200, 302), link
+
+
+def test_a_long_facet_is_cut_and_opens_by_its_address(client: FlaskClient, bring: Callable[..., None]) -> None:
+    for number in range(12):
+        bring(f"s{number}", "{}", model=f"model-{number:02}")
+    short, whole = client.get("/").text, client.get("/?more=model").text
+    assert "4 more</a>" in short and "model-11" not in short.split("<table")[0]
+    assert "model-11" in whole.split("<table")[0] and "data-narrow" in whole
+    chosen = client.get("/?model=model-11").text
+    assert 'aria-current="true"' in chosen.split('id="facet-model"')[1].split("</details>")[0]
+
+
+def test_the_selection_comes_as_one_zip_with_a_name_each(client: FlaskClient, bring: Callable[..., None]) -> None:
+    names = ["A", "a", "../up", "CON", "a/b"]
+    for name in names:
+        bring(name, BAD)
+    answer = client.post("/selection/dumps", data={"ids": list(keys(client).values())})
+    assert answer.mimetype == "application/zip"
+    with zipfile.ZipFile(io.BytesIO(answer.data)) as archive:
+        files = archive.namelist()
+        assert len({name.lower() for name in files}) == 5 and not any("/" in name or ".." in name for name in files)
+        assert sorted(json.loads(archive.read(name))["session_id"] for name in files) == sorted(names)
+
+
+def test_deleted_sessions_are_gone_until_undone(client: FlaskClient, bring: Callable[..., None]) -> None:
+    bring("one", BAD)
+    bring("two", BAD)
+    chosen = keys(client)["one"]
+    asked = client.post("/selection/delete", data={"ids": [chosen]})
+    assert "Delete 1 session?" in asked.text and len(keys(client)) == 2
+    page = client.post("/selection/deleted", data={"ids": [chosen]}, follow_redirects=True).text
+    assert set(keys(client)) == {"two"} and client.get("/sessions/one").status_code == 404
+    batch = re.search(r'name="batch" value="([^"]+)"', page)
+    assert batch
+    client.post("/selection/undo", data={"batch": batch[1]})
+    assert set(keys(client)) == {"one", "two"}
+    assert client.post("/selection/undo", data={"batch": "x"}).status_code == 400
+
+
+def test_nothing_selected_is_refused(client: FlaskClient) -> None:
+    for path in ("/selection/dumps", "/selection/label", "/selection/delete"):
+        assert client.post(path, data={"ids": "nobody"}).status_code == 404
+    assert client.get("/compare").status_code == 404
+
+
+def test_compared_sessions_part_where_their_texts_do(client: FlaskClient, bring: Callable[..., None]) -> None:
+    bring("one", "same", "{}", "end")
+    bring("two", "same", BAD)
+    bring("three", "same", BAD)
+    ids = keys(client)
+    page = client.get("/compare", query_string={"ids": [ids["one"], ids["two"], ids["three"]]}).text
+    assert "after 1 turn alike" in page and "/sessions/two/turns/1" in page
+    assert "never: all 2 turns are the same" in page
+
+
+def test_a_view_is_saved_under_a_name_and_removed(client: FlaskClient) -> None:
+    query = "failed=1&sort=failures"
+    page = client.post("/views", data={"name": "worst", "query": query}, follow_redirects=True).text
+    assert "Saved as worst" in page and f'href="/?{query.replace("&", "&amp;")}" aria-current="true">worst' in page
+    found = re.search(r"/views/(\d+)/remove", page)
+    assert found
+    assert "The view is removed" in client.post(f"/views/{found[1]}/remove", follow_redirects=True).text
+    refused = client.post("/views", data={"name": "\n", "query": ""}, follow_redirects=True)
+    assert "Not saved" in refused.text
+
+
+def test_a_view_cannot_lead_elsewhere(client: FlaskClient) -> None:
+    answer = client.post("/views", data={"name": "x", "query": "?//evil.example"})
+    assert answer.headers["Location"].startswith("/?")
+
+
+@pytest.mark.parametrize("path", ["/", "/statistics", "/patterns", "/compare", "/sessions/s", "/sessions/s/turns/0"])
+def test_no_page_loads_more_than_sixty_kilobytes_of_our_css_and_javascript(
+    client: FlaskClient, bring: Callable[..., None], path: str
+) -> None:
+    bring("s", BAD)
+    page = client.get(path, query_string={"ids": keys(client).values()} if path == "/compare" else {}).text
+    own = {link.partition("?")[0] for link in Links(page).found if re.match(r"/static/[^/]+\.(css|js)", link)}
+    sizes = {name: (STATIC.parent / name.lstrip("/")).stat().st_size for name in own}
+    assert sizes and sum(sizes.values()) <= 60_000, sizes
