@@ -25,7 +25,10 @@ def head(ident: str) -> Response:
         response = Response(status=204)
     else:
         shown = session_page.head(db.session, session, session_page.of(db.session, session))
-        response = make_response(render_template("sessions/_head.html", session=session, **shown))
+        first, last = 0, min(session.turn_count, session_page.STEP) - 1
+        response = make_response(
+            render_template("sessions/_head.html", session=session, first=first, last=last, **shown)
+        )
     response.headers["Fencepost-Changed"] = str(session.changed)
     response.headers["Fencepost-Turns"] = str(session.turn_count)
     response.headers["Fencepost-Growing"] = "yes" if is_growing(session) else "no"
