@@ -174,7 +174,7 @@ def test_a_label_is_made_listed_changed_and_removed(client: FlaskClient, post: P
     post(windlass("s1", entry(FOUR_BRACES)))
     form = {"judgement": "missed", "cause": "extra-closing", "note": "two <b>braces</b>", "author": "ada"}
     assert client.post("/sessions/s1/turns/0/label", data=form).status_code == 302
-    page = client.get("/labels").text
+    page = client.get("/labels/list").text
     assert "missed" in page and "extra-closing" in page and "two &lt;b&gt;braces" in page and "ada" in page
     assert client.post("/sessions/s1/turns/0/label", data=form | {"judgement": "wrong"}).status_code == 302
     assert [label["judgement"] for label in client.get("/api/labels").json["labels"]] == ["wrong"]

@@ -53,11 +53,11 @@ class Shortest:
 
 
 def groups(traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any] | None) -> list[Group]:
-    """The profiles' results, in the order of `traces`; those that read no value come last."""
+    """The profiles' results: the home profile's first, then in the order of `traces`; no value comes last."""
     found: dict[str, list[str]] = {}
     for name, trace in traces.items():
         found.setdefault(_result(trace), []).append(name)
-    ordered = sorted(found.items(), key=lambda item: item[0] == "")
+    ordered = sorted(found.items(), key=lambda item: (home not in item[1], item[0] == ""))
     return [_group(names, traces, home, expected) for _, names in ordered]
 
 
