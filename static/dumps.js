@@ -6,7 +6,7 @@
   const queue = [];
   let current = null;
 
-  const size = (bytes) => { let unit = 0; while (bytes >= 1024 && unit < 3) { bytes /= 1024; unit += 1; } return `${bytes.toFixed(unit && bytes < 100 ? 1 : 0)} ${["B", "KB", "MB", "GB"][unit]}`; };
+  const size = (bytes) => { let unit = 0; while (bytes >= 1000 && unit < 3) { bytes /= 1000; unit += 1; } return `${bytes.toFixed(unit && bytes < 100 ? 1 : 0)} ${["bytes", "kB", "MB", "GB"][unit]}`; };
   const WORDS = {
     401: "You are signed out. Load the page anew, sign in, and send it again.",
     413: "It is larger than this server takes. Raise FENCEPOST_MAX_UPLOAD, or use fencepost ingest FILE.",

@@ -72,6 +72,7 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
     from waitress import create_server
 
     from webapp.app import create_app
+    from webapp.commands import _cut
     from webapp.store import kept
     from webapp.store.database import NewerDatabase
 
@@ -84,8 +85,9 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
     if examples:
         load_examples(app)
     tell_lacking(app)
+    look_after(app)
     try:
-        return create_server(
+        server = create_server(
             app,
             host=host,
             port=port,
@@ -97,6 +99,17 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
         )
     except OSError as error:
         raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}; try another PORT") from error
+    _cut.install(server)
+    return server
+
+
+def look_after(app) -> None:  # type: ignore[no-untyped-def]
+    """Have the index read before anybody asks, and what was deleted long ago removed."""
+    from webapp.extensions import db
+    from webapp.store import upkeep
+
+    with app.app_context():
+        upkeep.start(db.engine)
 
 
 def tell_lacking(app) -> None:  # type: ignore[no-untyped-def]

@@ -27,7 +27,7 @@ PHASES = {
 }
 NEXT = {
     "too_large": "Raise FENCEPOST_MAX_DUMP, or split the file.",
-    "unknown_format": "If it is JSON of your own, map it; else name its format with fencepost ingest --format.",
+    "unknown_format": "Name its format with fencepost ingest --format, if it has one.",
     "bad_dump": "Mend the file at that place, or send another copy of it.",
     "no_file": "Choose a file first.",
 }
@@ -70,7 +70,7 @@ class Row:
     @property
     def next(self) -> str | None:
         """What to do about the error."""
-        return NEXT.get(self.code or "")
+        return "Say where its fields are by a mapping." if self.mappable else NEXT.get(self.code or "")
 
     @property
     def mappable(self) -> bool:

@@ -1,0 +1,244 @@
+"""The doors of dumps: small files at once, large ones as jobs, cut bodies, full disks, mappings."""
+
+from __future__ import annotations
+
+import io
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.web.test_doors import entry, windlass
+from webapp.commands.serve import make_server
+from webapp.config import Settings
+from webapp.store import full, kept
+from webapp.web import background, taking
+
+Post = Callable[..., Any]
+PARTIAL = {"HX-Request-Type": "partial"}
+OWN = b"".join(b'{"run": {"id": "r%d"}, "out": {"text": "%d {}"}}\n' % (n // 2, n) for n in range(6))
+
+
+@pytest.fixture
+def jobs_too(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Everything but the smallest files goes to the worker, which ends with the test."""
+    monkeypatch.setattr(taking, "AT_ONCE", 100)
+    yield
+    background.of(app).close()
+
+
+def send(client: FlaskClient, *files: tuple[bytes, str], headers: dict[str, str] | None = None, **form: Any) -> Any:
+    data = {"file": [(io.BytesIO(content), name) for content, name in files], **form}
+    return client.post("/dumps", data=data, headers=headers)
+
+
+def ended(client: FlaskClient, number: int) -> dict[str, Any]:
+    """The job, once it has ended."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        job: dict[str, Any] = client.get(f"/api/jobs/{number}").json["job"]
+        if job["state"] not in ("queued", "running"):
+            return job
+        time.sleep(0.1)
+    raise AssertionError(job)
+
+
+def test_a_small_file_is_read_within_the_request(client: FlaskClient) -> None:
+    answer = send(client, (windlass("s1", entry("hi")), "a.json"), headers=PARTIAL)
+    assert answer.status_code == 200 and 'id="dump-1"' in answer.text and "hx-trigger" not in answer.text
+    again = send(client, (windlass("s1", entry("hi")), "a.json"), headers=PARTIAL)
+    assert "already here: nothing changed" in again.text
+
+
+def test_without_scripts_the_form_leads_back_to_the_list(client: FlaskClient) -> None:
+    answer = send(client, (windlass("s1", entry("hi")), "a.json"), (windlass("s2", entry("hi")), "b.json"))
+    assert answer.status_code == 302
+    page = client.get(answer.location).text
+    assert "a.json: 1 session ingested." in page and 'href="/dumps/2"' in page
+    assert send(client).status_code == 422
+
+
+def test_a_refused_file_is_a_row_that_says_what_to_do(client: FlaskClient) -> None:
+    answer = send(client, (b"\x89PNG\r\n\x1a\n", "a.png"), headers=PARTIAL)
+    assert answer.status_code == 415 and "--format" in answer.text and 'id="dump-1"' in answer.text
+    whole = send(client, (b'{"session_id": "s", "entries": 5}', "b.json"))
+    assert whole.status_code == 422 and "entries" in whole.text and "<html" in whole.text
+
+
+def test_a_large_file_is_read_behind_the_page(client: FlaskClient, jobs_too: None) -> None:
+    answer = send(client, (windlass("s1", *(entry(f"turn {i}") for i in range(50))), "a.json"), headers=PARTIAL)
+    assert answer.status_code == 200 and 'id="job-1"' in answer.text
+    assert 'hx-trigger="every 1s"' in answer.text and "Cancel" in answer.text
+    job = ended(client, 1)
+    assert (job["state"], job["result"]["sessions"], job["result"]["turns"]) == ("done", 1, 50)
+    row = client.get("/dumps/jobs/1", headers=PARTIAL).text
+    assert 'id="dump-1"' in row and "hx-trigger" not in row
+    assert client.get("/dumps/jobs/1").location == "/dumps/1"
+    assert client.get("/dumps").text.count("a.json") == 1
+
+
+def test_the_api_leaves_a_file_to_the_worker_where_asked(app: Flask, client: FlaskClient) -> None:
+    try:
+        answer = client.post("/api/dumps?background=1&filename=a.json", data=windlass("s1", entry("hi")))
+        assert answer.status_code == 202
+        assert answer.headers["Location"] == answer.json["job"]["url"] == "/api/jobs/1"
+        job = ended(client, 1)
+        assert (job["state"], job["dump"], job["filename"]) == ("done", 1, "a.json")
+        assert client.delete("/api/jobs/1").json["job"]["state"] == "done"
+    finally:
+        background.of(app).close()
+    assert client.get("/api/jobs/2").status_code == 404
+
+
+def test_a_job_is_cancelled_from_its_row(app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(taking, "AT_ONCE", 1)
+    monkeypatch.setattr(background.Background, "wake", lambda _: None)
+    send(client, (windlass("s1", entry("hi")), "a.json"))
+    row = client.post("/dumps/jobs/1/cancel", headers=PARTIAL).text
+    assert "stopping" in row and "data-cancel" not in row
+    monkeypatch.undo()
+    client.get("/dumps")
+    assert ended(client, 1)["state"] == "cancelled"
+    background.of(app).close()
+    assert "cancelled" in client.get("/dumps").text
+    assert client.get("/api/sessions").json["total"] == 0
+
+
+def test_a_dump_has_a_page_and_is_read_again(app: Flask, client: FlaskClient, post: Post) -> None:
+    body = windlass("s1", entry("hi"), *([7] * 60))
+    sha256 = post(body, "a.json").json["dump"]["sha256"]
+    page = client.get(f"/dumps/{sha256}").text
+    assert sha256 in page and "windlass" in page and "Problems 1 to 50 of 60" in page
+    assert 'href="/sessions/s1"' in page and f"/dumps/{sha256}/file" in page
+    assert "Problems 51 to 60" in client.get("/dumps/1?problems=2").text
+    try:
+        assert client.post("/dumps/1/again").location == f"/dumps/{sha256}"
+        assert ended(client, 1)["result"]["created"] is False
+    finally:
+        background.of(app).close()
+    assert client.get("/dumps/999").status_code == 404
+
+
+def test_older_dumps_are_on_further_pages(client: FlaskClient, post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webapp.web.dumps.ROWS_A_PAGE", 2)
+    for number in range(5):
+        post(windlass(f"s{number}", entry("hi")), f"d{number}.json")
+    seen, url = [], "/dumps"
+    while url:
+        page = client.get(url).text
+        seen += re.findall(r">(d\d\.json)<", page)
+        found = re.search(r'rel="next" href="([^"]+)"', page)
+        url = found.group(1) if found else ""
+    assert seen == ["d4.json", "d3.json", "d2.json", "d1.json", "d0.json"]
+
+
+def test_a_mapping_is_made_over_the_dump_and_used(app: Flask, client: FlaskClient) -> None:
+    row = send(client, (OWN, "own.jsonl"), headers=PARTIAL)
+    assert row.status_code == 415 and 'href="/mappings/make?dump=1"' in row.text
+    editor = client.get("/mappings/make?dump=1").text
+    assert 'name="raw" value="$.out.text"' in editor and 'name="session" value="$.run.id"' in editor
+    assert "0 {}" in editor and "<code>" in editor
+    partial = client.get("/mappings/make?dump=1&raw=$.run.id", headers=PARTIAL).text
+    assert "<html" not in partial and "r0" in partial
+    assert "cannot be read" in client.get("/mappings/make?dump=1&raw=$.[", headers=PARTIAL).text
+    form = {"dump": "1", "name": "mine", "raw": "$.out.text", "session": "$.run.id"}
+    try:
+        assert client.post("/mappings", data=form).location == "/dumps"
+        assert ended(client, 1)["result"]["sessions"] == 3
+    finally:
+        background.of(app).close()
+    assert [session["id"] for session in client.get("/api/sessions").json["sessions"]] == ["r2", "r1", "r0"]
+    assert "raw=$.out.text" in client.get("/dumps/1").text
+
+
+def test_a_saved_mapping_is_chosen_and_deleted(client: FlaskClient) -> None:
+    fields = {"raw": "$.out.text", "session": "$.run.id"}
+    assert client.post("/mappings", data={"name": "mine", **fields}).status_code == 302
+    assert "mine" in client.get("/mappings").text
+    assert send(client, (OWN, "own.jsonl"), headers=PARTIAL, map="mine").status_code == 200
+    more = client.post("/api/dumps?map=mine", data=OWN.replace(b"r0", b"r9"))
+    assert more.status_code == 201 and "r9" in more.json["sessions"]
+    assert client.post("/api/dumps?map=other", data=OWN).status_code == 400
+    assert client.post("/mappings/1/delete").status_code == 302
+    assert client.get("/mappings/make?saved=1").status_code == 404
+
+
+@pytest.mark.parametrize("form", [{"name": "", "raw": "$.a"}, {"name": "x", "raw": ""}, {"name": "x", "raw": "$["}])
+def test_a_bad_mapping_is_refused_in_words(client: FlaskClient, form: dict[str, str]) -> None:
+    answer = client.post("/mappings", data=form)
+    assert answer.status_code == 422 and 'role="alert"' in answer.text
+
+
+def test_an_upload_lies_beside_the_database_and_goes_away(client: FlaskClient, app: Flask, tmp_path: Path) -> None:
+    with app.test_request_context("/dumps", method="POST"):
+        stream = taking.request._get_file_stream()
+        assert Path(stream.name).parent == kept.folder(tmp_path) / "incoming"
+        stream.close()
+    send(client, (b"x" * 10, "a.bin"))
+    assert list(kept.incoming(tmp_path).iterdir()) == []
+
+
+def test_a_full_disk_has_words_and_a_status(client: FlaskClient, post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    def spool(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("webapp.store.ingest.spool", spool)
+    answer = post(windlass("s1", entry("hi")))
+    assert (answer.status_code, answer.json["error"]["code"]) == (507, "disk_full")
+    row = send(client, (windlass("s1", entry("hi")), "a.json"), headers=PARTIAL)
+    assert row.status_code == 507 and full.WORDS in row.text
+    monkeypatch.undo()
+    assert post(windlass("s1", entry("hi"))).status_code == 201
+
+
+class Cut:
+    """A body that ends before its time, as servers hand it on."""
+
+    def __init__(self, data: bytes, error: Exception | None) -> None:
+        self._file, self._error = io.BytesIO(data), error
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size)
+        if not data and self._error is not None:
+            raise self._error
+        return data
+
+
+@pytest.mark.parametrize("error", [None, OSError("chunk cut"), ConnectionResetError("reset")])
+def test_a_body_that_ends_early_is_refused_whole(client: FlaskClient, tmp_path: Path, error: Exception | None) -> None:
+    body = windlass("s1", *(entry(f"turn {i}") for i in range(50)))
+    environ = {"wsgi.input": Cut(body[:1000], error), "CONTENT_LENGTH": str(len(body))}
+    answer = client.post("/api/dumps", environ_overrides=environ)
+    assert answer.status_code == 400 and "Send it again" in answer.json["error"]["message"]
+    assert client.get("/api/sessions").json["total"] == 0
+    assert [path for path in kept.folder(tmp_path).rglob("*") if path.is_file()] == []
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> Iterator[tuple[str, int]]:
+    """A waitress of our own."""
+    settings = Settings(data=tmp_path / "w", database=f"sqlite:///{tmp_path / 'w.sqlite3'}")
+    server = make_server(settings, "127.0.0.1", 0, 2, False)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    yield "127.0.0.1", server.effective_port
+    server.close()
+    thread.join(10)
+
+
+@pytest.mark.parametrize("head", ["Content-Length: 5000", "Transfer-Encoding: chunked"])
+def test_a_sender_that_stops_half_way_is_told_so(address: tuple[str, int], head: str, tmp_path: Path) -> None:
+    with socket.create_connection(address, timeout=10) as sender:
+        sender.sendall(f"POST /api/dumps HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n\r\n".encode())
+        sender.sendall(b'5\r\n{"ses\r\n' if "chunked" in head else b'{"session_id"')
+        sender.shutdown(socket.SHUT_WR)
+        answer = sender.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 400 ") and b"Send it again" in answer
+    assert [path for path in kept.folder(tmp_path / "w").rglob("*") if path.is_file()] == []
