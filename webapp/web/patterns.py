@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
-from flask import Blueprint, render_template
+from flask import Blueprint, render_template, request
 
-from webapp.findings import rules
+from webapp.findings import About, Finding, Notice, Seen, rules
+from webapp.parsing import parse
 from webapp.store.figures import Bucket, Entry, OfModel, OfProfile, Statistics, Timing
 from webapp.store.filtering import VERDICTS, Filters
 from webapp.store.sessions import Counts, Facet, Match, Page, SessionLine
-from webapp.web import charts, listing
+from webapp.web import charts, compared, debugger, listing, playground
+from webapp.web.asked import Asked
 from webapp.web.statistics import sessions_of
 
 blueprint = Blueprint("patterns", __name__)
@@ -25,6 +28,17 @@ STRIPS = {
     "binned": "cn" * 400 + "s" + "ce" * 300,
     "no response": "",
 }
+BRACES = 'I will run it.\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```\n'
+TEXTS = {
+    "repaired": (BRACES, "fencepost"),
+    "failed": (BRACES, "windlass-strict"),
+    "clean": ('{"tool": "run_code", "arguments": {}}', "fencepost"),
+    "several edits": ("{'a': 1, \"b\": [1, 2,], // three\n c: True, }", "fencepost"),
+    "discarded": ("A set is written {1, 2}, and a dict {a: b}.", "fencepost"),
+    "nothing": ("I am done. No code is needed.", "fencepost"),
+    "special characters": ('{"a\u200b": "\u202etxt.exe\u202c",\t"b":\u00a01}  \r\n\x00\x1b[31m', "fencepost"),
+}
+"""responses in the debugger: a text and the profile that reads it"""
 MODELS = ("gemini-2.5-flash-lite", "qwen3-coder-plus", "a model\u202ewith a hidden turn")
 
 
@@ -43,7 +57,34 @@ def index() -> str:
         **listing.rows_context(found, filters),
         **panel(found, filters),
         views=[],
+        texts={},
+        samples=list(TEXTS),
+        sample=request.args.get("sample", "repaired"),
+        bench=bench(request.args.get("sample", "repaired")),
+        findings=findings(),
+        session=line(1, "sn"),
     )
+
+
+def bench(sample: str) -> debugger.Bench:
+    """The debugger over one of `TEXTS`; its links lead to the playground."""
+    text, name = TEXTS.get(sample, TEXTS["repaired"])
+    found = compared.read(dict.fromkeys(("windlass-strict", "fencepost", name)), lambda profile: parse(text, profile))
+    order = compared.order("windlass-strict")
+    return debugger.bench(text, found, order, "windlass-strict", Asked(profile=name), partial(of_text, text))
+
+
+def of_text(text: str, **query: Any) -> str:
+    return playground.address(text, playground.pack(text), **query)
+
+
+def findings() -> list[Finding]:
+    """What the rules find in a session whose call was lost and whose agent then told of its output."""
+    notice = Notice(About("windlass-strict"))
+    for position, raw in enumerate((BRACES, "The code printed 1, so the answer is 1.", BRACES, BRACES)):
+        home, ours = parse(raw, "windlass-strict"), parse(raw)
+        notice.see(Seen(position, position, "response", model=MODELS[0], raw=raw, home=home, ours=ours))
+    return notice.findings()
 
 
 def panel(found: Page, filters: Filters) -> dict[str, Any]:
