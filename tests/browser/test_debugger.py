@@ -196,3 +196,132 @@ def test_every_page_works_without_javascript(browser: Browser, server: str, tmp_
     page.get_by_role("button", name="Ingest").click()
     expect(page.locator("table.dumps")).to_contain_text("plain.json")
     context.close()
+
+
+ODD = [
+    "Sure:\n```json\n{'tool': 'search', 'deep': True,\t}  \n```\nNote {n} and [docs].",
+    '{\n\t"a": "x\u202ey\u200b\x00",\n "list": [1,, 2],\t \n "e": "👩\u200d👩\u200d👧"\n}\t',
+]
+COPY = """(part) => {
+  const list = document.querySelector("#raw > ol");
+  const range = document.createRange();
+  range.setStart(list, part ? 1 : 0);
+  range.setEnd(list, list.children.length);
+  if (part) range.setEnd(list.children[2], 0);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+  const data = new DataTransfer();
+  const event = new ClipboardEvent("copy", { clipboardData: data, bubbles: true, cancelable: true });
+  document.activeElement.dispatchEvent(event);
+  return data.getData("text/plain");
+}"""
+LIT = "(name) => [...(CSS.highlights.get(name) ?? [])].map((range) => range.toString()).join('|')"
+
+
+@pytest.fixture
+def odd(page: Page) -> str:
+    """The URL of a session whose responses are odd in every way; the first is turn 0."""
+    messages = [{"role": "assistant", "content": text} for text in ODD]
+    body = json.dumps({"id": "odd", "messages": [*messages, {"role": "tool", "content": "no such tool"}]})
+    assert page.request.post("/api/dumps?filename=odd.json", data=body).ok
+    return "/sessions/odd/turns"
+
+
+def tops(page: Page) -> list[float]:
+    found: list[float] = page.evaluate(
+        "[...document.querySelectorAll('#raw > ol > li')].map((line) => line.getBoundingClientRect().top)"
+    )
+    return found
+
+
+@pytest.mark.parametrize("profile", ["fencepost", "direct"])
+@pytest.mark.parametrize("turn", [0, 1])
+def test_what_is_copied_is_exactly_the_raw_text(page: Page, odd: str, turn: int, profile: str) -> None:
+    page.goto(f"{odd}/{turn}?profile={profile}")
+    assert page.evaluate(COPY, False) == ODD[turn]
+    assert page.evaluate(COPY, True) == ODD[turn].split("\n")[1] + "\n"
+
+
+def test_steps_are_urls_and_move_no_line(page: Page, odd: str) -> None:
+    page.goto(f"{odd}/1?profile=fencepost")
+    lines = tops(page)
+    for key, query in (
+        (",", "edit=3"),
+        (",", "edit=2"),
+        (".", "edit=3"),
+        (".", ""),
+        ("[", "attempt=0"),
+        ("]", "attempt=1"),
+    ):
+        before = page.url
+        page.keyboard.press(key)
+        page.wait_for_url(lambda url, before=before: url != before)
+        expect(page.locator(".attempt.open")).to_have_count(1)
+        assert query in page.url and ("edit=" in query or "edit=" not in page.url)
+        assert tops(page) == lines
+    page.go_back()
+    expect(page.locator(".attempt.open")).to_contain_text("1 whole")
+
+
+def test_the_state_after_an_edit_is_drawn(page: Page, odd: str) -> None:
+    page.goto(f"{odd}/1?profile=fencepost&attempt=1&edit=2")
+    expect(page.locator("#raw .now").first).to_be_visible()
+    expect(page.locator("#raw del.pend")).to_have_count(1)
+    expect(page.locator(".edits .now .tag")).to_have_attribute("aria-current", "step")
+
+
+def test_a_key_of_the_tree_marks_its_characters_and_a_character_its_key(page: Page, odd: str) -> None:
+    page.goto(f"{odd}/0?profile=fencepost")
+    page.locator("[role=treeitem]").first.focus()
+    page.keyboard.press("ArrowDown")
+    assert "'search'" in page.evaluate(LIT, "link") and "deep" not in page.evaluate(LIT, "link")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("[role=treeitem]:visible")).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("[role=treeitem]:visible")).to_have_count(3)
+    page.locator("#raw del", has_text="True").hover()
+    expect(page.locator("[role=treeitem].lit")).to_contain_text("deep")
+
+
+def test_a_selection_is_in_the_address_and_an_address_marks_its_range(page: Page, odd: str) -> None:
+    page.goto(f"{odd}/0?profile=fencepost")
+    page.locator("#raw > ol > li").first.dblclick(position={"x": 95, "y": 10})
+    page.wait_for_url(re.compile("#r=0-4$"))
+    page.goto(f"{odd}/0?profile=direct#r=6-13")
+    page.reload()
+    assert page.evaluate(LIT, "range") == ODD[0][6:13]
+
+
+def test_reports_are_copied_by_one_key(page: Page, odd: str) -> None:
+    page.goto(f"{odd}/0?profile=fencepost")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.keyboard.press("m")
+    expect(page.locator(".told")).to_contain_text("copied")
+    assert "single_quotes at line 3" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_what_stood_before_and_after_is_on_the_page(page: Page, odd: str) -> None:
+    page.goto(f"{odd}/1")
+    expect(page.locator("details.after")).to_contain_text("no such tool")
+
+
+def test_focus_stays_where_it_is_when_a_step_is_taken(page: Page, odd: str) -> None:
+    page.goto(f"{odd}/1?profile=fencepost")
+    page.locator(".attempt .go").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("attempt=0"))
+    expect(page.locator(".attempt.open .go")).to_be_focused()
+
+
+def test_a_long_response_has_few_elements_and_the_rest_on_demand(page: Page) -> None:
+    raw = "[\n" + '  {"id": 12345, "name": "row"},\n' * 60_000 + "]"
+    body = json.dumps({"id": "long-one", "messages": [{"role": "assistant", "content": raw}]})
+    assert page.request.post("/api/dumps?filename=long-one.json", data=body).ok
+    page.goto("/sessions/long-one/turns/0?profile=fencepost")
+    assert page.evaluate("document.querySelectorAll('*').length") < 5_000
+    page.locator(".gap a").first.click()
+    page.wait_for_url(re.compile("lines=51-250"))
+    expect(page.locator('#raw li[data-n="250"]')).to_have_count(1)
+    page.goto("/sessions/long-one/turns/0#r=1000000-1000010")
+    expect(page.locator("#raw .range")).to_be_in_viewport()

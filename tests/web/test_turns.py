@@ -159,9 +159,9 @@ def test_a_stored_trace_is_read_without_its_values() -> None:
     assert light == trace.as_dict() | {"values": []}
 
 
-def test_ten_megabytes_are_a_page_of_bounded_size(post: Post, client: FlaskClient) -> None:
+def test_a_long_response_is_a_page_of_bounded_size(post: Post, client: FlaskClient) -> None:
     row = '  {"id": 12345, "name": "row", "tags": ["a", "b"]},\n'
-    raw = "[\n" + row * 200_000 + "]"
+    raw = "[\n" + row * 30_000 + "]"
     post(json.dumps({"id": "big", "messages": [{"role": "assistant", "content": raw}]}).encode())
     page = client.get("/sessions/big/turns/0?profile=fencepost").text
     assert len(page) < 250_000 and page.count("<li") < 1_000
@@ -191,7 +191,7 @@ def test_a_long_text_has_no_link_and_its_steps_bring_the_text_along(client: Flas
     raw = "".join(f"{i * 7919:x}" for i in range(5_000)) + '{"a": 1,}'
     assert playground.pack(raw) is None
     page = client.post("/playground", data={"text": raw}).text
-    assert 'formaction="/playground?' in page and "t=" not in re.findall(r'formaction="([^"]*)"', page)[1]
+    assert 'formaction="/playground?' in page and "?t=" not in page
     assert "not run" in page
     step = client.post("/playground?profile=direct&step=1", data={"text": raw}, headers={"HX-Request-Type": "partial"})
     assert "HX-Replace-Url" not in step.headers and "<code>direct</code>" in step.text

@@ -206,7 +206,8 @@ def _trouble(text: str, attempt: Attempt, edits: Sequence[Edit]) -> str | None:
     if failure is None:
         return None
     line, column = place(text, failure.at)
-    return f"{words.wording(failure.message)} at line {line}, column {column} of the decoded text"
+    where = f"line {line}, column {column} of the decoded text"
+    return f"In this state it does not decode: {words.wording(failure.message)} at {where}."
 
 
 def _edit_lines(raw: str, edits: Sequence[Edit], first: int) -> list[EditLine]:
