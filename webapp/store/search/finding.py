@@ -30,6 +30,8 @@ _AT_ONCE_OF_FEW = 24
 _HEAD = 256 * 1024
 _MOST = 8 * 1024 * 1024
 """bytes of a text that are looked through for the place of a hit, at first and at most"""
+_RAW = KINDS.index("raw")
+_A_SESSION = TURNS_A_SESSION * SLOTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,12 @@ def find(
     match = expression(connection, parsed)
     if session_id is not None:
         return _within(connection, parsed, match, session_id, after, limit)
-    ids, following = _sessions(connection, match, allowed, after, limit)
+    hits, following = _Walk(connection, match, allowed).sessions(after, limit)
     found: list[int] = []
     more = set()
-    for number in ids:
-        inside = _inside(connection, match, number, None, each + 1)
+    for number, inside in hits.items():
+        if inside is None:
+            inside = _inside(connection, match, number, None, each + 1)
         if len(inside) > each:
             more.add(number)
         found += inside[:each]
@@ -99,47 +102,78 @@ def session_ids(
 ) -> tuple[list[int], bool]:
     """The newest sessions that match, at most `most`, and whether these are all."""
     match = expression(connection, parse(query))
-    ids, following = _sessions(connection, match, allowed, None, most)
-    return ids, following is None and not match.cut
+    hits, following = _Walk(connection, match, allowed).sessions(None, most)
+    return list(hits), following is None and not match.cut
 
 
-def _sessions(
-    connection: sa.Connection, match: Expression, allowed: Allowed | None, below: int | None, limit: int
-) -> tuple[list[int], int | None]:
-    """Ids of sessions that match, descending from `below`, and the `below` of those behind them."""
-    if match.raw is None and match.note is None:
-        return [], None
-    until = time.monotonic() + BUDGET
-    newest = (connection.scalar(sa.select(sa.func.max(Session.id))) or 0) + 1
-    high = newest if below is None else min(below, newest)
-    found: list[int] = []
-    width = _WIDTH
-    while (high := _skip(allowed, high)) > 0:
-        low = max(0, high - width)
-        seen, reached = _window(connection, match, low, high, _AT_ONCE if allowed is None else _AT_ONCE_OF_FEW)
-        found += _visible(connection, _of(allowed, seen))
-        if len(found) > limit:
-            return found[:limit], found[limit - 1]
-        width = width * 4 if reached == low else width
-        high = reached
-        if time.monotonic() > until and high > 0:
-            return found, high
-    return found, None
+@dataclass(slots=True)
+class _Walk:
+    """Goes through the sessions from the newest, a range at a time; `notes` were read ahead, down to `notes_low`."""
 
+    connection: sa.Connection
+    match: Expression
+    allowed: Allowed | None
+    notes: list[int] = field(default_factory=list)
+    notes_low: int | None = None
 
-def _window(connection: sa.Connection, match: Expression, low: int, high: int, limit: int) -> tuple[list[int], int]:
-    """Sessions from `low` on and below `high` that match, descending, down to the one that is the second answer."""
-    reached = low
-    seen: set[int] = set()
-    for table, text, size in (("search_raw", match.raw, 1), ("search_note", match.note, SLOTS)):
-        if text is None:
-            continue
-        size *= TURNS_A_SESSION
-        found = keys(connection, table, text, (low * size, high * size), newest=True, limit=limit)  # type: ignore[arg-type]
-        seen.update(key // size for key in found)
-        if len(found) == limit:
-            reached = max(reached, found[-1] // size)
-    return sorted((number for number in seen if number >= reached), reverse=True), reached
+    def sessions(self, below: int | None, limit: int) -> tuple[dict[int, list[int] | None], int | None]:
+        """Sessions that match, descending from `below`, each with the keys of its matches in order, and the `below`
+        of those behind them. None stands for the keys where they were not all read."""
+        if self.match.raw is None and self.match.note is None:
+            return {}, None
+        until = time.monotonic() + BUDGET
+        newest = (self.connection.scalar(sa.select(sa.func.max(Session.id))) or 0) + 1
+        high = newest if below is None else min(below, newest)
+        found: dict[int, list[int] | None] = {}
+        seen: dict[int, list[int] | None] = {}
+        width = _WIDTH
+        while (high := _skip(self.allowed, high)) > 0:
+            low = max(0, high - width)
+            hits, reached = self._range(low, high)
+            seen |= {number: hits[number] for number in _of(self.allowed, sorted(hits, reverse=True))}
+            width = width * 4 if reached == low else width
+            high = reached
+            late = time.monotonic() > until and high > 0
+            if late or len(found) + len(seen) > limit:
+                found |= {number: seen[number] for number in _visible(self.connection, list(seen))}
+                seen = {}
+            if len(found) > limit:
+                ids = list(found)[:limit]
+                return {number: found[number] for number in ids}, ids[-1]
+            if late:
+                return found, high
+        return found | {number: seen[number] for number in _visible(self.connection, list(seen))}, None
+
+    def _range(self, low: int, high: int) -> tuple[dict[int, list[int] | None], int]:
+        """Matches from session `low` on and below `high`, down to the session that is the second answer."""
+        noted = self._noted(high)
+        low = reached = max(low, self.notes_low or 0)
+        cut: int | None = None
+        found: list[int] = []
+        if self.match.raw is not None:
+            limit = _AT_ONCE if self.allowed is None else _AT_ONCE_OF_FEW
+            between = (low * TURNS_A_SESSION, high * TURNS_A_SESSION)
+            found = keys(self.connection, "search_raw", self.match.raw, between, newest=True, limit=limit)
+            if len(found) == limit:
+                cut = reached = found[-1] // TURNS_A_SESSION
+        hits: dict[int, list[int] | None] = {}
+        for key in sorted([*(key * SLOTS + _RAW for key in found), *noted]):
+            number = key // _A_SESSION
+            if number == cut or number == self.notes_low:
+                hits[number] = None
+            elif reached <= number < high:
+                hits.setdefault(number, []).append(key)  # type: ignore[union-attr]
+        return hits, reached
+
+    def _noted(self, high: int) -> list[int]:
+        """The keys of notes that match below the session `high`, in some order, and `notes_low` set to fit."""
+        if self.match.note is None:
+            return []
+        if self.notes_low is None or high <= self.notes_low:
+            between = (0, high * _A_SESSION)
+            self.notes = keys(self.connection, "search_note", self.match.note, between, newest=True, limit=_AT_ONCE)
+            self.notes_low = self.notes[-1] // _A_SESSION if len(self.notes) == _AT_ONCE else 0
+        return self.notes
 
 
 def _skip(allowed: Allowed | None, high: int) -> int:
@@ -179,12 +213,11 @@ def _inside(connection: sa.Connection, match: Expression, number: int, after: in
     """Keys of the matches of one session behind `after`, in order."""
     low, high = number * TURNS_A_SESSION, (number + 1) * TURNS_A_SESSION
     start = low * SLOTS if after is None else after + 1
-    raw = KINDS.index("raw")
     found: list[int] = []
     if match.raw is not None:
-        first = max(low, -((raw - start) // SLOTS))
+        first = max(low, -((_RAW - start) // SLOTS))
         hits = keys(connection, "search_raw", match.raw, (first, high), newest=False, limit=limit)
-        found += [key * SLOTS + raw for key in hits]
+        found += [key * SLOTS + _RAW for key in hits]
     if match.note is not None:
         found += keys(connection, "search_note", match.note, (start, high * SLOTS), newest=False, limit=limit)
     return sorted(found)[:limit]
@@ -192,9 +225,8 @@ def _inside(connection: sa.Connection, match: Expression, number: int, after: in
 
 def _matches(connection: sa.Connection, parsed: Query, found: list[int]) -> tuple[Match, ...]:
     cutter = Cutter(parsed)
-    raw = KINDS.index("raw")
-    turns = {key // SLOTS: key for key in found if key % SLOTS == raw}
-    notes = [key for key in found if key % SLOTS != raw]
+    turns = {key // SLOTS: key for key in found if key % SLOTS == _RAW}
+    notes = [key for key in found if key % SLOTS != _RAW]
     excerpts = _raw_excerpts(connection, cutter, turns) | _note_excerpts(connection, cutter, notes)
     return tuple(_match(key, excerpts[key]) for key in found if key in excerpts)
 
