@@ -1,6 +1,10 @@
 """Ingest against the floor: `json.load` plus a bare `sqlite3.executemany` of the same rows, and memory over size.
 
-    python -m benchmarks.ingest [--megabytes 20] [--large 500] [--quick]
+    python -m benchmarks.ingest [--megabytes 20] [--large 500] [--quick] [--searchable]
+
+With `--searchable` alone the other figure: 10,000 turns of 1.5 KB in 500 sessions, until listed, parsed and searchable,
+beside bare `sqlite3` inserting the same rows into a table and the same FTS5 index in one transaction; and what a turn
+takes on disk, everything included. `--large 2048` is the memory over 2 GB.
 
 Prints one JSON document. Everything is made here and measured in one run: `times` is how many times as long as
 the floor the ingest takes until all is listed and parsed; `memory` is the peak of a process of its own for 10 MB
@@ -10,8 +14,10 @@ and for `--large` MB. Both kinds of dump are measured: one long session in a doc
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +26,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from pydoc_data.topics import topics
 from typing import Any
 
 from webapp.config import Settings
@@ -37,10 +44,17 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=20, help="size of the dumps that are timed")
     parser.add_argument("--large", type=int, default=500, help="size of the dump whose memory is measured")
     parser.add_argument("--quick", action="store_true", help="4 MB timed, 40 MB measured")
+    parser.add_argument(
+        "--searchable", action="store_true", help="10,000 turns beside bare sqlite3 with FTS5, and disk"
+    )
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         print(json.dumps(_child(options.child)))
+        return
+    if options.searchable:
+        with tempfile.TemporaryDirectory(prefix="fencepost-benchmark-") as folder:
+            print(json.dumps(_searchable(Path(folder)), indent=2))
         return
     timed, large = (4, 40) if options.quick else (options.megabytes, options.large)
     with tempfile.TemporaryDirectory(prefix="fencepost-benchmark-") as folder:
@@ -63,6 +77,51 @@ def _timed(folder: Path, kind: str, megabytes: int) -> dict[str, Any]:
         "times": round(seconds / floor, 2),
         "bytes_a_turn": round(store.stat().st_size / turns),
     }
+
+
+def _searchable(folder: Path) -> dict[str, Any]:
+    """500 sessions of 20 turns, and the same rows in bare sqlite3, three times each in turn; the fastest of each."""
+    dump = _write_prose(folder / "prose.jsonl", sessions=500)
+    runs = []
+    for number in range(3):
+        data = folder / f"store-{number}"
+        before = time.process_time()
+        seconds, store = _ingest(dump, data)
+        spent = time.process_time() - before
+        runs.append((seconds, *_bare_fts(store, folder / f"bare-{number}.sqlite3"), spent))
+    turns = _count(store)
+    kept = sum(path.stat().st_size for path in (data / "dumps").glob("*.zst"))
+    ours, bare = min(run[0] for run in runs), min(run[1] for run in runs)
+    processor, bare_processor = min(run[3] for run in runs), min(run[2] for run in runs)
+    return {
+        "turns": turns,
+        "turns_a_second": round(turns / ours),
+        "bare_turns_a_second": round(turns / bare),
+        "share_of_the_bare_rate": round(bare / ours, 2),
+        "processor_times": round(processor / bare_processor, 2),
+        "bytes_a_turn": round((store.stat().st_size + kept) / turns),
+        "of_it_the_kept_file": round(kept / turns),
+    }
+
+
+def _bare_fts(store: Path, path: Path) -> tuple[float, float]:
+    """Seconds, and processor seconds, for inserting the turns' rows and texts as an ingest left them."""
+    with closing(sqlite3.connect(store)) as source:
+        names = [row[1] for row in source.execute("PRAGMA table_info(turn)")]
+        rows = source.execute("SELECT * FROM turn ORDER BY id").fetchall()
+        index = source.execute("SELECT sql FROM sqlite_master WHERE name = 'search_raw'").fetchone()[0]
+    at = names.index("raw")
+    texts = [(row[0], row[at]) for row in rows]
+    with closing(sqlite3.connect(path)) as target:
+        for pragma in ("page_size=8192", "journal_mode=WAL", "synchronous=NORMAL"):
+            target.execute(f"PRAGMA {pragma}")
+        target.execute(f"CREATE TABLE turn (id INTEGER PRIMARY KEY, {', '.join(names[1:])})")
+        target.execute(index)
+        started, spent = time.perf_counter(), time.process_time()
+        target.executemany(f"INSERT INTO turn VALUES ({', '.join('?' * len(names))})", rows)
+        target.executemany("INSERT INTO search_raw(rowid, raw) VALUES (?, ?)", texts)
+        target.commit()
+        return time.perf_counter() - started, time.process_time() - spent
 
 
 def _memory(folder: Path, kind: str, large: int) -> dict[str, Any]:
@@ -158,6 +217,35 @@ def _entries(kind: str) -> Iterator[dict[str, Any]]:
         yield _entry(session, number + 2, "turn_output", "assistant", raw)
         yield _entry(session, number + 3, "tool_result", "tool", _prose(chance, 1500))
         number += 4
+
+
+def _write_prose(path: Path, sessions: int) -> Path:
+    """Windlass lines, none logged twice, in words of English text as often as they are there beside each other."""
+    words = re.findall(r"\S+\s*", "\n".join(topics.values()))
+    following: dict[str, list[str]] = {}
+    for word, other in itertools.pairwise(words):
+        following.setdefault(word, []).append(other)
+    chance = random.Random(7)
+
+    def text(length: int) -> str:
+        found, size, word = [], 0, chance.choice(words)
+        while size < length:
+            found.append(word)
+            size += len(word)
+            word = chance.choice(following.get(word, words) if chance.random() < 0.9 else words)
+        return "".join(found)[:length]
+
+    with path.open("w", encoding="utf-8") as out:
+        for number in range(sessions * SESSION_TURNS):
+            kind, role = (("turn_input", "user"), ("agent", "agent"), ("tool_result", "tool"))[number % 3]
+            raw = text(1500)
+            if kind == "agent" and chance.random() < 0.5:
+                closers = "}}" if chance.random() < 0.1 else ""
+                call = json.dumps({"tool": "run_code", "arguments": {"code": text(450)}}) + closers
+                raw = f"{text(950)}\n```json\n{call}\n```\n"
+            session = f"session-{number // SESSION_TURNS}"
+            out.write(json.dumps(_entry(session, number, kind, role, raw)) + "\n")
+    return path
 
 
 def _entry(session: str, number: int, node_type: str, role: str, content: str) -> dict[str, Any]:
