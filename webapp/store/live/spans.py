@@ -11,6 +11,8 @@ from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem
 
 _TRACE, _SPAN = 16, 8
+_LATEST = 2**63 - 1
+"""nanoseconds: the year 2262, the last that the column holds"""
 
 
 @dataclass(slots=True)
@@ -50,7 +52,7 @@ def _sound(found: Entry) -> Arrived | Problem:
         return Problem(at, "its traceId is not 16 bytes, or all zeros")
     if span is None:
         return Problem(at, "its spanId is not 8 bytes, or all zeros")
-    started = otlp.NO_TIME if known.started is None else known.started
+    started = otlp.NO_TIME if known.started is None else max(otlp.NO_TIME, min(known.started, _LATEST))
     return Arrived(at, entry, trace, span, known.session, started)
 
 
