@@ -279,15 +279,15 @@ def _put(db: orm.Session, values: dict[str, Any], seen: str | None) -> bool:
         db.execute(upsert(dialect, Label, values, ("turn_id", "author")))
         return True
     if not seen:
-        made: Any = db.execute(insert_new(dialect, Label, values, ("turn_id", "author")))
-        return bool(made.rowcount)
+        made = insert_new(dialect, Label, values, ("turn_id", "author")).returning(Label.id)
+        return db.scalar(made) is not None
     try:
         stamped = datetime.fromisoformat(seen)
     except ValueError:
         return False
     same = sa.update(Label).where(Label.turn_id == values["turn_id"], Label.author == values["author"])
-    done: Any = db.execute(same.where(Label.made_at == stamped).values(values))
-    return bool(done.rowcount)
+    done = same.where(Label.made_at == stamped).values(values).returning(Label.id)
+    return db.scalar(done, execution_options={"synchronize_session": False}) is not None
 
 
 def _fields(said: Any) -> dict[str, Any]:
