@@ -1,0 +1,195 @@
+"""Labelling in a real Chromium: a hundred by keyboard alone, two at once, drafts that outlive a reload and a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.conftest import serve, stop
+
+pytestmark = pytest.mark.browser
+COUNT = 104
+
+
+def dump(name: str, count: int) -> str:
+    word = [chr(97 + number // 26) + chr(97 + number % 26) for number in range(count)]
+    entries = [
+        {"node_type": "agent", "role": "agent", "content": f'```json\n{{"tool": "{each}", "arguments": {{}}}}}}}}\n```'}
+        for each in word
+    ]
+    return json.dumps({"session_id": name, "entries": entries})
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A server of the test's own, with a session of a hundred failed responses, and its data folder."""
+    (tmp_path / "data").mkdir()
+    process, url = serve(tmp_path / "data")
+    yield tmp_path / "data", url
+    stop(process)
+
+
+def person(browser: Browser, url: str, name: str) -> BrowserContext:
+    context = browser.new_context(base_url=url)
+    page = context.new_page()
+    page.goto("/labels?queue=view&view=format%3Dwindlass")
+    page.keyboard.press("Control+A")
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/labels?**")
+    return context
+
+
+def labelled(page: Page) -> list[dict[str, Any]]:
+    return page.request.get("/api/labels").json()["labels"]
+
+
+def at(page: Page) -> str:
+    return str(page.locator("#debugger").get_attribute("data-at"))
+
+
+def judge(page: Page, *keys: str) -> None:
+    """Press keys and wait for the next response."""
+    before = at(page)
+    for key in keys:
+        page.keyboard.press(key)
+    page.wait_for_function("before => document.getElementById('debugger').dataset.at !== before", arg=before)
+
+
+def queue_of(page: Page, url: str, name: str) -> str:
+    page.request.post(f"{url}/api/dumps?filename={name}.json", data=dump(name, COUNT))
+    key = page.request.get(f"{url}/api/session/{name}").json()["session"]["key"]
+    return f"/labels?ids={key}"
+
+
+def test_a_hundred_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path, str]) -> None:
+    url = filled[1]
+    context = person(browser, url, "ann")
+    page = context.pages[0]
+    page.goto(queue_of(page, url, "hundred"))
+    expect(page.locator("#progress")).to_contain_text(f"0 of {COUNT}")
+    for number in range(100):
+        if number % 10 == 0:
+            for key in ("3", "c"):
+                page.keyboard.press(key)
+            page.keyboard.type("extra-closing 1 s u b")
+            for key in ("Escape", "t"):
+                page.keyboard.press(key)
+            page.keyboard.type("two braces 5 n")
+            judge(page, "Control+Enter")
+        elif number % 10 == 1:
+            judge(page, "4", "n", "Enter")
+        else:
+            judge(page, str(1 + number % 5), "Enter")
+    found = [label for label in labelled(page) if label["session"] == "hundred"]
+    assert len(found) == 100 and len({label["position"] for label in found}) == 100
+    assert sum(label["cause"] == "extra-closing 1 s u b" and label["note"] == "two braces 5 n" for label in found) == 10
+    assert sum(label["expects"] == "none" for label in found) == 10
+    expect(page.locator("#progress")).to_contain_text(f"100 of {COUNT}")
+    page.keyboard.press("u")
+    expect(page.locator("#said")).to_contain_text("Undone in 1 response")
+    expect(page.locator("#progress")).to_contain_text(f"99 of {COUNT}")
+    page.keyboard.press("b")
+    expect(page.locator("#said")).to_contain_text("Your label, saved")
+    judge(page, "2", "Enter")
+    page.keyboard.press("l")
+    expect(page.locator("table.labels tbody tr").first).to_contain_text("wrong")
+    context.close()
+
+
+def test_two_browsers_never_overwrite_each_other_and_see_each_other(browser: Browser, filled: tuple[Path, str]) -> None:
+    url = filled[1]
+    one, other, bob = (person(browser, url, name) for name in ("ann", "ann", "bob"))
+    first, second, third = one.pages[0], other.pages[0], bob.pages[0]
+    queue = queue_of(first, url, "shared")
+    for page in (first, second, third):
+        page.goto(queue)
+        expect(page.locator("#judge")).to_be_visible()
+    judge(first, "3", "Enter")
+    second.keyboard.press("1")
+    second.keyboard.press("Enter")
+    expect(second.locator(".message.bad")).to_contain_text("missed")
+    assert [(label["author"], label["judgement"]) for label in labelled(first)] == [("ann", "missed")]
+    judge(second, "Enter")
+    assert [label["judgement"] for label in labelled(first)] == ["right"]
+    judge(third, "5", "Enter")
+    expect(first.locator("#progress")).to_contain_text("bob 1", timeout=15_000)
+    assert sorted(label["author"] for label in labelled(first)) == ["ann", "bob"]
+    for context in (one, other, bob):
+        context.close()
+
+
+def test_a_draft_outlives_a_reload_and_a_stopped_server(browser: Browser, tmp_path: Path) -> None:
+    process, url = serve(tmp_path)
+    context = person(browser, url, "ann")
+    page = context.pages[0]
+    page.goto(queue_of(page, url, "drafts"))
+    page.keyboard.press("3")
+    page.keyboard.press("t")
+    page.keyboard.type("half a thought")
+    expect(page.locator("#said")).to_contain_text("Draft kept")
+    page.reload()
+    expect(page.locator("[name=note]")).to_have_value("half a thought")
+    expect(page.locator("[name=judgement][value=missed]")).to_be_checked()
+    expect(page.locator("#said")).to_contain_text("Draft kept")
+    here = at(page)
+    stop(process)
+    page.keyboard.press("Enter")
+    expect(page.locator("#said")).to_contain_text("The server does not answer")
+    expect(page.locator("[name=note]")).to_have_value("half a thought")
+    port = url.rsplit(":", 1)[1].strip("/")
+    process, _ = serve(tmp_path, "--port", port)
+    page.wait_for_function("here => document.getElementById('debugger').dataset.at !== here", arg=here, timeout=20_000)
+    (label,) = labelled(page)
+    assert (label["note"], label["judgement"]) == ("half a thought", "missed")
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('label ')).length") == 0
+    context.close()
+    stop(process)
+
+
+def test_expected_values_are_filled_by_keys_and_checked_as_typed(browser: Browser, filled: tuple[Path, str]) -> None:
+    url = filled[1]
+    context = person(browser, url, "ann")
+    page = context.pages[0]
+    page.goto(queue_of(page, url, "expected"))
+    page.keyboard.press("e")
+    page.keyboard.type('{"a": 1,\n}')
+    expect(page.locator("#check")).to_contain_text("line 2, column 1")
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    expect(page.locator("#check")).to_contain_text("read so by")
+    expect(page.locator(".group.same")).to_contain_text("fencepost")
+    page.keyboard.press("Escape")
+    page.evaluate("history.replaceState(history.state, '', location.href + '#r=8-22')")
+    page.keyboard.press("m")
+    expect(page.locator("#expected")).to_have_value('{"tool": "aa",')
+    expect(page.locator("#check .bad")).to_be_visible()
+    page.locator("#expected").fill('{"tool": "aa"} [1]')
+    expect(page.locator("#check")).to_contain_text("2 JSON values, in this order")
+    page.keyboard.press("Escape")
+    judge(page, "3", "Enter")
+    assert labelled(page)[0]["expected_values"] == [{"tool": "aa"}, [1]]
+    context.close()
+
+
+def test_the_queue_works_without_javascript(browser: Browser, filled: tuple[Path, str]) -> None:
+    context = browser.new_context(java_script_enabled=False, base_url=filled[1])
+    page = context.new_page()
+    page.goto("/labels")
+    page.fill("[name=name]", "plain")
+    page.get_by_role("button", name="Go on").click()
+    before = at(page)
+    page.locator(".choices label", has_text="missed").click()
+    page.fill("#expected", "{]")
+    page.get_by_role("button", name="Save, go on").click()
+    expect(page.locator("#said")).to_contain_text("line 1, column 2")
+    page.fill("#expected", "{}")
+    page.get_by_role("button", name="Save, go on").click()
+    assert at(page) != before
+    assert labelled(page)[0]["expected"] == {}
+    context.close()

@@ -1,0 +1,211 @@
+"""The label pages: who labels, the queue, what is told of others, settling, causes, and the API."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+Post = Callable[..., Any]
+FOUR = '```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```'
+OTHER = '```json\n{"tool": "read_file",}\n```'
+
+
+@pytest.fixture
+def stored(post: Post) -> None:
+    entries = [
+        {"node_type": "agent", "role": "agent", "content": raw} for raw in (FOUR, FOUR.replace("1", "22"), OTHER)
+    ]
+    assert post(json.dumps({"session_id": "s1", "entries": entries}).encode()).status_code == 201
+
+
+@pytest.fixture
+def ann(client: FlaskClient, stored: None) -> FlaskClient:
+    return named(client, "ann")
+
+
+def named(client: FlaskClient, name: str) -> FlaskClient:
+    assert client.post("/labels/name", data={"name": name}).status_code == 303
+    return client
+
+
+def place(text: str) -> str:
+    found = re.search(r'data-at="([^"]+)"', text)
+    assert found
+    return found[1]
+
+
+def seen(text: str) -> str:
+    found = re.search(r'name="seen" value="([^"]*)"', text)
+    assert found
+    return found[1]
+
+
+def save(client: FlaskClient, at: str, judgement: str = "missed", **more: str) -> Any:
+    return client.post("/labels", data={"queue": "failed", "at": at, "judgement": judgement, "seen": ""} | more)
+
+
+def labels(client: FlaskClient) -> list[dict[str, Any]]:
+    return client.get("/api/labels").json["labels"]
+
+
+def test_a_browser_is_asked_for_a_name_once(client: FlaskClient, stored: None) -> None:
+    asked = client.get("/labels?queue=silent")
+    assert asked.status_code == 302 and "/labels/name?next=" in asked.headers["Location"]
+    told = client.post("/labels/name", data={"name": " ann ", "next": "/labels?queue=silent"})
+    assert told.headers["Location"] == "/labels?queue=silent"
+    assert client.get("/labels").status_code == 200
+    assert client.post("/labels/name", data={"name": " "}).status_code == 422
+    assert client.post("/labels/name", data={"name": "x", "next": "//elsewhere"}).headers["Location"] == "/"
+
+
+def test_the_queue_shows_one_response_and_what_each_profile_made_of_it(ann: FlaskClient) -> None:
+    page = ann.get("/labels")
+    assert place(page.text).endswith(".0")
+    for words in ("windlass-strict", "use as expected", "shortest edit", "also labels 1 response like this one"):
+        assert words in page.text
+    partial = ann.get("/labels", headers={"HX-Request-Type": "partial"})
+    assert "<html" not in partial.text and 'id="judge"' in partial.text
+
+
+def test_a_label_is_saved_and_the_next_comes(ann: FlaskClient) -> None:
+    at = place(ann.get("/labels").text)
+    expected = '{"tool": "run_code", "arguments": {"code": "print(1)"}}'
+    done = save(ann, at, expects="value", expected=expected, cause="extra-closing", note="n", seconds="2.5", like="1")
+    assert done.status_code == 303 and place(ann.get(done.headers["Location"]).text).endswith(".2")
+    first, other = sorted(labels(ann), key=lambda label: label["position"])
+    assert (first["expects"], first["expected"]["tool"], first["cause"]) == ("one", "run_code", "extra-closing")
+    assert other["expected"]["arguments"] == {"code": "print(22)"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "expects", "values"),
+    [
+        ({"expects": "none"}, "none", None),
+        ({"expects": "unknown"}, "unknown", None),
+        ({"expected": "1 null [2]"}, "several", [1, None, [2]]),
+        ({"expected": "", "expects": "value"}, None, None),
+    ],
+)
+def test_what_may_be_expected(ann: FlaskClient, fields: dict[str, str], expects: str | None, values: Any) -> None:
+    assert save(ann, place(ann.get("/labels").text), **fields).status_code == 303
+    (label,) = labels(ann)
+    assert (label["expects"], label.get("expected_values"), "expected" in label) == (expects, values, False)
+
+
+def test_what_cannot_be_saved_comes_back_with_what_was_typed(ann: FlaskClient) -> None:
+    at = place(ann.get("/labels").text)
+    refused = save(ann, at, expected='{"a": <b>', note="kept & shown")
+    assert refused.status_code == 422
+    assert "line 1, column 7" in refused.text and "{&#34;a&#34;: &lt;b&gt;" in refused.text
+    assert "kept &amp; shown" in refused.text
+    assert save(ann, at, "so-so").status_code == 422
+    assert labels(ann) == []
+
+
+def test_two_windows_never_overwrite_each_other(ann: FlaskClient) -> None:
+    at = place(ann.get("/labels").text)
+    assert save(ann, at, "missed", note="the first").status_code == 303
+    conflict = save(ann, at, "right", note="the second")
+    assert conflict.status_code == 409
+    assert "the first" in conflict.text and "the second" in conflict.text
+    assert [label["judgement"] for label in labels(ann)] == ["missed"]
+    assert save(ann, at, "right", note="the second", seen=seen(conflict.text)).status_code == 303
+    assert [label["judgement"] for label in labels(ann)] == ["right"]
+
+
+def test_undo_goes_back_to_the_response(ann: FlaskClient) -> None:
+    at = place(ann.get("/labels").text)
+    save(ann, at, like="1")
+    undone = ann.post("/labels/undo", data={"queue": "failed"})
+    page = ann.get(undone.headers["Location"])
+    assert place(page.text) == at and "Undone in 2 responses" in page.text
+    assert labels(ann) == []
+
+
+def test_the_check_names_the_place_and_who_reads_the_same(ann: FlaskClient) -> None:
+    at = place(ann.get("/labels").text)
+    wrong = ann.post("/labels/check", data={"at": at, "expected": '{"a": 1,\n}'}).text
+    assert "line 2, column 1" in wrong
+    right = ann.post(
+        "/labels/check", data={"at": at, "expected": '{"tool": "run_code", "arguments": {"code": "print(2)"}}'}
+    ).text
+    assert "no profile reads it so" in right and "only in the expected value" in right
+    assert ann.get(f"/labels/value?at={at}&r=9-15").text == '"tool"'[:6].strip()
+    assert json.loads(ann.get(f"/labels/value?at={at}&profile=fencepost").text)["tool"] == "run_code"
+
+
+def test_others_are_not_told_before_one_has_labelled(ann: FlaskClient, app: Flask) -> None:
+    at = place(ann.get("/labels").text)
+    save(ann, at, "spurious", note="ann thinks so", cause="anns-cause")
+    bob = named(app.test_client(), "bob")
+    for url in (f"/labels?at={at}", "/sessions/s1/turns/0", "/labels/list"):
+        page = bob.get(url).text
+        assert "ann thinks so" not in page, url
+    assert "1 label of others" in bob.get("/sessions/s1/turns/0").text
+    save(bob, at, "missed")
+    for url in (f"/labels?at={at}", "/sessions/s1/turns/0", "/labels/list"):
+        assert "ann thinks so" in bob.get(url).text, url
+    assert "bob" in ann.get("/labels/progress?queue=failed").text
+
+
+def test_a_disagreement_is_listed_and_settled(ann: FlaskClient, app: Flask) -> None:
+    at = place(ann.get("/labels").text)
+    save(ann, at, "spurious")
+    bob = named(app.test_client(), "bob")
+    save(bob, at, "missed", expected="1")
+    page = bob.get("/labels/disagreements").text
+    assert "Krippendorff" in page and "spurious" in page
+    key, _, position = at.partition(".")
+    form = {"key": key, "position": position, "whose": "bob", "why": "read it again", "seen": ""}
+    assert bob.post("/labels/disagreements", data=form).status_code == 303
+    assert "read it again" in bob.get("/labels/disagreements?settled=1").text
+    assert bob.post("/labels/disagreements", data=form).status_code == 409
+    assert bob.post("/labels/disagreements", data=form | {"whose": "cem"}).status_code == 422
+    assert bob.post("/labels/disagreements", data=form | {"unsettle": "1"}).status_code == 303
+    assert "Nothing was settled" in bob.get("/labels/disagreements?settled=1").text
+
+
+def test_causes_are_added_renamed_and_split(ann: FlaskClient) -> None:
+    save(ann, place(ann.get("/labels").text), cause="extra-closing")
+    assert ann.post("/labels/causes", data={"name": "mine", "group": "braces"}).status_code == 303
+    assert ann.post("/labels/causes", data={"name": "mine"}).status_code == 422
+    assert ann.post("/labels/causes", data={"name": "extra-closing", "into": "mine"}).status_code == 303
+    assert labels(ann)[0]["cause"] == "mine" and "holds extra-closing" in ann.get("/labels/causes").text
+    ann.post("/labels/causes", data={"name": "extra-closing", "split": "1"})
+    assert labels(ann)[0]["cause"] == "extra-closing"
+
+
+def test_a_label_of_another_revision_can_be_taken_over(ann: FlaskClient, post: Post) -> None:
+    at = place(ann.get("/labels").text)
+    save(ann, at, "spurious", note="said before")
+    entries = [{"node_type": "agent", "role": "agent", "content": raw} for raw in ("another past", FOUR)]
+    post(json.dumps({"session_id": "s1", "entries": entries}).encode())
+    page = ann.get("/sessions/s1/turns/1").text
+    assert "revision 1" in page
+    link = re.search(r'href="(/labels\?[^"]*carry=1)"', page)
+    assert link
+    taken = ann.get(link[1].replace("&amp;", "&")).text
+    assert "said before" in taken and 'value="spurious" checked' in taken
+
+
+def test_queues_that_cannot_be_meant_are_refused(ann: FlaskClient) -> None:
+    for query in ("queue=x", "queue=sample&size=x", "at=nothing.0", "queue=view&view=label%3Dx"):
+        assert ann.get(f"/labels?{query}").status_code in (400, 404), query
+    assert ann.get("/labels?queue=sample&size=2&seed=4").status_code == 200
+    assert "Nothing is queued" in ann.get("/labels?queue=view&view=model%3Dnobody").text
+
+
+def test_the_api_takes_what_is_expected(ann: FlaskClient) -> None:
+    url = "/api/session/s1/turns/0/label"
+    body = {"judgement": "wrong", "expects": "several", "expected_values": [1, 2], "author": "api"}
+    assert ann.put(url, json=body).json["label"]["expected_values"] == [1, 2]
+    assert ann.put(url, json=body | {"expects": "none"}).json["label"]["expects"] == "none"
+    for bad in ({"expects": "x"}, {"expects": "one"}, {"expected_values": 1}, {"cause": 7}):
+        assert ann.put(url, json=body | bad).status_code == 422, bad
+    assert ann.put(url, json=body | {"seen": ""}).status_code == 409
