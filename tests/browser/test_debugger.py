@@ -35,7 +35,7 @@ def failing_turn(page: Page) -> None:
 def test_a_turn_opens_on_its_home_profile_and_one_key_shows_what_fencepost_makes_of_it(page: Page) -> None:
     failing_turn(page)
     expect(page.locator(".profiles [aria-current]")).to_contain_text("windlass-strict")
-    expect(page.locator(".raw .at")).to_have_text("}")
+    expect(page.locator(".raw .at")).to_have_text(re.compile(r"^\}"))
     expect(page.locator(".raw .caret")).to_contain_text(re.compile(r"Extra data line \d+, column \d+, offset \d+"))
     page.keyboard.press("x")
     expect(page.locator(".profiles [aria-current]")).to_contain_text("fencepost")
@@ -137,7 +137,7 @@ def test_a_label_is_given_by_keyboard_and_listed(page: Page) -> None:
     page.locator("[name=note]").press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#label legend")).to_contain_text("missed")
-    page.goto("/labels")
+    page.goto("/labels/list")
     row = page.locator("table.labels tbody tr").first
     for words in ("missed", "extra-closing", "two braces too many", STORY):
         expect(row).to_contain_text(words)
@@ -187,7 +187,7 @@ def test_every_page_works_without_javascript(browser: Browser, server: str, tmp_
     page.locator(".choices label", has_text="unsure").click()
     page.locator("[name=author]").fill("no-script")
     page.get_by_role("button", name="Save label").click()
-    page.goto("/labels")
+    page.goto("/labels/list")
     expect(page.locator("table.labels")).to_contain_text("no-script")
     dump = tmp_path / "plain.json"
     dump.write_text(json.dumps([{"role": "user", "content": "hi"}, {"role": "assistant", "content": '{"a": 1}'}]))
@@ -205,8 +205,8 @@ ODD = [
 COPY = """(part) => {
   const list = document.querySelector("#raw > ol");
   const range = document.createRange();
-  range.setStart(list, part ? 1 : 0);
-  range.setEnd(list, list.children.length);
+  range.selectNodeContents(list);
+  if (part) range.setStartBefore(list.children[1]);
   if (part) range.setEnd(list.children[2], 0);
   getSelection().removeAllRanges();
   getSelection().addRange(range);
@@ -246,9 +246,9 @@ def test_steps_are_urls_and_move_no_line(page: Page, odd: str) -> None:
     page.goto(f"{odd}/1?profile=fencepost")
     lines = tops(page)
     for key, query in (
-        (",", "edit=3"),
         (",", "edit=2"),
-        (".", "edit=3"),
+        (",", "edit=1"),
+        (".", "edit=2"),
         (".", ""),
         ("[", "attempt=0"),
         ("]", "attempt=1"),
@@ -264,7 +264,7 @@ def test_steps_are_urls_and_move_no_line(page: Page, odd: str) -> None:
 
 
 def test_the_state_after_an_edit_is_drawn(page: Page, odd: str) -> None:
-    page.goto(f"{odd}/1?profile=fencepost&attempt=1&edit=2")
+    page.goto(f"{odd}/1?profile=fencepost&attempt=1&edit=1")
     expect(page.locator("#raw .now").first).to_be_visible()
     expect(page.locator("#raw del.pend")).to_have_count(1)
     expect(page.locator(".edits .now .tag")).to_have_attribute("aria-current", "step")
@@ -274,7 +274,7 @@ def test_a_key_of_the_tree_marks_its_characters_and_a_character_its_key(page: Pa
     page.goto(f"{odd}/0?profile=fencepost")
     page.locator("[role=treeitem]").first.focus()
     page.keyboard.press("ArrowDown")
-    assert "'search'" in page.evaluate(LIT, "link") and "deep" not in page.evaluate(LIT, "link")
+    assert "search" in page.evaluate(LIT, "link") and "deep" not in page.evaluate(LIT, "link")
     page.keyboard.press("Home")
     page.keyboard.press("ArrowLeft")
     expect(page.locator("[role=treeitem]:visible")).to_have_count(1)
@@ -324,4 +324,4 @@ def test_a_long_response_has_few_elements_and_the_rest_on_demand(page: Page) -> 
     page.wait_for_url(re.compile("lines=51-250"))
     expect(page.locator('#raw li[data-n="250"]')).to_have_count(1)
     page.goto("/sessions/long-one/turns/0#r=1000000-1000010")
-    expect(page.locator("#raw .range")).to_be_in_viewport()
+    expect(page.locator("#raw .range").first).to_be_in_viewport()
