@@ -1,4 +1,4 @@
-"""Mutated dumps through reading, the store and the pages; `benchmarks/fuzz.py` does it a thousand ways for each file."""
+"""Mutated dumps through reading, the store and the pages; `benchmarks/fuzz.py` does it a thousand ways a file."""
 
 from __future__ import annotations
 
