@@ -109,7 +109,7 @@ def address(text: str, packed: str | None, **query: Any) -> str:
 def texts(packed: str | None) -> dict[str, str]:
     if packed is None:
         return {}
-    at = {"t": packed, "profile": asked.of(request.values).profile}
+    at: dict[str, Any] = {"t": packed, "profile": asked.of(request.values).profile}
     names = {"markdown": "playground.markdown", "case": "playground.case", "raw": "playground.raw"}
     return {name: url_for(endpoint, **at) for name, endpoint in names.items()}
 
