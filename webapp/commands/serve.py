@@ -26,6 +26,7 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
     Listens on loopback alone unless FENCEPOST_TOKEN is set: what is stored here is what agents said.
     """
     settings = settings_for(host)
+    spool_beside(settings)
     server = make_server(settings, host, port, threads, examples)
     try:
         url = f"http://{shown(host)}:{server.effective_port}"
@@ -54,6 +55,14 @@ def settings_for(host: str) -> Settings:
     return settings if host in ("0.0.0.0", "::") else replace(settings, trusted_hosts=(*settings.trusted_hosts, host))  # noqa: S104
 
 
+def spool_beside(settings: Settings) -> None:
+    """Have waitress buffer bodies on the data folder's disk: /tmp may be small, or memory."""
+    from webapp.store import kept
+
+    settings.data.mkdir(parents=True, exist_ok=True)
+    tempfile.tempdir = str(kept.incoming(settings.data))
+
+
 def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
@@ -73,11 +82,8 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
 
     from webapp.app import create_app
     from webapp.commands import _cut
-    from webapp.store import kept
     from webapp.store.database import NewerDatabase
 
-    settings.data.mkdir(parents=True, exist_ok=True)
-    tempfile.tempdir = str(kept.incoming(settings.data))  # where waitress puts a body: /tmp may be small, or memory
     try:
         app = create_app(settings)
     except NewerDatabase as error:
