@@ -67,3 +67,24 @@ def test_a_list_of_many(run: Run, tmp_path: Path) -> None:
     assert [line.split(":")[0] for line in run("label", "list").stdout.splitlines()] == [
         f"many {number}" for number in reversed(range(5))
     ]
+
+
+def test_labels_are_taken_back(run: Run, tmp_path: Path) -> None:
+    run("label", "list", "1", "missed", "--expected", "[1]", "--author", "ann")
+    run("label", "list", "1", "wrong", "--author", "bob")
+    lines = run("label", "list", "--jsonl").stdout
+    as_list = run("label", "list", "--json").stdout
+    file = tmp_path / "labels.jsonl"
+    file.write_text(lines)
+    other = runner(tmp_path / "other")
+    other("ingest", str(dump(tmp_path / "a.json", "list", "{}", BROKEN)))
+    assert other("label", "import", str(file)).stdout == "2 new, 0 changed, 0 as they were\n"
+    assert other("label", "list", "--jsonl").stdout == lines
+    file.write_text(as_list)
+    assert json.loads(other("label", "import", str(file), "--json").stdout)["same"] == 2
+
+
+def test_rows_that_cannot_be_placed_are_named_by_line(run: Run) -> None:
+    done = run("label", "import", "-", given=b'\n{"raw_sha256": "00"}\n{\n7\n')
+    assert done.exit_code == 1 and done.stdout == "0 new, 0 changed, 0 as they were\n"
+    assert [line.split(":")[0] for line in done.stderr.splitlines()] == ["line 2", "line 3", "line 4"]
