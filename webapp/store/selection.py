@@ -61,7 +61,7 @@ def parting(db: orm.Session, one: Session, other: Session) -> Parting:
             return Parting(
                 at, None if cut or here is None else here[0], None if cut or there is None else there[0], cut
             )
-    return Parting(len(left), None, None, False)
+    return Parting(len(left), None, None, len(left) >= COMPARED)
 
 
 def _turns(db: orm.Session, session: Session) -> list[tuple[int, str, bytes | None]]:
