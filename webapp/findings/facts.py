@@ -6,7 +6,8 @@ from typing import Any
 
 CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit", "max_length"})
 _REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
-_INTO = ("response", "message", "output", "choices", "candidates", "response_metadata", "metadata")
+_INTO = ("response", "message", "output", "choices", "candidates", "response_metadata")
+_KNOWN = frozenset((*_REASONS, *_INTO, "incomplete_details"))
 _DEPTH = 5
 
 
@@ -14,7 +15,7 @@ def finish_reason(source: Any, depth: int = _DEPTH) -> str | None:
     """Why the model stopped, as its provider says it, in lower case; None where the entry does not say."""
     if isinstance(source, list):
         source = source[0] if source else None
-    if not isinstance(source, dict) or depth == 0:
+    if not isinstance(source, dict) or depth == 0 or _KNOWN.isdisjoint(source):
         return None
     for name in _REASONS:
         value = source.get(name)

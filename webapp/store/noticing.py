@@ -22,6 +22,9 @@ from webapp.store.tally import READABLE, Place
 _AT_ONCE = 200
 """rows fetched together; a row holds a turn, its entry and its traces"""
 
+_STOPS = ("response", "tool_call", "prompt")
+"""kinds whose entry may say why the model stopped: an exchange begins with its prompt"""
+
 _insert = sa.insert(Finding)
 _drop = sa.delete(Finding).where(Finding.session_id == sa.bindparam("session"))
 
@@ -60,7 +63,7 @@ def show(
             turn.sent_at,
             traces[0] if traces else None,
             traces[-1] if traces else None,
-            finish_reason(source) if source is not None else None,
+            finish_reason(source) if source is not None and turn.kind in _STOPS else None,
             most_rounds(source) if source is not None and turn.kind == "event" else None,
         )
     )
@@ -151,7 +154,7 @@ def _seen(row: sa.Row[*tuple[Any, ...]], answers: int | None) -> Seen:
         row.sent_at,
         home,
         ours,
-        finish_reason(row.source),
+        finish_reason(row.source) if row.kind in _STOPS else None,
         most_rounds(row.source) if row.kind == "event" else None,
     )
 

@@ -39,7 +39,7 @@ class Watch:
 
     def end(self) -> Iterator[tuple[Marks, Detail]]:
         if self.inside:
-            yield self.inside, {"what": "loop", "piece": self.piece, "times": self.times}
+            yield self.inside, {"what": "loop", "piece": self.piece, "times": self.times, "texts": self.inside.count}
         if self.again:
             yield self.again, {"what": "again", "times": self.longest}
 
@@ -67,16 +67,24 @@ def loop(raw: str) -> tuple[str, int] | None:
     before = raw.rfind(tail, 0, len(raw) - 1)
     if before < 0:
         return None
-    period = len(raw) - _TAIL - before
-    piece = raw[-period:]
-    times, at = 0, len(raw)
-    while at >= period and raw.startswith(piece, at - period):
-        at -= period
-        times += 1
-    repeated = len(raw) - at
+    piece = raw[_TAIL + before :]
+    times = _times(raw, piece)
+    repeated = times * len(piece)
     if times < _ENOUGH or repeated < _SHORTEST or 3 * repeated < len(raw):
         return None
     return piece[:80], times
+
+
+def _times(raw: str, piece: str) -> int:
+    """How often `piece` stands at the end of `raw`, found in few steps."""
+    step = 1
+    while raw.endswith(piece * (2 * step)):
+        step *= 2
+    times = step
+    while (step := step // 2) > 0:
+        if raw.endswith(piece * (times + step)):
+            times += step
+    return times
 
 
 def says(detail: Detail) -> str:
@@ -84,6 +92,9 @@ def says(detail: Detail) -> str:
         return f"the agent sent the same text {number(detail['times'], 'time')} in a row"
     piece = detail["piece"].strip()
     what = code(piece, 30) if piece else "white space"
+    if detail["texts"] > 1:
+        many = number(detail["texts"], "response")
+        return f"{many} end in a loop, {what} {number(detail['times'], 'time')} in one of them"
     return f"a response repeats {what} {number(detail['times'], 'time')} until it ends"
 
 
