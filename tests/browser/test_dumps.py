@@ -1,0 +1,107 @@
+"""The dumps page in a real browser: rows from the start, progress, cancel, a folder, keys, a mapping as one types."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import serve, stop
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of its own, whose dumps no other test counts."""
+    process, url = serve(tmp_path_factory.mktemp("dumps"), "--no-examples")
+    yield url
+    stop(process)
+
+
+def log(path: Path, sessions: int, turns: int, name: str) -> Path:
+    entries = (
+        {"session_id": f"{name}-{session}", "node_type": "agent", "role": "agent", "content": f"{turn} " + "x" * 2000}
+        for session in range(sessions)
+        for turn in range(turns)
+    )
+    path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    return path
+
+
+def test_files_have_rows_and_end_as_dumps(page: Page, url: str, tmp_path: Path) -> None:
+    good, bad = log(tmp_path / "good.jsonl", 2, 3, "good"), tmp_path / "bad.bin"
+    bad.write_bytes(b"\x89PNG\r\n\x1a\n")
+    page.goto(f"{url}/dumps")
+    page.set_input_files("#file", [good, bad])
+    row = page.locator("tr", has_text="good.jsonl")
+    expect(row.locator("a[data-row]")).to_be_visible()
+    expect(row).to_contain_text("windlass")
+    expect(page.locator("tr", has_text="bad.bin")).to_contain_text("could not be read")
+    page.reload()
+    expect(page.locator("tbody tr")).to_have_count(2)
+
+
+def test_a_large_file_is_followed_and_cancelled_by_key(page: Page, url: str, tmp_path: Path) -> None:
+    page.goto(f"{url}/dumps")
+    page.set_input_files("#file", [log(tmp_path / "large.jsonl", 800, 20, "large")])
+    row = page.locator("tr[id^=job-]", has_text="large.jsonl")
+    expect(row.locator("progress[value]")).to_be_visible(timeout=60_000)
+    expect(row).to_contain_text(re.compile(r"(reading|looking through it), [\d.]+ .?B of"), timeout=60_000)
+    row.locator("[data-cancel]").focus()
+    time.sleep(1.5)
+    assert page.evaluate("document.activeElement.id").startswith("cancel-job-")
+    page.keyboard.press("x")
+    expect(page.locator("tr", has_text="large.jsonl")).to_contain_text("Cancelled", timeout=60_000)
+    assert page.locator("tr[hx-trigger]").count() == 0
+
+
+def test_a_lost_connection_offers_to_send_again(page: Page, url: str, tmp_path: Path) -> None:
+    page.goto(f"{url}/dumps")
+    page.route("**/dumps", lambda route: route.abort("connectionreset"))
+    page.set_input_files("#file", [log(tmp_path / "lost.jsonl", 1, 2, "lost")])
+    row = page.locator("tr", has_text="lost.jsonl")
+    expect(row).to_contain_text("connection was lost")
+    page.unroute("**/dumps")
+    row.get_by_role("button", name="Send again").click()
+    expect(page.locator("tr[id^=dump-]", has_text="lost.jsonl")).to_contain_text("lost-0")
+
+
+def test_a_folder_keeps_its_files_apart(page: Page, url: str, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / "run" / name).mkdir(parents=True)
+        (tmp_path / "run" / name / "chat.json").write_text(json.dumps([{"role": "user", "content": f"hi {name}"}]))
+    page.goto(f"{url}/dumps")
+    page.set_input_files("#folder", tmp_path / "run")
+    for name in ("one", "two"):
+        row = page.locator("tr[id^=dump-]", has_text=f"run/{name}/chat.json")
+        expect(row.get_by_role("link", name=f"run/{name}/chat", exact=True)).to_be_visible()
+
+
+def test_a_mapping_is_previewed_as_one_types(page: Page, url: str, tmp_path: Path) -> None:
+    own = tmp_path / "own.jsonl"
+    own.write_text("".join(json.dumps({"o": {"t": f"text {n}"}, "r": f"run {n}"}) + "\n" for n in range(3)))
+    page.goto(f"{url}/dumps")
+    page.set_input_files("#file", [own])
+    page.locator("tr", has_text="own.jsonl").get_by_role("link", name="Map it").click()
+    expect(page.locator("#preview")).to_contain_text("text 0")
+    page.fill("#field-session", "$.r")
+    expect(page.locator("#preview")).to_contain_text("Session run 2")
+    page.fill("[name=name]", "own logs")
+    page.get_by_role("button", name="Save and ingest").click()
+    expect(page.locator("tr[id^=dump-]", has_text="own.jsonl")).to_contain_text("run 2", timeout=60_000)
+
+
+def test_without_scripts_everything_is_a_form(browser: object, url: str, tmp_path: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)  # type: ignore[attr-defined]
+    page = context.new_page()
+    page.goto(f"{url}/dumps")
+    page.set_input_files("#file", [log(tmp_path / "plain.jsonl", 1, 2, "plain")])
+    page.get_by_role("button", name="Ingest").click()
+    expect(page.locator("#messages")).to_contain_text("plain.jsonl: 1 session ingested.")
+    context.close()
