@@ -215,6 +215,13 @@ COPY = """(part) => {
   document.activeElement.dispatchEvent(event);
   return data.getData("text/plain");
 }"""
+MIDDLE = """(text) => {
+  const found = [...document.querySelectorAll("#raw del")].find((each) => each.textContent.includes(text));
+  const range = document.createRange();
+  range.selectNode([...found.childNodes].find((node) => node.data === text));
+  const box = range.getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+}"""
 LIT = "(name) => [...(CSS.highlights.get(name) ?? [])].map((range) => range.toString()).join('|')"
 
 
@@ -280,7 +287,7 @@ def test_a_key_of_the_tree_marks_its_characters_and_a_character_its_key(page: Pa
     expect(page.locator("[role=treeitem]:visible")).to_have_count(1)
     page.keyboard.press("ArrowRight")
     expect(page.locator("[role=treeitem]:visible")).to_have_count(3)
-    page.locator("#raw del", has_text="True").hover()
+    page.mouse.move(*page.evaluate(MIDDLE, "True"))
     expect(page.locator("[role=treeitem].lit")).to_contain_text("deep")
 
 
