@@ -188,7 +188,7 @@ def test_the_playground_reads_links_and_saves(client: FlaskClient) -> None:
 
 
 def test_a_long_text_has_no_link_and_its_steps_bring_the_text_along(client: FlaskClient) -> None:
-    raw = "".join(f"{i * 7919:x}" for i in range(5_000)) + '{"a": 1,}'
+    raw = "".join(f"{i * 7919:x}" for i in range(9_000)) + '{"a": 1,}'
     assert playground.pack(raw) is None
     page = client.post("/playground", data={"text": raw}).text
     assert 'formaction="/playground?' in page and "?t=" not in page
