@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext, parsing
-from webapp.store import packing
+from webapp.store import heads, packing
 from webapp.store.models import Parse, Session, Turn
 from webapp.store.turns import MODEL_KINDS, TurnDetail
 
@@ -30,8 +30,8 @@ _excerpts = sa.select(
     Turn.kind,
     Turn.role,
     Turn.agent,
-    sa.func.substr(Turn.raw, 1, 4 * EXCERPT, type_=sa.LargeBinary()).label("head"),
-    sa.func.length(Turn.raw, type_=sa.Integer()).label("length"),
+    heads.head(Turn.raw, 4 * EXCERPT).label("head"),
+    heads.Length(Turn.raw).label("length"),
 ).where(Turn.session_id == sa.bindparam("session"), Turn.duplicate_of.is_(None), Turn.raw.is_not(None))
 _before = (
     _excerpts.where(Turn.position < sa.bindparam("position"), Turn.kind.in_(_ASKED_FOR))

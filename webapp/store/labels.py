@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext
-from webapp.store import search
+from webapp.store import heads, search
 from webapp.store.dialect import change, insert_new, upsert
 from webapp.store.labelling import causes, history
 from webapp.store.labelling.values import EXPECTS
@@ -302,7 +302,7 @@ def _lines(viewer: str | None) -> sa.Select[*tuple[Any, ...]]:
         *(getattr(Label, name) for name in names),
         Label.made_at,
         *(Session.key, Session.external_id, Session.revision, Session.newest, Turn.position),
-        sa.func.substr(Turn.raw, 1, 4 * PREVIEW, type_=sa.LargeBinary()).label("head"),
+        heads.head(Turn.raw, 4 * PREVIEW).label("head"),
         (~own if viewer else sa.false()).label("blind"),
     )
     query = query.join(Turn, Turn.id == Label.turn_id).join(Session, Session.id == Turn.session_id)

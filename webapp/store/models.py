@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.types import BigId, ExactJson, ExactText, PackedJson, ShortText, UtcDateTime
+from webapp.store.types import BigId, ExactJson, ExactText, PackedJson, PackedText, ShortText, UtcDateTime
 
 TURNS_A_SESSION = 2**24
 """Turn ids are `session.id * TURNS_A_SESSION + ordinal`: known before the insert; a session's turns lie together."""
@@ -213,7 +213,7 @@ class Turn(Base):
     parent: orm.Mapped[str | None] = orm.mapped_column(ExactText)
     recorded_failure: orm.Mapped[str | None] = orm.mapped_column(ExactText)
     """what the dump itself says went wrong with this response"""
-    raw: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    raw: orm.Mapped[str | None] = orm.mapped_column(PackedText)
     raw_sha256: orm.Mapped[bytes | None] = orm.mapped_column(sa.LargeBinary(32))
     tool_calls: orm.Mapped[list[Any] | None] = orm.mapped_column(ExactJson)
     sent_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.parsing import Trace
+from webapp.store import heads
 from webapp.store.dialect import change
 from webapp.store.facets import Digest, Facets, digest
 from webapp.store.models import Finding, Parse, Session, Turn
@@ -22,7 +23,7 @@ def recounted(connection: sa.Connection, session_id: int, home: str) -> dict[str
     size = 0
     query = (
         sa.select(Turn.id, Turn.kind, Turn.agent, Turn.phase, Turn.model, Turn.tool_calls, Turn.recorded_failure)
-        .add_columns(sa.func.length(Turn.raw, type_=sa.Integer()).label("size"))
+        .add_columns(heads.Length(Turn.raw).label("size"))
         .where(Turn.session_id == session_id, Turn.duplicate_of.is_(None))
         .order_by(Turn.ordinal)
     )

@@ -15,7 +15,7 @@ from webapp.dumps.records import Turn
 from webapp.exports.session_dump import whole_entry
 from webapp.parsing import Trace
 from webapp.store import models, packing
-from webapp.store.types import ExactJson, ExactText, PackedJson, ShortText, UtcDateTime, short
+from webapp.store.types import ExactJson, ExactText, PackedJson, PackedText, ShortText, UtcDateTime, short
 
 Row = dict[str, Any]
 
@@ -23,6 +23,7 @@ _PLAIN: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
     ExactText: sa.types.NullType(),
     ExactJson: sa.types.NullType(),
     PackedJson: sa.types.NullType(),
+    PackedText: sa.types.NullType(),
     sa.LargeBinary: sa.types.NullType(),
     ShortText: sa.String(),
     UtcDateTime: sa.DateTime(timezone=True),
@@ -70,7 +71,7 @@ def turn_row(turn: Turn, raw: bytes | None) -> Row:
         "attempt": _whole(turn.attempt),
         "parent": encoded(turn.parent),
         "recorded_failure": encoded(turn.failure),
-        "raw": raw,
+        "raw": None if raw is None else packing.pack_text(raw),
         "raw_sha256": None if raw is None else hashlib.sha256(raw).digest(),
         "tool_calls": encoded_json(turn.tool_calls),
         "sent_at": utc(turn.sent_at),

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
+from webapp.store import heads
 from webapp.store.models import Label, Parse, Session, Turn
 from webapp.store.parsed import OURS
 from webapp.store.tally import READABLE
@@ -170,8 +171,8 @@ def _lines(session: Session) -> sa.Select[*tuple[Any, ...]]:
         *(getattr(Turn, name) for name in (*plain, *more)),
         home.verdict.label("home"),
         ours.verdict.label("ours"),
-        sa.func.substr(Turn.raw, 1, 4 * PREVIEW, type_=sa.LargeBinary()).label("head"),
-        sa.func.length(Turn.raw, type_=sa.Integer()).label("length"),
+        heads.head(Turn.raw, 4 * PREVIEW).label("head"),
+        heads.Length(Turn.raw).label("length"),
     )
     query = query.outerjoin(home, sa.and_(home.turn_id == Turn.id, home.profile == session.home_profile))
     query = query.outerjoin(ours, sa.and_(ours.turn_id == Turn.id, ours.profile == OURS))

@@ -26,6 +26,18 @@ class ExactText(sa.TypeDecorator[str]):
         return None if value is None else bytes(value).decode("utf-8", "surrogatepass")
 
 
+class PackedText(ExactText):
+    """As `ExactText`, texts of some length in about half the bytes: SQL sees them through `store.heads` alone."""
+
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> bytes | None:
+        return None if value is None else packing.pack_text(value.encode("utf-8", "surrogatepass"))
+
+    def process_result_value(self, value: bytes | None, dialect: sa.Dialect) -> str | None:
+        return None if value is None else packing.unpack_text(bytes(value)).decode("utf-8", "surrogatepass")
+
+
 class ExactJson(sa.TypeDecorator[Any]):
     """Any JSON value as ASCII bytes, NaN and integers of any size included; None is NULL."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
+from webapp.store import heads
 from webapp.store.models import TURNS_A_SESSION, Session, Turn
 from webapp.store.search.fragments import Cutter, Excerpt
 from webapp.store.search.hits import Expression, expression, keys
@@ -249,9 +250,8 @@ def _raw_excerpts(connection: sa.Connection, cutter: Cutter, turns: dict[int, in
 
 
 def _heads(turns: list[int], size: int) -> sa.Select[int, bytes, int]:
-    raw = sa.type_coerce(Turn.raw, sa.LargeBinary())
-    head = sa.func.substr(raw, 1, size, type_=sa.LargeBinary()).label("head")
-    return sa.select(Turn.id, head, sa.func.length(raw, type_=sa.Integer()).label("length")).where(Turn.id.in_(turns))
+    head, length = heads.head(Turn.raw, size).label("head"), heads.Length(Turn.raw).label("length")
+    return sa.select(Turn.id, head, length).where(Turn.id.in_(turns))
 
 
 def _note_excerpts(connection: sa.Connection, cutter: Cutter, notes: list[int]) -> dict[int, Excerpt]:

@@ -10,7 +10,8 @@ from typing import Literal
 import sqlalchemy as sa
 
 from webapp.parsing import Trace
-from webapp.store.models import TURNS_A_SESSION, Label, Session
+from webapp.store import packing
+from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn
 from webapp.store.search.words import LONGEST, words
 
 Kind = Literal["id", "title", "failure", "error", "note", "raw"]
@@ -23,6 +24,8 @@ _PLACES = 16_383
 _PLACES_A_WORD = 255
 _MOST_LEXEMES = 600_000
 """what a tsvector holds: the highest place, places of one word, bytes of words"""
+_AT_ONCE = 16
+"""texts, each of any size"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,7 @@ def remove(connection: sa.Connection, session_id: int) -> None:
     low, high = session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION
     if connection.dialect.name == "sqlite":
         if is_indexed(connection, session_id):
-            connection.exec_driver_sql(_REMOVE_RAW, (low, high))
+            _remove_raw(connection, low, high)
     else:
         connection.execute(
             sa.text("DELETE FROM search_raw WHERE id >= :low AND id < :high"), {"low": low, "high": high}
@@ -174,10 +177,14 @@ def lacking(connection: sa.Connection) -> bool:
     return oldest is not None and not is_indexed(connection, oldest)
 
 
-_REMOVE_RAW = (
-    "INSERT INTO search_raw(search_raw, rowid, raw) SELECT 'delete', id, raw FROM turn"
-    " WHERE id >= ? AND id < ? AND raw IS NOT NULL AND duplicate_of IS NULL"
-)
+def _remove_raw(connection: sa.Connection, low: int, high: int) -> None:
+    """Give the index, which holds no texts, each text that it is to forget."""
+    text = sa.type_coerce(Turn.raw, sa.LargeBinary()).label("text")
+    here = (Turn.id >= low, Turn.id < high, Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
+    query = sa.select(Turn.id, text).where(*here).execution_options(yield_per=_AT_ONCE)
+    for some in connection.execute(query).partitions():
+        texts = [(row.id, packing.unpack_text(bytes(row.text))) for row in some]
+        connection.exec_driver_sql("INSERT INTO search_raw(search_raw, rowid, raw) VALUES ('delete', ?, ?)", texts)
 
 
 def is_indexed(connection: sa.Connection, session_id: int) -> bool:
