@@ -34,7 +34,8 @@ def test_labels_go_to_standard_output() -> None:
     row = json.loads(run("label", "export").stdout)
     assert row["raw"] == BROKEN and row["author"] == "Ada" and row["history"]
     assert run("label", "export", "--format", "pytest").stdout.startswith('"""Responses that people labelled')
-    assert "█" in run("label", "export", "--redact-key", "key", "--session", "s").stdout.encode().decode("unicode_escape")
+    hidden = json.loads(run("label", "export", "--redact-key", "key", "--session", "s").stdout)
+    assert "█" in hidden["raw"] and "secret" not in hidden["raw"]
 
 
 @pytest.mark.usefixtures("stored")
