@@ -28,7 +28,7 @@ def head(column: Any, size: int) -> sa.ColumnElement[bytes]:
     """The first `size` bytes of a text; a packed one, which is short, comes whole out of the database."""
     data = sa.type_coerce(column, sa.LargeBinary())
     packed = sa.func.substr(data, 1, 1, type_=sa.LargeBinary()) == sa.literal(packing.TEXT, sa.LargeBinary())
-    cut = sa.func.substr(data, 1, size, type_=sa.LargeBinary())
+    cut = sa.func.coalesce(sa.func.substr(data, 1, size, type_=sa.LargeBinary()), data)  # SQLite's of x'' is NULL
     return sa.type_coerce(sa.case((packed, data), else_=cut), Head(size))
 
 
