@@ -33,6 +33,7 @@ from webapp.web import (
     sessions,
     statistics,
     taking,
+    templating,
     traces,
     turns,
     views,
@@ -73,7 +74,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.url_map.converters["session_id"] = SessionIdConverter
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
-    for part in (guards, errors, filters, helpers, background):
+    for part in (guards, errors, filters, helpers, templating, background):
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
     return app

@@ -186,7 +186,10 @@ def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None
 
 def of_turn(db: orm.Session, turn: Turn) -> list[Label]:
     """The labels of `turn`, the newest first."""
-    return list(db.scalars(sa.select(Label).where(Label.turn_id == turn.id).order_by(Label.made_at.desc(), Label.id)))
+    return list(db.scalars(_of_turn, {"turn": turn.id}))
+
+
+_of_turn = sa.select(Label).where(Label.turn_id == sa.bindparam("turn")).order_by(Label.made_at.desc(), Label.id)
 
 
 def of_author(db: orm.Session, turn: Turn, author: str) -> Label | None:

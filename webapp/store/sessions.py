@@ -196,18 +196,21 @@ def _of_dump(db: orm.Session, state: State, ident: str) -> int:
 
 def find(db: orm.Session, ident: str) -> Session:
     """The latest revision of the session with that id, else the session with that key; raises `NoSuchSession`."""
-    by_id = (
-        sa.select(Session)
-        .where(Session.external_id == shortened(ident), _there)
-        .order_by(Session.revision.desc())
-        .limit(1)
-    )
-    found = db.scalar(by_id)
+    found = db.scalar(_by_id, {"ident": shortened(ident)})
     if found is None and ident.isascii() and ident.isalnum() and len(ident) <= 16:
-        found = db.scalar(sa.select(Session).where(Session.key == ident, _there))
+        found = db.scalar(_by_key, {"ident": ident})
     if found is None:
         raise NoSuchSession(f"no session has the id {ident[:200]!r}")
     return found
+
+
+_by_id = (
+    sa.select(Session)
+    .where(Session.external_id == sa.bindparam("ident"), _there)
+    .order_by(Session.revision.desc())
+    .limit(1)
+)
+_by_key = sa.select(Session).where(Session.key == sa.bindparam("ident"), _there)
 
 
 def revisions(db: orm.Session, external_id: str) -> list[Session]:

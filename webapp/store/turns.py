@@ -56,6 +56,23 @@ class TurnLine:
 
 
 @dataclass(frozen=True, slots=True)
+class RailLine:
+    """One turn as the rail beside another turn names it."""
+
+    position: int
+    duplicates: int
+    kind: str
+    role: str | None
+    agent: str | None
+    phase: str | None
+    sounding: int | None
+    round: int | None
+    home: str | None
+    failed: bool
+    rescued: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TurnDetail:
     """One turn with what was merged into it and its stored parses."""
 
@@ -79,26 +96,31 @@ class Neighbours:
 
 def timeline(db: orm.Session, session: Session, *, first: int = 0, count: int | None = None) -> list[TurnLine]:
     """The turns in the order of their positions, each once; `count` of them from position `first`, else all."""
-    last = session.turn_count if count is None else min(first + count, session.turn_count)
-    here = sa.and_(Turn.session_id == session.id, Turn.position >= first, Turn.position < last)
-    if first >= last:
+    here = _here(session, first, count)
+    if first >= here["last"]:
         return []
     copies = _copies(db, here)
-    judgements = _judgements(db, here)
-    lines = db.execute(_lines(session).where(here))
-    return [_line(row, copies.get(row.id, 0), judgements.get(row.id)) for row in lines]
+    judgements = {row.turn_id: row.judgement for row in db.execute(_judgements, here)}
+    return [_line(row, copies.get(row.id, 0), judgements.get(row.id)) for row in db.execute(_timeline, here)]
+
+
+def rail(db: orm.Session, session: Session, *, first: int, count: int) -> list[RailLine]:
+    """As `timeline`, what it takes to name the turns."""
+    here = _here(session, first, count)
+    copies = _copies(db, here)
+    return [_rail_line(row, copies.get(row.id, 0)) for row in db.execute(_rail, here)]
+
+
+def _here(session: Session, first: int, count: int | None) -> dict[str, Any]:
+    last = session.turn_count if count is None else min(first + count, session.turn_count)
+    return {"session": session.id, "first": first, "last": last, "home": session.home_profile}
 
 
 def find(db: orm.Session, session: Session, position: int) -> TurnDetail:
     """The turn shown at `position`; raises `NoSuchTurn`."""
     turns = _at(db, session, position)
     parses = {
-        parse.profile: parse
-        for parse in db.scalars(
-            sa.select(Parse)
-            .options(orm.defer(Parse.trace))
-            .where(Parse.turn_id == turns[0].id, Parse.profile.in_((session.home_profile, OURS)))
-        )
+        parse.profile: parse for parse in db.scalars(_parses, {"turn": turns[0].id, "home": session.home_profile})
     }
     home, ours = parses.get(session.home_profile), parses.get(OURS)
     failed = is_failed(turns[0].kind, home.verdict if home else None, turns[0].recorded_failure is not None)
@@ -120,9 +142,8 @@ def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
     )
     if not session.failed_count:
         return near
-    before = _failed(session, Turn.position < position).order_by(Turn.position.desc()).limit(1)
-    after = _failed(session, Turn.position > position).order_by(Turn.position).limit(1)
-    return replace(near, previous_failed=db.scalar(before), next_failed=db.scalar(after))
+    here = {"session": session.id, "home": session.home_profile, "position": position}
+    return replace(near, previous_failed=db.scalar(_failed_before, here), next_failed=db.scalar(_failed_after, here))
 
 
 def trace(detail: TurnDetail, profile: str) -> parsing.Trace:
@@ -143,40 +164,11 @@ def trace(detail: TurnDetail, profile: str) -> parsing.Trace:
 
 
 def _at(db: orm.Session, session: Session, position: int) -> list[Turn]:
-    query = sa.select(Turn).where(Turn.session_id == session.id, Turn.position == position).order_by(Turn.ordinal)
-    turns = list(db.scalars(query)) if 0 <= position < 2**31 else []
+    here = {"session": session.id, "position": position}
+    turns = list(db.scalars(_turns, here)) if 0 <= position < 2**31 else []
     if not turns:
         raise NoSuchTurn(f"session {session.external_id[:200]!r} has no turn {position}")
     return turns
-
-
-def _failed(session: Session, where: sa.ColumnElement[bool]) -> sa.Select[int]:
-    home = sa.select(Parse.id).where(
-        Parse.turn_id == Turn.id, Parse.profile == session.home_profile, Parse.verdict == "failed"
-    )
-    return sa.select(Turn.position).where(
-        Turn.session_id == session.id,
-        Turn.duplicate_of.is_(None),
-        Turn.kind.in_(MODEL_KINDS),
-        sa.or_(Turn.recorded_failure.is_not(None), home.exists()),
-        where,
-    )
-
-
-def _lines(session: Session) -> sa.Select[*tuple[Any, ...]]:
-    home, ours = orm.aliased(Parse), orm.aliased(Parse)
-    plain = ("position", "kind", "role", "agent", "model", "phase", "sounding", "round", "attempt")
-    more = ("sent_at", "tokens_in", "tokens_out", "cost", "recorded_failure", "id")
-    query: sa.Select[*tuple[Any, ...]] = sa.select(
-        *(getattr(Turn, name) for name in (*plain, *more)),
-        home.verdict.label("home"),
-        ours.verdict.label("ours"),
-        heads.head(Turn.raw, 4 * PREVIEW).label("head"),
-        heads.Length(Turn.raw).label("length"),
-    )
-    query = query.outerjoin(home, sa.and_(home.turn_id == Turn.id, home.profile == session.home_profile))
-    query = query.outerjoin(ours, sa.and_(ours.turn_id == Turn.id, ours.profile == OURS))
-    return query.where(Turn.duplicate_of.is_(None)).order_by(Turn.position)
 
 
 def _line(row: sa.Row[*tuple[Any, ...]], duplicates: int, judgement: str | None) -> TurnLine:
@@ -195,6 +187,23 @@ def _line(row: sa.Row[*tuple[Any, ...]], duplicates: int, judgement: str | None)
     )
 
 
+def _rail_line(row: sa.Row[*tuple[Any, ...]], duplicates: int) -> RailLine:
+    failed = is_failed(row.kind, row.home, row.recorded)
+    return RailLine(
+        row.position,
+        duplicates,
+        row.kind,
+        row.role,
+        row.agent,
+        row.phase,
+        row.sounding,
+        row.round,
+        row.home,
+        failed,
+        failed and row.ours in READABLE,
+    )
+
+
 def preview(head: bytes) -> str:
     """The first 200 code points of a text that begins with the bytes `head`, cut anywhere."""
     whole = len(head)
@@ -206,20 +215,72 @@ def preview(head: bytes) -> str:
         return head[: max(0, whole - 1)].decode("utf-8", "surrogatepass")[:PREVIEW]
 
 
-def _copies(db: orm.Session, here: sa.ColumnElement[bool]) -> dict[int, int]:
-    query = (
-        sa.select(Turn.duplicate_of, sa.func.count())
-        .where(here, Turn.duplicate_of.is_not(None))
-        .group_by(Turn.duplicate_of)
-    )
-    return {original: count for original, count in db.execute(query) if original is not None}
+def _copies(db: orm.Session, here: dict[str, Any]) -> dict[int, int]:
+    return {row.duplicate_of: row.copies for row in db.execute(_counted, here)}
 
 
-def _judgements(db: orm.Session, here: sa.ColumnElement[bool]) -> dict[int, str]:
-    query = (
-        sa.select(Label.turn_id, Label.judgement)
-        .join(Turn, Turn.id == Label.turn_id)
-        .where(here)
-        .order_by(Label.made_at)
+# The statements are made once: to make one anew, and its key in the cache, takes longer than to run it.
+_turn = Turn.__table__.c
+_home_parse, _our_parse = Parse.__table__.alias(), Parse.__table__.alias()
+_home = sa.bindparam("home", type_=sa.String())
+_within = (
+    _turn.session_id == sa.bindparam("session"),
+    _turn.position >= sa.bindparam("first"),
+    _turn.position < sa.bindparam("last"),
+)
+
+
+def _lines(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
+    """Of the turns of a range `columns`, verdicts under the home profile and ours, and the id."""
+    query = sa.select(*columns, _home_parse.c.verdict.label("home"), _our_parse.c.verdict.label("ours"), _turn.id)
+    home = sa.and_(_home_parse.c.turn_id == _turn.id, _home_parse.c.profile == _home)
+    ours = sa.and_(_our_parse.c.turn_id == _turn.id, _our_parse.c.profile == OURS)
+    joined = sa.outerjoin(sa.outerjoin(Turn.__table__, _home_parse, home), _our_parse, ours)
+    return query.select_from(joined).where(*_within, _turn.duplicate_of.is_(None)).order_by(_turn.position)
+
+
+def _failed(where: sa.ColumnElement[bool]) -> sa.Select[int]:
+    parse = Parse.__table__.c
+    home = sa.select(parse.id).where(parse.turn_id == _turn.id, parse.profile == _home, parse.verdict == "failed")
+    return sa.select(_turn.position).where(
+        _turn.session_id == sa.bindparam("session"),
+        _turn.duplicate_of.is_(None),
+        _turn.kind.in_(MODEL_KINDS),
+        sa.or_(_turn.recorded_failure.is_not(None), home.exists()),
+        where,
     )
-    return {row.turn_id: row.judgement for row in db.execute(query)}
+
+
+_timeline = _lines(
+    *(_turn[name] for name in ("position", "kind", "role", "agent", "model", "phase", "sounding", "round", "attempt")),
+    *(_turn[name] for name in ("sent_at", "tokens_in", "tokens_out", "cost", "recorded_failure")),
+    heads.head(_turn.raw, 4 * PREVIEW).label("head"),
+    heads.Length(_turn.raw).label("length"),
+)
+_rail = _lines(
+    *(_turn[name] for name in ("position", "kind", "role", "agent", "phase", "sounding", "round")),
+    _turn.recorded_failure.is_not(None).label("recorded"),
+)
+_counted = (
+    sa.select(_turn.duplicate_of, sa.func.count().label("copies"))
+    .where(*_within, _turn.duplicate_of.is_not(None))
+    .group_by(_turn.duplicate_of)
+)
+_judgements = (
+    sa.select(Label.turn_id, Label.judgement)
+    .join(Turn.__table__, _turn.id == Label.turn_id)
+    .where(*_within)
+    .order_by(Label.made_at)
+)
+_failed_before = _failed(_turn.position < sa.bindparam("position")).order_by(_turn.position.desc()).limit(1)
+_failed_after = _failed(_turn.position > sa.bindparam("position")).order_by(_turn.position).limit(1)
+_turns = (
+    sa.select(Turn)
+    .where(Turn.session_id == sa.bindparam("session"), Turn.position == sa.bindparam("position"))
+    .order_by(Turn.ordinal)
+)
+_parses = (
+    sa.select(Parse)
+    .options(orm.defer(Parse.trace))
+    .where(Parse.turn_id == sa.bindparam("turn"), Parse.profile.in_((_home, OURS)))
+)

@@ -47,9 +47,8 @@ def show(ident: str, position: int) -> Response:
         texts=texts(session, detail),
         before=bench_store.before(db.session, session, position),
         after=bench_store.after(db.session, session, position),
-        rail=store.timeline(db.session, session, first=first, count=2 * RAIL),
+        rail=store.rail(db.session, session, first=first, count=2 * RAIL),
         around=store.neighbours(db.session, session, position),
-        labels=label_store.of_turn(db.session, detail.turn),
         judgements=label_store.JUDGEMENTS,
         causes=label_store.CAUSES,
     )

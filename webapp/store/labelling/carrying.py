@@ -21,12 +21,24 @@ class Carried:
 
 def earlier(db: orm.Session, session: Session, turn: Turn, author: str) -> Carried | None:
     """What `author` last said of this text in another revision of the same session."""
-    query = (
-        sa.select(Label, Session, Turn.position)
-        .join(Turn, Turn.id == Label.turn_id)
-        .join(Session, Session.id == Turn.session_id)
-        .where(Session.external_id == session.external_id, Session.id != session.id, Session.deleted_at.is_(None))
-        .where(Turn.raw_sha256 == turn.raw_sha256, Label.author == author)
-    )
-    row = db.execute(query.order_by(Label.made_at.desc()).limit(1)).first()
+    if session.revision == 1 and session.newest:
+        return None
+    here = {"session": session.id, "external_id": session.external_id, "sha256": turn.raw_sha256, "author": author}
+    row = db.execute(_earlier, here).first()
     return None if row is None else Carried(*row)
+
+
+_earlier = (
+    sa.select(Label, Session, Turn.position)
+    .join(Turn, Turn.id == Label.turn_id)
+    .join(Session, Session.id == Turn.session_id)
+    .where(
+        Session.external_id == sa.bindparam("external_id"),
+        Session.id != sa.bindparam("session"),
+        Session.deleted_at.is_(None),
+        Turn.raw_sha256 == sa.bindparam("sha256"),
+        Label.author == sa.bindparam("author"),
+    )
+    .order_by(Label.made_at.desc())
+    .limit(1)
+)

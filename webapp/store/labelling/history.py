@@ -48,11 +48,17 @@ def record(
 def of_turns(db: orm.Session, turn_ids: Iterable[int]) -> dict[int, list[Event]]:
     """The events of each turn, the newest first."""
     found: dict[int, list[Event]] = {}
-    query = sa.select(LabelEvent).where(LabelEvent.turn_id.in_(list(turn_ids))).order_by(LabelEvent.id.desc())
-    for row in db.scalars(query):
+    for row in db.scalars(_of_turns, {"turns": list(turn_ids)}):
         event = Event(row.turn_id, row.author, row.action, row.said, row.happened_at)
         found.setdefault(row.turn_id, []).append(event)
     return found
+
+
+_of_turns = (
+    sa.select(LabelEvent)
+    .where(LabelEvent.turn_id.in_(sa.bindparam("turns", expanding=True)))
+    .order_by(LabelEvent.id.desc())
+)
 
 
 def of_turn(db: orm.Session, turn_id: int) -> list[Event]:
