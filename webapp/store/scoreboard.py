@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
-from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.parsing import Profile, Trace
-from webapp.store.judging import OUTCOMES, Judged, judge
+from webapp.store import compared
+from webapp.store.compared import Result, Results
+from webapp.store.judging import OUTCOMES, Judged
 from webapp.store.labelling import settling
 from webapp.store.labelling.settling import Labelled
-from webapp.store.labelling.values import same_as
-from webapp.store.models import Parse
 
 DIMENSIONS = ("model", "cause", "strategy")
-LONGEST = 200_000
-"""Code points up to which a response is parsed for the scoreboard; of a longer one only stored parses are compared."""
-SECONDS = 3.0
+SECONDS = 1.5
 """for one request: what is not compared by then is counted as waiting, and the next request goes on"""
-MOST_KEPT = 200_000
-NO_STRATEGY = "none"
+_AT_ONCE = 1000
 _Z = statistics.NormalDist().inv_cdf(0.975)
 
 
@@ -76,10 +69,11 @@ class Score:
         meant = self.outcomes["right"] + self.outcomes["wrong"] + self.outcomes["missed"]
         return Rate(self.outcomes["right"], meant)
 
-    def add(self, judged: Judged) -> None:
-        self.outcomes[judged.outcome] += 1
-        if judged.policy:
-            self.policies[judged.policy] += 1
+    def add(self, result: Result, count: int) -> None:
+        _, outcome, policy, _ = result
+        self.outcomes[outcome] += count
+        if policy:
+            self.policies[policy] += count
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,21 +104,17 @@ class Scoreboard:
 
 def board(db: orm.Session, names: tuple[str, ...] | None = None, *, seconds: float = SECONDS) -> Scoreboard:
     """The scores of `names`, else of every profile, over all final labels that say what was meant."""
-    profiles = [parsing.profile(name) for name in names or parsing.profiles()]
-    done = Scoreboard(
-        scores={profile.name: Score() for profile in profiles}, by={dimension: {} for dimension in DIMENSIONS}
-    )
-    ends = time.monotonic() + seconds
-    for labelled in settling.every(db):
-        if labelled.final is None:
-            done.disputed += 1
-        elif labelled.final.values is None:
-            done.unknown += 1
-        elif time.monotonic() > ends:
-            done.waiting += 1
+    names = names or tuple(parsing.profiles())
+    done = Scoreboard(scores={name: Score() for name in names}, by={dimension: {} for dimension in DIMENSIONS})
+    done.waiting = compared.refresh(db, seconds=seconds)
+    for one in compared.stood(db):
+        if one.state == "known":
+            done.compared += one.count
+            _add(done, one, names)
+        elif one.state == "unknown":
+            done.unknown += one.count
         else:
-            done.compared += 1
-            _add(db, done, labelled, profiles)
+            done.disputed += one.count
     return done
 
 
@@ -138,121 +128,81 @@ def lines(
     limit: int = 50,
 ) -> list[Line]:
     """The responses behind a cell, in the order of turns behind the turn `after`; raises `UnknownProfile`."""
-    profile = parsing.profile(name)
-    found: list[Line] = []
-    for line in _lines(db, profile, after):
-        fits = outcome is None or line.judged.outcome == outcome
-        if fits and (dimension is None or line.dimensions[dimension[0]] == dimension[1]):
-            found.append(line)
-        if len(found) == limit:
-            break
-    return found
+    parsing.profile(name)
+    compared.refresh(db, seconds=SECONDS)
+    found: dict[int, tuple[Result, dict[str, str]]] = {}
+    while batch := compared.rows(db, after, _AT_ONCE):
+        for after, model, cause, results in batch:
+            result = results.get(name)
+            told = _dimensions(model, cause, result) if result else {}
+            fits = result is not None and outcome in (None, result[1])
+            if result and fits and (dimension is None or told[dimension[0]] == dimension[1]):
+                found[after] = result, told
+            if len(found) == limit:
+                return _lines(db, found)
+    return _lines(db, found)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What going from one profile to another does to the labelled responses: what it fixes and what it breaks."""
+    """What going from one profile to another does to the labelled responses: what it fixes and what it breaks, as
+    numbers and as the first of them."""
 
     same: int
+    fixes: int
+    breaks: int
+    other: int
     fixed: list[Line]
     broken: list[Line]
-    other: int
 
 
-def change(db: orm.Session, before: str, after: str) -> Change:
+def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> Change:
     """Compare two profiles, response by response; `other` counts those that are wrong both ways but differently."""
-    old, new = parsing.profile(before), parsing.profile(after)
-    same = other = 0
-    fixed: list[Line] = []
-    broken: list[Line] = []
-    for labelled in _known(db, -1):
-        was, now = _judged(db, labelled, old), _judged(db, labelled, new)
-        if was is None or now is None:
+    parsing.profile(before), parsing.profile(after)
+    compared.refresh(db, seconds=SECONDS)
+    counts: Counter[str] = Counter()
+    found: dict[str, dict[int, tuple[Result, dict[str, str]]]] = {"fixed": {}, "broken": {}}
+    turn = -1
+    while batch := compared.rows(db, turn, _AT_ONCE):
+        for turn, model, cause, results in batch:
+            if before not in results or after not in results:
+                continue
+            became = _became(results, before, after)
+            counts[became] += 1
+            if became in found and len(found[became]) < limit:
+                found[became][turn] = results[after], _dimensions(model, cause, results[after])
+    numbers = (counts["same"], counts["fixed"], counts["broken"], counts["other"])
+    return Change(*numbers, _lines(db, found["fixed"]), _lines(db, found["broken"]))
+
+
+def _became(results: Results, before: str, after: str) -> str:
+    was, now = results[before][1], results[after][1]
+    good = [outcome in ("right", "nothing") for outcome in (was, now)]
+    if was == now or all(good):
+        return "same"
+    return "fixed" if good[1] else "broken" if good[0] else "other"
+
+
+def _lines(db: orm.Session, found: dict[int, tuple[Result, dict[str, str]]]) -> list[Line]:
+    every = settling.of_turns(db, list(found))
+    return [
+        Line(one, Judged(found[one.turn.id][0][1], found[one.turn.id][0][2]), found[one.turn.id][1]) for one in every
+    ]
+
+
+def _add(done: Scoreboard, one: compared.Stood, names: Iterable[str]) -> None:
+    for name in names:
+        result = one.results.get(name)
+        if result is None:
+            done.too_long += one.count
             continue
-        good = [judged.outcome in ("right", "nothing") for judged, _ in (was, now)]
-        if was[0].outcome == now[0].outcome or all(good):
-            same += 1
-        elif any(good):
-            line = Line(labelled, now[0], _dimensions(labelled, now[1]))
-            (fixed if good[1] else broken).append(line)
-        else:
-            other += 1
-    return Change(same, fixed, broken, other)
+        done.scores[name].add(result, one.count)
+        for dimension, value in _dimensions(one.model, one.cause, result).items():
+            done.by[dimension].setdefault(value, {}).setdefault(name, Score()).add(result, one.count)
 
 
-def _known(db: orm.Session, after: int) -> Iterator[Labelled]:
-    """The labelled responses of which a final label says what was meant."""
-    for labelled in settling.finals(db, after=after):
-        if labelled.final is not None and labelled.final.values is not None:
-            yield labelled
-
-
-def _lines(db: orm.Session, profile: Profile, after: int) -> Iterator[Line]:
-    for labelled in _known(db, after):
-        judged = _judged(db, labelled, profile)
-        if judged is not None:
-            yield Line(labelled, judged[0], _dimensions(labelled, judged[1]))
-
-
-def _add(db: orm.Session, done: Scoreboard, labelled: Labelled, profiles: list[Profile]) -> None:
-    for profile in profiles:
-        judged = _judged(db, labelled, profile)
-        if judged is None:
-            done.too_long += 1
-            continue
-        done.scores[profile.name].add(judged[0])
-        for dimension, value in _dimensions(labelled, judged[1]).items():
-            cell = done.by[dimension].setdefault(value, {}).setdefault(profile.name, Score())
-            cell.add(judged[0])
-
-
-def _dimensions(labelled: Labelled, strategy: str) -> dict[str, str]:
-    assert labelled.final is not None
-    cause = labelled.final.said.cause or "no cause given"
-    return {"model": labelled.turn.model or "no model named", "cause": cause, "strategy": strategy}
-
-
-_kept: OrderedDict[tuple[bytes, str, str, str], tuple[Judged, str]] = OrderedDict()
-"""(sha256 of the text, profile, its version, what was meant) → what came of it: none of these ever changes"""
-
-
-def _judged(db: orm.Session, labelled: Labelled, profile: Profile) -> tuple[Judged, str] | None:
-    """What became of a response, and the strategy that won; None where it is too long to be parsed for this."""
-    assert labelled.final is not None and labelled.final.values is not None
-    meant = labelled.final.values
-    key = (labelled.turn.raw_sha256 or b"", profile.name, profile.version, same_as(meant))
-    if (known := _kept.get(key)) is not None:
-        return known
-    trace = _trace(db, labelled, profile)
-    if trace is None:
-        return None
-    strategy = trace.attempts[trace.chosen[0]].strategy if trace.chosen else NO_STRATEGY
-    found = judge(trace, meant, roots_of(profile)), strategy
-    _kept[key] = found
-    if len(_kept) > MOST_KEPT:
-        _kept.popitem(last=False)
-    return found
-
-
-def _trace(db: orm.Session, labelled: Labelled, profile: Profile) -> Trace | None:
-    raw = labelled.turn.raw or ""
-    if len(raw) <= LONGEST:
-        return parsing.parse(raw, profile)
-    query = sa.select(Parse).where(Parse.turn_id == labelled.turn.id, Parse.profile == profile.name)
-    stored = db.scalar(query)
-    return Trace.from_dict(stored.trace) if stored and stored.version == profile.version else None
-
-
-@lru_cache(maxsize=64)
-def _roots(name: str) -> str:
-    profile = parsing.profile(name)
-    policies = getattr(profile, "policies", None)
-    return str(getattr(profile, "roots", None) or getattr(policies, "roots", "all"))
-
-
-def roots_of(profile: Profile) -> str:
-    """Which of several values a profile gives: its attribute `roots`, or its policy of that name, else all."""
-    return _roots(profile.name)
+def _dimensions(model: str, cause: str, result: Result) -> dict[str, str]:
+    return {"model": model, "cause": cause, "strategy": result[3]}
 
 
 __all__ = ["DIMENSIONS", "OUTCOMES", "Change", "Line", "Rate", "Score", "Scoreboard", "board", "change", "lines"]

@@ -105,10 +105,10 @@ def extend(db: orm.Session, queue: LabelQueue, spec: Spec, *, seconds: float = 0
     """
     until = time.monotonic() + seconds
     try:
-        with _brief(db):
+        with brief(db):
             _take_changed(db, queue, spec)
         while not queue.complete and time.monotonic() < until:
-            with _brief(db):
+            with brief(db):
                 _step(db, queue, spec)
             db.commit()
     except sa.exc.OperationalError:
@@ -125,8 +125,8 @@ def complete(db: orm.Session, spec: Spec) -> LabelQueue:
 
 
 @contextmanager
-def _brief(db: orm.Session) -> Iterator[None]:
-    """Wait for SQLite's write lock for a moment only: who labels does not wait for an ingest."""
+def brief(db: orm.Session) -> Iterator[None]:
+    """Wait for SQLite's write lock for a moment only: who looks at a page does not wait for an ingest."""
     if db.get_bind().dialect.name != "sqlite":
         yield
         return
