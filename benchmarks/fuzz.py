@@ -9,6 +9,7 @@ in words, a status of 500 or more, a dump left as "reading", a session without i
 from __future__ import annotations
 
 import argparse
+import copy
 import io
 import json
 import random
@@ -105,7 +106,7 @@ def swap(value: Any, chance: random.Random) -> None:
     while isinstance(value, dict | list) and value:
         key = chance.choice(sorted(value)) if isinstance(value, dict) else chance.randrange(len(value))
         if chance.random() < 0.3 or not isinstance(value[key], dict | list) or not value[key]:
-            value[key] = chance.choice(VALUES)
+            value[key] = copy.deepcopy(chance.choice(VALUES))
             return
         value = value[key]
 
