@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from sqlalchemy import orm
 
@@ -17,9 +19,20 @@ MORE = [entry(BROKEN, model="m2", timestamp=200.0), entry(BROKEN, "turn_output",
 
 
 def facts(session: Session) -> dict[str, object]:
-    left_out = ("id", "dump_id", "ingested_at", "key", "extra", "external_id", "revision")
+    """What is the same of a session however it came to be: without names, and without moments and durations."""
+    left_out = ("id", "dump_id", "ingested_at", "key", "extra", "external_id", "revision", "changed", "grown_at")
     names = [column.name for column in Session.__table__.columns if column.name not in left_out]
-    return {name: getattr(session, name) for name in names}
+    found = {name: getattr(session, name) for name in names}
+    return found | {"facets": timeless(session.facets or {})}
+
+
+def timeless(facets: dict[str, Any]) -> dict[str, Any]:
+    """Facets without the microseconds that parsing took."""
+    profiles = {
+        name: one | {"won": {strategy: won[0] for strategy, won in one["won"].items()}}
+        for name, one in facets.get("profiles", {}).items()
+    }
+    return facets | {"profiles": profiles}
 
 
 def test_more_entries_grow_the_session_in_place(bring: Bring, db: orm.Session) -> None:

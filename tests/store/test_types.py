@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.dialects import sqlite
 
+from webapp import jsontext
+from webapp.dumps.records import Turn
 from webapp.store import packing, rows
 from webapp.store.types import ExactJson, ExactText, PackedJson, ShortText, UtcDateTime, short
 
@@ -97,3 +99,14 @@ def test_packed_json_is_smaller_and_plain_text_from_before_is_still_read() -> No
     assert plain is not None and kept is not None
     assert kept[:1] == packing.PACKED and len(kept) < len(plain)
     assert PackedJson().process_result_value(plain, DIALECT) == value
+
+
+@given(st.text(max_size=8), st.recursive(st.none() | st.text(max_size=4), lambda inner: st.lists(inner), max_leaves=8))
+def test_an_entry_is_kept_without_its_text_and_hashed_with_it(word: str, beside: Any) -> None:
+    for raw in (word, f"{word} and {word}", f'{word} "," {word}', ","):
+        source = {"a": [beside, {"text": None}, raw], "text": None, raw: word, "z": ",", "null": beside}
+        for path in (("text",), ("a", 1, "text")):
+            turn = Turn(0, "response", raw, source=source, raw_at=path)
+            row = rows.turn_row(turn, rows.encoded(raw), first=True)
+            assert jsontext.loads(packing.unpack(row["source"])) == source
+            assert row["entry_sha256"] == rows.entry_digest(turn)

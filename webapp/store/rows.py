@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -57,8 +58,35 @@ def packed_json(value: Any) -> bytes | None:
     return None if value is None else packing.pack(jsontext.dumps(value).encode("ascii"))
 
 
-def turn_row(turn: Turn, raw: bytes | None) -> Row:
-    """The columns of `turn` that need nothing of its session; `raw` is `encoded(turn.raw)`."""
+def insert(connection: sa.Connection, table: sa.TableClause, batch: list[Row]) -> None:
+    """Insert rows, which all have the same columns; on SQLite by its driver, which takes half the time."""
+    if connection.dialect.name != "sqlite":
+        connection.execute(table.insert(), batch)
+        return
+    names = tuple(batch[0])
+    values: Iterable[tuple[Any, ...]] = map(itemgetter(*names), batch)
+    if "sent_at" in names:
+        at = names.index("sent_at")
+        values = ((*row[:at], _stamp(row[at]), *row[at + 1 :]) for row in values)
+    connection.exec_driver_sql(_statement(table.name, names), list(values))
+
+
+@lru_cache(maxsize=16)
+def _statement(table: str, names: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608
+
+
+def _stamp(when: datetime | None) -> str | None:
+    """A time in UTC as SQLAlchemy writes it for SQLite."""
+    return None if when is None else when.replace(tzinfo=None).isoformat(" ", "microseconds")
+
+
+def turn_row(turn: Turn, raw: bytes | None, *, first: bool = False) -> Row:
+    """The columns of `turn` that need nothing of its session; `raw` is `encoded(turn.raw)`.
+
+    The `first` turn of an entry has the entry's hash.
+    """
+    source, digest = _entry(turn) if first else (packed_json(turn.source), None)
     return {
         "entry": turn.entry,
         "kind": turn.kind,
@@ -78,18 +106,40 @@ def turn_row(turn: Turn, raw: bytes | None) -> Row:
         "tokens_in": _whole(turn.tokens_in),
         "tokens_out": _whole(turn.tokens_out),
         "cost": turn.cost,
-        "source": packed_json(turn.source),
+        "source": source,
         "raw_at": None if turn.raw_at is None else _path(turn.raw_at),
+        "entry_sha256": digest,
     }
 
 
 def entry_digest(turn: Turn) -> bytes:
     """The hash of an entry as it came, from its first turn: the same whichever format read it."""
+    return hashlib.sha256(_whole_text(turn)).digest()
+
+
+def _whole_text(turn: Turn) -> bytes:
     if turn.source is None and turn.raw_at is None:
         whole = bare_entry(turn.kind, turn.role, turn.raw)
     else:
         whole = whole_entry(turn.source, turn.raw, turn.raw_at)
-    return hashlib.sha256(jsontext.dumps(whole).encode("ascii")).digest()
+    return jsontext.dumps(whole).encode("ascii")
+
+
+def _entry(turn: Turn) -> tuple[bytes | None, bytes]:
+    """What is kept of an entry without its text, and the hash of it with its text."""
+    whole = _whole_text(turn)
+    digest = hashlib.sha256(whole).digest()
+    if turn.raw is not None and turn.raw_at and " " in turn.raw and _is_none(turn.source, turn.raw_at):
+        text = jsontext.quoted(turn.raw).encode("ascii")  # a space stands nowhere but in strings, so this is one
+        if whole.count(text) == 1:
+            return packing.pack(whole.replace(text, b"null")), digest
+    return packed_json(turn.source), digest
+
+
+def _is_none(source: Any, path: tuple[str | int, ...]) -> bool:
+    for step in path:
+        source = source[step]
+    return source is None
 
 
 def bare_entry(kind: str, role: str | None, raw: str | None) -> dict[str, str | None]:

@@ -22,9 +22,6 @@ from webapp.store.tally import Place, Tally
 MOST_TURNS = 500
 MOST_BYTES = 4 * 1024 * 1024
 
-_insert_turns = rows.turns.insert()
-_insert_parses = rows.parses.insert()
-_insert_repairs = rows.repairs.insert()
 _note_failure = (
     sa.update(rows.turns)
     .where(rows.turns.c.id == sa.bindparam("turn"), rows.turns.c.recorded_failure.is_(None))
@@ -132,6 +129,11 @@ class Writer:
     searched: bool = True
     """False where the session was stored before there was a search index: it comes in whole, by `db reindex`"""
 
+    @property
+    def new(self) -> bool:
+        """Whether the session is written whole."""
+        return self.notice is not None
+
     def __post_init__(self) -> None:
         self.pending = search.Pending() if self.index is None else self.index
         self.mark = self.pending.mark()
@@ -184,14 +186,12 @@ class Writer:
     def _row(self, turn: Turn, raw: bytes | None) -> rows.Row:
         first = self.tally.firsts[turn.entry] == len(self.tally.positions) - 1
         try:
-            row = rows.turn_row(turn, raw)
-            row["entry_sha256"] = rows.entry_digest(turn) if first else None
+            row = rows.turn_row(turn, raw, first=first)
         except RecursionError:
             reason = "nested too deeply: its text is kept, the entry around it is not"
             self.problem(Problem(f"entry {turn.entry}", reason))
             bare = replace(turn, source=None, raw_at=None, tool_calls=None)
-            row = rows.turn_row(bare, raw)
-            row["entry_sha256"] = rows.entry_digest(bare) if first else None
+            row = rows.turn_row(bare, raw, first=first)
         return row
 
     def _parse(self, place: Place, raw: str, model: str | None) -> tuple[Trace, ...]:
@@ -225,16 +225,13 @@ class Writer:
             self.failures.append({"turn": self._id(ordinal), "text": rows.encoded(text)})
 
     def _flush(self) -> None:
-        pairs = (
-            (_insert_turns, self.turns),
-            (_insert_parses, self.parses),
-            (_insert_repairs, self.repairs),
-            (_note_failure, self.failures),
-        )
-        for statement, batch in pairs:
+        for table, batch in ((rows.turns, self.turns), (rows.parses, self.parses), (rows.repairs, self.repairs)):
             if batch:
-                self.connection.execute(statement, batch)
+                rows.insert(self.connection, table, batch)
                 batch.clear()
+        if self.failures:
+            self.connection.execute(_note_failure, self.failures)
+            self.failures.clear()
         if not self.searched:
             self.pending.cut(self.mark)
         elif self.index is None or self.pending.size - self.mark[2] > MOST_BYTES:
@@ -243,7 +240,7 @@ class Writer:
 
     def _count(self) -> None:
         models = list(self.tally.models)
-        known = self.connection.scalars(_known_models, {"session": self.session_id})
+        known = () if self.new else self.connection.scalars(_known_models, {"session": self.session_id})
         if missing := set(models).difference(known):
             new = [{"session_id": self.session_id, "model": model} for model in sorted(missing)]
             self.connection.execute(_insert_models, new)
