@@ -1,6 +1,6 @@
 """Ingest against the floor: `json.load` plus a bare `sqlite3.executemany` of the same rows, and memory over size.
 
-    python -m benchmarks.ingest [--megabytes 20] [--large 500] [--quick] [--searchable]
+    python -m benchmarks.ingest [--megabytes 20] [--large 500] [--quick] [--searchable [--rounds 3]]
 
 With `--searchable` alone the other figure: 10,000 turns of 1.5 KB in 500 sessions, until listed, parsed and searchable,
 beside bare `sqlite3` inserting the same rows into a table and the same FTS5 index in one transaction; and what a turn
@@ -16,9 +16,11 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import random
 import re
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,7 +32,7 @@ from pydoc_data.topics import topics
 from typing import Any
 
 from webapp.config import Settings
-from webapp.store import database
+from webapp.store import database, packing
 from webapp.store.ingest import ingest
 
 MEGABYTE = 1024 * 1024
@@ -47,6 +49,7 @@ def main() -> None:
     parser.add_argument(
         "--searchable", action="store_true", help="10,000 turns beside bare sqlite3 with FTS5, and disk"
     )
+    parser.add_argument("--rounds", type=int, default=3, help="how often both are run with --searchable")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
@@ -54,7 +57,7 @@ def main() -> None:
         return
     if options.searchable:
         with tempfile.TemporaryDirectory(prefix="fencepost-benchmark-") as folder:
-            print(json.dumps(_searchable(Path(folder)), indent=2))
+            print(json.dumps(_searchable(Path(folder), options.rounds), indent=2))
         return
     timed, large = (4, 40) if options.quick else (options.megabytes, options.large)
     with tempfile.TemporaryDirectory(prefix="fencepost-benchmark-") as folder:
@@ -79,29 +82,43 @@ def _timed(folder: Path, kind: str, megabytes: int) -> dict[str, Any]:
     }
 
 
-def _searchable(folder: Path) -> dict[str, Any]:
-    """500 sessions of 20 turns, and the same rows in bare sqlite3, three times each in turn; the fastest of each."""
+def _searchable(folder: Path, rounds: int) -> dict[str, Any]:
+    """500 sessions of 20 turns, and their rows in bare sqlite3, in turn: medians of seconds and of processor time."""
     dump = _write_prose(folder / "prose.jsonl", sessions=500)
-    runs = []
-    for number in range(3):
+    warm = _write_prose(folder / "warm.jsonl", sessions=5)
+    _ingest(warm, folder / "warm")
+    ours, bare = [], []
+    for number in range(rounds):
         data = folder / f"store-{number}"
-        before = time.process_time()
+        started = time.process_time()
         seconds, store = _ingest(dump, data)
-        spent = time.process_time() - before
-        runs.append((seconds, *_bare_fts(store, folder / f"bare-{number}.sqlite3"), spent))
+        ours.append((seconds, time.process_time() - started))
+        bare.append(_bare_fts(store, folder / f"bare-{number}.sqlite3"))
     turns = _count(store)
     kept = sum(path.stat().st_size for path in (data / "dumps").glob("*.zst"))
-    ours, bare = min(run[0] for run in runs), min(run[1] for run in runs)
-    processor, bare_processor = min(run[3] for run in runs), min(run[2] for run in runs)
+    (wall, processor), (bare_wall, bare_processor) = _medians(ours), _medians(bare)
     return {
         "turns": turns,
-        "turns_a_second": round(turns / ours),
-        "bare_turns_a_second": round(turns / bare),
-        "share_of_the_bare_rate": round(bare / ours, 2),
-        "processor_times": round(processor / bare_processor, 2),
+        "rounds": rounds,
+        "load_beside": [round(one, 1) for one in os.getloadavg()],
+        "turns_a_second": round(turns / wall),
+        "bare_turns_a_second": round(turns / bare_wall),
+        "times_bare": round(wall / bare_wall, 2),
+        "processor_times_bare": round(processor / bare_processor, 2),
         "bytes_a_turn": round((store.stat().st_size + kept) / turns),
-        "of_it_the_kept_file": round(kept / turns),
+        "of_it": {"kept_file": round(kept / turns), **_parts(store, turns)},
     }
+
+
+def _medians(runs: list[tuple[float, float]]) -> tuple[float, float]:
+    return statistics.median(run[0] for run in runs), statistics.median(run[1] for run in runs)
+
+
+def _parts(store: Path, turns: int) -> dict[str, int]:
+    """Bytes a turn of each table and index that takes more than one."""
+    with closing(sqlite3.connect(store)) as source:
+        sizes = source.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name ORDER BY 2 DESC").fetchall()
+    return {name: round(size / turns) for name, size in sizes if size > turns}
 
 
 def _bare_fts(store: Path, path: Path) -> tuple[float, float]:
@@ -111,7 +128,7 @@ def _bare_fts(store: Path, path: Path) -> tuple[float, float]:
         rows = source.execute("SELECT * FROM turn ORDER BY id").fetchall()
         index = source.execute("SELECT sql FROM sqlite_master WHERE name = 'search_raw'").fetchone()[0]
     at = names.index("raw")
-    texts = [(row[0], row[at]) for row in rows]
+    texts = [(row[0], packing.unpack_text(row[at])) for row in rows]
     with closing(sqlite3.connect(path)) as target:
         for pragma in ("page_size=8192", "journal_mode=WAL", "synchronous=NORMAL"):
             target.execute(f"PRAGMA {pragma}")
