@@ -34,6 +34,13 @@ LINKED = 3_000
 """Characters of a packed text up to which it stands in a URL."""
 UNPACKED = 200_000
 """Code points that a URL's text may unpack to."""
+EXAMPLES = {
+    "closing braces too many": 'I run it.\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```\n',
+    "several defects at once": "{'name': 'Ada', \"tags\": [1, 2,], // two\n active: True }",
+    "prose around a value": 'Here is the plan: {"steps": ["read", "write"]} and then I am done.',
+    "a set that is no JSON": "A set is written {1, 2}, and a dict {a: b}.",
+    "cut off in a string": '{"title": "Report", "body": "It was a dark and',
+}
 
 
 def pack(text: str) -> str | None:
@@ -84,6 +91,7 @@ def answer(text: str, status: int = 200, message: str | None = None) -> Response
         text=text,
         bench=bench(text, packed) if text else None,
         texts=texts(packed),
+        examples={} if text else {name: (each, address(each, pack(each))) for name, each in EXAMPLES.items()},
         message=message,
     )
 
