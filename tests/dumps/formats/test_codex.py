@@ -77,3 +77,15 @@ def test_tokens_and_the_older_form(got):
     found = got(jsonl(*old), "r.jsonl")
     assert (found.ids, found.starts[0].source_format) == (["r0"], "codex")
     assert [turn.kind for turn in found.only] == ["event", "prompt", "tool_call"]
+
+
+def test_an_id_that_stands_twice_is_a_problem_and_both_are_kept(got):
+    said = item(type="message", id="m1", role="assistant", content=[{"type": "output_text", "text": "Done"}])
+    call = item(type="function_call", name="shell", arguments="{}", call_id="c1")
+    answer = item(type="function_call_output", call_id="c1", output="ok")
+    found = got(jsonl(META, said, call, answer, said, call), "r.jsonl")
+    assert [(problem.at, problem.reason.partition(" stands")[0]) for problem in found.problems] == [
+        ("line 5", "the item id 'm1'"),
+        ("line 6", "the call id of a function_call 'c1'"),
+    ]
+    assert len(found.only) == 6

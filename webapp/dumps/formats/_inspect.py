@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from webapp.dumps.base import Context, Entry, text
+from webapp.dumps.base import Context, Entry, Seen, text
 from webapp.dumps.formats._turns import Found, Talk, message_turns, numbered, spent
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.times import moment
@@ -25,11 +25,13 @@ def turns(entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn
     log = context.get("log")
     told = log.get("eval") if isinstance(log, dict) else None
     talk, count = Talk(text(told.get("model")) if isinstance(told, dict) else None), 0
+    seen = Seen("message id")
     for entry in entries:
         if isinstance(entry, Problem):
             yield entry
             continue
-        value = entry[1]
+        at, value = entry
+        yield from seen.again(at, value.get("id"))
         found = _message(_resolved(value, attachments) if attachments else value, talk, calls)
         yield from numbered(count, value, [_in_place(pair, value) for pair in found])
         count += 1

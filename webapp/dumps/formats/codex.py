@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.dumps import grouping
 from webapp.dumps.answered import reported
-from webapp.dumps.base import Context, Entry, id_text, text
+from webapp.dumps.base import Context, Entry, Seen, id_text, text
 from webapp.dumps.formats._chat import Path, Piece, block
 from webapp.dumps.formats._turns import Found, Talk, message_turns, numbered, spent, turns_of
 from webapp.dumps.head import Head
@@ -56,16 +56,37 @@ def _session(line: dict[str, Any]) -> str | None:
 
 
 def _turns(entries: Iterable[Entry | Problem]) -> Iterator[tuple[Turn | Problem, Side | None]]:
-    talk, count = Talk(), 0
+    talk, seen, count = Talk(), _Ids(), 0
     for entry in entries:
         if isinstance(entry, Problem):
             yield entry, None
             continue
-        line = entry[1]
+        at, line = entry
+        for problem in seen.again(at, line):
+            yield problem, None
         found, logged = _line(line, talk)
         for turn in numbered(count, line, found):
             yield turn, _side(turn, logged)
         count += 1
+
+
+class _Ids:
+    """The ids of items and of calls so far; a call and its output share one, so each kind of item has its own."""
+
+    def __init__(self) -> None:
+        self._items = Seen("item id")
+        self._calls: dict[str, Seen] = {}
+
+    def again(self, at: str, line: dict[str, Any]) -> Iterator[Problem]:
+        payload = line.get("payload")
+        item = payload if isinstance(payload, dict) else line
+        kind = item.get("type")
+        if not (line.get("type") == "response_item" or (payload is None and kind in _ITEMS)) or not isinstance(
+            kind, str
+        ):
+            return
+        yield from self._items.again(at, item.get("id"))
+        yield from self._calls.setdefault(kind, Seen(f"call id of a {kind[:50]}")).again(at, item.get("call_id"))
 
 
 def _side(turn: Turn, logged: int | None) -> Side | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from webapp.dumps import grouping
-from webapp.dumps.base import Context, Entry, id_text, text
+from webapp.dumps.base import Context, Entry, Seen, id_text, text
 from webapp.dumps.head import Head
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn
 from webapp.dumps.source import Source
@@ -33,11 +33,12 @@ class Responses:
         yield from self.turns(grouping.lines(source) if pairs else _whole(source), {})
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        count = 0
+        count, seen = 0, Seen("id")
         for entry in entries:
             if isinstance(entry, Problem):
                 yield entry
                 continue
+            yield from seen.again(entry[0], id_text(entry[1].get("id")))
             yield from _response(count, *entry)
             count += 1
 
