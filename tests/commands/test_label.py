@@ -70,8 +70,8 @@ def test_a_list_of_many(run: Run, tmp_path: Path) -> None:
 
 
 def test_labels_are_taken_back(run: Run, tmp_path: Path) -> None:
-    run("label", "list", "1", "missed", "--expected", "[1]", "--author", "ann")
-    run("label", "list", "1", "wrong", "--author", "bob")
+    run("label", "put", "list", "1", "missed", "--expected", "[1]", "--author", "ann")
+    run("label", "put", "list", "1", "wrong", "--author", "bob")
     lines = run("label", "list", "--jsonl").stdout
     as_list = run("label", "list", "--json").stdout
     file = tmp_path / "labels.jsonl"

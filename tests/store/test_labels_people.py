@@ -124,6 +124,30 @@ def test_a_cause_is_renamed_in_its_labels_and_split_again(turn: Turn, db: orm.Se
     ]
 
 
+def test_a_settled_label_keeps_up_with_merges_and_splits(turn: Turn, db: orm.Session) -> None:
+    labels.put(db, turn, author="ann", judgement="missed", cause="trailing-comma")
+    labels.put(db, turn, author="bob", judgement="wrong")
+    settling.settle(db, turn, Said("missed", "my cause"), author="cem", why="seen it")
+    causes.merge(db, "my cause", "trailing-comma", "bob")
+    final = settling.final(db, turn)
+    assert final is not None and (final.said.cause, final.authors) == ("trailing-comma", ("cem",))
+    event = history.of_turn(db, turn.id)[0]
+    assert (event.action, event.said["was"]["cause"], event.said["by"]) == ("resettled", "my cause", "bob")
+    causes.split(db, "my cause", "bob")
+    final = settling.final(db, turn)
+    assert final is not None and final.said.cause == "my cause"
+    assert {label.cause for label in db.scalars(sa.select(Label))} == {"trailing-comma", None}
+
+
+def test_what_is_undone_after_a_merge_has_the_cause_of_today(turn: Turn, db: orm.Session) -> None:
+    labels.put(db, turn, author="ann", judgement="missed", cause="my cause")
+    labels.put(db, turn, author="ann", judgement="wrong")
+    causes.merge(db, "my cause", "trailing-comma", "bob")
+    labels.undo(db, "ann")
+    label = labels.of_author(db, turn, "ann")
+    assert label is not None and (label.judgement, label.cause) == ("missed", "trailing-comma")
+
+
 def test_causes_that_cannot_be_changed_so_are_refused(db: orm.Session) -> None:
     causes.merge(db, "comments", "notes in JSON", "ann")
     for act in (

@@ -9,9 +9,11 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import Bring, entry, windlass
-from webapp.parsing import UnknownProfile, parse
-from webapp.store import labels, scoreboard, sessions, turns
+from webapp.parsing import UnknownProfile, parse, profiles
+from webapp.store import compared, labels, runs, scoreboard, sessions, turns
 from webapp.store.judging import judge
+from webapp.store.labelling import causes, settling
+from webapp.store.labels import Said
 from webapp.store.scoreboard import Rate
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
@@ -77,7 +79,7 @@ def test_cells_are_lists_of_their_responses(labelled: orm.Session) -> None:
         for value, scores in board.by[dimension].items():
             for name, score in scores.items():
                 for outcome, count in score.outcomes.items():
-                    found = scoreboard.lines(labelled, name, outcome=outcome, dimension=(dimension, value))
+                    found = scoreboard.lines(labelled, name, outcomes=(outcome,), dimension=(dimension, value))
                     assert len(found) == count
     assert board.by["model"]["small"]["fencepost"].total == 3
     assert counts_of(board.by["cause"]["extra-closing"]["windlass-strict"]) == {"missed": 1}
@@ -92,6 +94,43 @@ def test_what_one_profile_fixes_and_breaks_against_another(labelled: orm.Session
     assert [line.labelled.turn.position for line in told.fixed] == [1] and told.broken == []
     back = scoreboard.change(labelled, "fencepost", "windlass-strict")
     assert [line.labelled.turn.position for line in back.broken] == [1] and back.same == 5
+
+
+def test_what_is_kept_follows_the_labels(labelled: orm.Session) -> None:
+    """A changed value, a removed label, a settled dispute, a renamed cause: each counts at the next look."""
+    scoreboard.board(labelled)
+    say(labelled, 0, "wrong", "one", {"tool": "other"})
+    assert counts(scoreboard.board(labelled), "fencepost") == {"right": 3, "wrong": 1, "nothing": 2}
+    turn = turns.find(labelled, sessions.find(labelled, "s"), 0).turn
+    labels.undo(labelled, "Ada")
+    assert counts(scoreboard.board(labelled), "fencepost") == {"right": 4, "nothing": 2}
+    labels.remove(labelled, turn, author="Ada")
+    assert scoreboard.board(labelled).compared == 5
+    disputed = turns.find(labelled, sessions.find(labelled, "s"), 6).turn
+    settling.settle(labelled, disputed, Said("missed", "truncated", None, "one", {"a": 1}), author="Cem", why=None)
+    causes.merge(labelled, "truncated", "cut short", "Cem")
+    board = scoreboard.board(labelled)
+    assert (board.compared, board.disputed, set(board.by["cause"])) == (
+        *(6, 0),
+        {"extra-closing", "python-code-fp", "cut short", "no cause given"},
+    )
+
+
+def test_what_time_does_not_allow_waits_and_is_told(labelled: orm.Session) -> None:
+    assert scoreboard.board(labelled, seconds=0).waiting == 8
+    assert scoreboard.board(labelled).waiting == 0
+    assert scoreboard.board(labelled, seconds=0).compared == 6
+
+
+def test_a_long_response_is_compared_once_its_parse_is_stored(
+    bring: Bring, db: orm.Session, engine: sa.Engine
+) -> None:
+    bring(windlass("s", [entry('{"a": "' + "x" * compared.LONGEST + '"}')]))
+    say(db, 0, "right", "none")
+    board = scoreboard.board(db)
+    assert board.scores["direct"].total == 0 and board.too_long == len(profiles()) - 2
+    runs.replay(engine, "direct", session="s")
+    assert scoreboard.board(db).scores["direct"].outcomes == {"spurious": 1}
 
 
 def test_an_unknown_profile_is_refused(labelled: orm.Session) -> None:

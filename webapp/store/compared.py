@@ -25,7 +25,7 @@ LONGEST = 200_000
 """Code points up to which a response is parsed for the scoreboard; of a longer one only stored parses are compared."""
 NO_STRATEGY = "none"
 NO_CAUSE, NO_MODEL = "no cause given", "no model named"
-_AT_ONCE = 100
+_AT_ONCE = 25
 
 Result = tuple[str, str, str | None, str]
 """(version of the profile, outcome, policy by which it is right, strategy that won)"""

@@ -20,7 +20,7 @@ from webapp.store import noticing, turns
 from webapp.store import sessions as session_store
 from webapp.store.filtering import Filters
 from webapp.store.index import bits
-from webapp.store.labelling import queue, settling
+from webapp.store.labelling import history, queue, settling
 from webapp.store.labelling.history import Event
 from webapp.store.models import Finding, Label, LabelQueueItem, Parse, Session, Turn
 from webapp.store.parsed import OURS
@@ -162,8 +162,8 @@ def _final(one: settling.Labelled, said: dict[int, Said]) -> Said | None:
     )
 
 
-def _said(label: Label, history: Iterable[Event]) -> Said:
-    own = [event for event in history if event.author == label.author and event.action not in ("settled", "unsettled")]
+def _said(label: Label, events: Iterable[Event]) -> Said:
+    own = [event for event in events if event.author == label.author and event.action not in history.SETTLING]
     return Said(
         label.author,
         label.judgement,
@@ -181,7 +181,7 @@ def _settled(one: settling.Labelled) -> dict[str, Any] | None:
     if one.settled is None:
         return None
     names = ("author", "judgement", "cause", "expects", "expected", "why")
-    events = [event.as_dict() for event in reversed(one.history) if event.action in ("settled", "unsettled")]
+    events = [event.as_dict() for event in reversed(one.history) if event.action in history.SETTLING]
     values = {name: getattr(one.settled, name) for name in names}
     return {**values, "made_at": one.settled.made_at.isoformat(), "history": events}
 

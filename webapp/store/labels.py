@@ -180,6 +180,7 @@ def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None
         return
     values = {name: was.get(name) for name in history.SAID}
     values |= {"has_expected": was.get("expects") in ("one", "several")}
+    values |= {"cause": causes.resolve(db, was.get("cause"), author)}
     values |= {"made_at": datetime.fromisoformat(was["made_at"]), "turn_id": turn.id, "author": author}
     db.execute(upsert(db.get_bind().dialect.name, Label, values, ("turn_id", "author")))
 

@@ -331,7 +331,7 @@ class LabelEvent(Base):
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), index=True)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     action: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    """put, removed, undone, settled, unsettled, imported or renamed (its cause)"""
+    """put, removed, undone, settled, unsettled, imported, renamed or resettled (its cause was renamed)"""
     said: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
     """the label as it then was"""
     happened_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from sqlalchemy import orm
@@ -122,12 +122,15 @@ def lines(
     db: orm.Session,
     name: str,
     *,
-    outcome: str | None = None,
+    outcomes: Collection[str] = (),
     dimension: tuple[str, str] | None = None,
     after: int = -1,
     limit: int = 50,
 ) -> list[Line]:
-    """The responses behind a cell, in the order of turns behind the turn `after`; raises `UnknownProfile`."""
+    """The responses behind a cell, those with these `outcomes` (or any), behind the turn `after` in the order of turns.
+
+    Raises `UnknownProfile`.
+    """
     parsing.profile(name)
     compared.refresh(db, seconds=SECONDS)
     found: dict[int, tuple[Result, dict[str, str]]] = {}
@@ -135,7 +138,7 @@ def lines(
         for after, model, cause, results in batch:
             result = results.get(name)
             told = _dimensions(model, cause, result) if result else {}
-            fits = result is not None and outcome in (None, result[1])
+            fits = result is not None and (not outcomes or result[1] in outcomes)
             if result and fits and (dimension is None or told[dimension[0]] == dimension[1]):
                 found[after] = result, told
             if len(found) == limit:

@@ -10,6 +10,8 @@ from itertools import zip_longest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.store import sessions as session_store
+from webapp.store.filtering import Filters
 from webapp.store.models import Session, Turn
 from webapp.store.sessions import NoSuchSession
 
@@ -40,6 +42,19 @@ def find(db: orm.Session, keys: Iterable[str]) -> list[Session]:
     if not found:
         raise NoSuchSession("no session is selected, or those that were are gone")
     return [found[key] for key in wanted if key in found]
+
+
+def filtered(db: orm.Session, filters: Filters) -> list[Session]:
+    """The sessions under the list's filters, the first `MOST` in the list's order."""
+    found: list[Session] = []
+    after: str | None = None
+    while len(found) < MOST:
+        page = session_store.page(db, filters, after=after, limit=200)
+        found += find(db, [line.key for line in page.sessions]) if page.sessions else []
+        after = page.next
+        if after is None:
+            break
+    return found[:MOST]
 
 
 def deleted_at(db: orm.Session, keys: list[str]) -> datetime | None:

@@ -66,12 +66,14 @@ class Scope:
 
 def scope_of_request() -> Scope:
     """Raises `BadFilter` and `NoSuchSession`."""
-    if idents := request.args.getlist("ids"):
+    if (idents := request.args.getlist("ids")) and not request.args.get("queue"):
         found = [session_store.find(db.session, ident) for ident in idents]
-        return Scope(f"labels of {len(found)} chosen sessions", [session.id for session in found])
+        return Scope(
+            f"labels of {len(found)} chosen session{'s' * (len(found) != 1)}", [session.id for session in found]
+        )
     if request.args.get("queue"):
-        spec = queue.spec_of(request.args)
-        return Scope(f"labels of the queue {spec.name}", turns=exporting.of_queue(db.session, spec))
+        spec = queue.spec_of(request.args, request.args.getlist("ids"))
+        return Scope(f"labels of the queue: {spec.words}", turns=exporting.of_queue(db.session, spec))
     filters = filtering.of_parameters(request.args.to_dict() | {"format": request.args.get("source", "")})
     active = filters.active()
     if active:

@@ -88,9 +88,19 @@ def put(turn: Any, form: Any) -> None:
 
 @blueprint.get("/api/labels")
 def list_api() -> Response:
-    found = store.page(db.session, after=request.args.get("after"), limit=500)
+    """All labels; where it is told who asks, by `viewer` or by this browser's name, those of responses that they have
+    not labelled say only whose they are."""
+    viewer = request.args.get("viewer") or (author() if people.is_named() else None)
+    found = store.page(db.session, after=request.args.get("after"), limit=500, viewer=viewer)
     following = found[-1].after if len(found) == 500 else None
-    return jsonify(labels=[label_dict(line, line.external_id, line.position) for line in found], next=following)
+    return jsonify(labels=[listed(line) for line in found], next=following)
+
+
+def listed(line: store.LabelLine) -> dict[str, Any]:
+    answer = label_dict(line, line.external_id, line.position)
+    if not line.blind:
+        return answer
+    return {name: answer[name] for name in ("session", "position", "author", "made_at")} | {"blind": True}
 
 
 @blueprint.put("/api/session/<session_id:ident>/turns/<int:position>/label")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import Any, Protocol
+from urllib.parse import quote, urlsplit
 
-from flask import url_for
+from flask import request, url_for
 
 from webapp.web.ids import is_plain
 
@@ -26,7 +27,10 @@ def ident(session: Linked) -> str:
 
 
 def session_url(session: Linked, **query: Any) -> str:
-    return url_for("sessions.show", ident=ident(session), **query)
+    """Without a query it is put together here: a list has many, and Flask's builder would take most of its time."""
+    if query:
+        return url_for("sessions.show", ident=ident(session), **query)
+    return f"{request.script_root}/sessions/{quote(ident(session), safe='')}"
 
 
 def turn_url(session: Linked, position: int, **query: Any) -> str:
@@ -35,3 +39,10 @@ def turn_url(session: Linked, position: int, **query: Any) -> str:
 
 def dump_url(session: Linked) -> str:
     return url_for("sessions.download_dump", ident=ident(session))
+
+
+def own_path(wanted: str) -> str:
+    """`wanted` where it is a path of this server, else the first page."""
+    parts = urlsplit(wanted)
+    ours = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
+    return wanted if ours else url_for("sessions.index")

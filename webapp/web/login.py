@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
-from flask import Blueprint, current_app, redirect, render_template, request, session, url_for
+from flask import Blueprint, current_app, redirect, render_template, request, session
 from werkzeug.wrappers import Response
 
-from webapp.web import guards
+from webapp.store.labels import BadLabel
+from webapp.web import guards, people
+from webapp.web.links import own_path
 
 blueprint = Blueprint("login", __name__)
 
@@ -24,11 +24,9 @@ def submit() -> Response | tuple[str, int]:
         return render_template("login/form.html", wrong=True), 422
     session["token"] = token
     session.permanent = True
+    if request.form.get("name", "").strip():
+        try:
+            people.remember(request.form["name"])
+        except BadLabel as error:
+            return render_template("login/form.html", wrong=False, message=str(error)), 422
     return redirect(own_path(request.args.get("next", "")))
-
-
-def own_path(wanted: str) -> str:
-    """`wanted` where it is a path of this server, else the first page."""
-    parts = urlsplit(wanted)
-    ours = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
-    return wanted if ours else url_for("sessions.index")

@@ -10,7 +10,7 @@ from flask import session as cookie
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.store.labels import BadLabel, checked_author
-from webapp.web.login import own_path
+from webapp.web.links import own_path
 
 blueprint = Blueprint("name", __name__, url_prefix="/labels/name")
 

@@ -68,11 +68,12 @@ def paragraphs(about: str) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 @blueprint.get("/profiles")
-def index() -> str:
+def index() -> Response:
     told = scoreboard.board(db.session)
     by = request.args.get("by")
-    return render_template(
+    return page(
         "profiles/index.html",
+        "profiles/_scored.html",
         profiles=[line(name) for name in profiles()],
         board=told,
         dimensions=scoreboard.DIMENSIONS,
@@ -93,7 +94,7 @@ def show(name: str) -> str:
         paragraphs=paragraphs(found.about),
         board=told,
         score=told.scores[name],
-        failures=[each for bad in BAD_OUTCOMES for each in scoreboard.lines(db.session, name, outcome=bad, limit=10)],
+        failures=scoreboard.lines(db.session, name, outcomes=BAD_OUTCOMES, limit=30),
         others=[each for each in profiles() if each != name],
         against=other if other in profiles() else None,
         change=scoreboard.change(db.session, other, name) if other in profiles() else None,
@@ -131,16 +132,16 @@ def list_api() -> Response:
 
 
 def asked_for() -> dict[str, Any]:
-    """Which cell the URL asks for: `outcome`, and one of model, cause and strategy; `after` a turn."""
-    outcome = request.args.get("outcome")
+    """Which cell the URL asks for: `outcome` (several with commas), one of model, cause, strategy, `after` a turn."""
+    asked = request.args.get("outcome", "").split(",")
     dimension = next(((name, request.args[name]) for name in scoreboard.DIMENSIONS if name in request.args), None)
     after = request.args.get("after", -1, type=int)
-    return {"outcome": outcome if outcome in OUTCOMES else None, "dimension": dimension, "after": after}
+    return {"outcomes": tuple(name for name in OUTCOMES if name in asked), "dimension": dimension, "after": after}
 
 
 def query_of(asked: dict[str, Any]) -> dict[str, str]:
     """`asked_for` as the URL says it, but for the page."""
-    query = {"outcome": asked["outcome"]} if asked["outcome"] else {}
+    query = {"outcome": ",".join(asked["outcomes"])} if asked["outcomes"] else {}
     return query | ({asked["dimension"][0]: asked["dimension"][1]} if asked["dimension"] else {})
 
 

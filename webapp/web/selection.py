@@ -1,4 +1,4 @@
-"""What is done with sessions selected in the list: a zip of their dumps, labelling, comparing, deleting and undoing."""
+"""What is done with sessions selected in the list: dumps as a zip, labels, exports, comparing, deleting and undoing."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from flask import Blueprint, Response, abort, flash, redirect, render_template, 
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
-from webapp.store import deletion, zipped
+from webapp.store import deletion, filtering, zipped
 from webapp.store import selection as store
+from webapp.store import sessions as session_store
+from webapp.store.models import Session
 
 blueprint = Blueprint("selection", __name__)
 
@@ -20,7 +22,19 @@ MOST_COMPARED = 6
 
 @blueprint.post("/selection/dumps")
 def download() -> Response:
-    sessions = store.find(db.session, request.form.getlist("ids"))
+    return zipped_dumps(store.find(db.session, request.form.getlist("ids")))
+
+
+@blueprint.get("/api/sessions/dumps")
+def dumps_api() -> Response:
+    """A zip of the dumps of sessions (`ids`, several), else of those under the list's filters, the first thousand."""
+    if idents := request.args.getlist("ids"):
+        return zipped_dumps([session_store.find(db.session, ident) for ident in idents[: store.MOST]])
+    filters = filtering.of_parameters(request.args.to_dict())
+    return zipped_dumps(store.filtered(db.session, filters))
+
+
+def zipped_dumps(sessions: list[Session]) -> Response:
     response = Response(stream_with_context(zipped.stream(db.session, sessions)), mimetype="application/zip")
     response.headers.set("Content-Disposition", "attachment", filename="sessions.zip")
     return response
@@ -30,6 +44,12 @@ def download() -> Response:
 def label() -> AnyResponse:
     sessions = store.find(db.session, request.form.getlist("ids"))
     return redirect(url_for("labels.index", ids=[session.key for session in sessions]), 303)
+
+
+@blueprint.post("/selection/export")
+def export() -> AnyResponse:
+    sessions = store.find(db.session, request.form.getlist("ids"))
+    return redirect(url_for("exports.index", ids=[session.key for session in sessions]), 303)
 
 
 @blueprint.post("/selection/delete")

@@ -130,6 +130,9 @@ def split(db: orm.Session, name: str, author: str) -> int:
         if target and history.cause_before(db, label, target) == name:
             _change(db, label, name, author, str(uuid.uuid4()))
             changed += 1
+    for settled in db.scalars(sa.select(FinalLabel).where(FinalLabel.cause == target)).all():
+        if target and history.settled_cause_before(db, settled.turn_id, target) == name:
+            _change_settled(db, settled, name, author)
     db.commit()
     return changed
 
@@ -147,7 +150,8 @@ def _rename(db: orm.Session, name: str, target: str, author: str) -> int:
     labels = db.scalars(sa.select(Label).where(Label.cause == name)).all()
     for label in labels:
         _change(db, label, target, author, batch)
-    db.execute(sa.update(FinalLabel).where(FinalLabel.cause == name).values(cause=target))
+    for settled in db.scalars(sa.select(FinalLabel).where(FinalLabel.cause == name)).all():
+        _change_settled(db, settled, target, author)
     return len(labels)
 
 
@@ -156,6 +160,13 @@ def _change(db: orm.Session, label: Label, cause: str, author: str, batch: str) 
     label.cause = cause
     now = {**history.said(label), "was": was, "batch": batch, "by": author}
     history.record(db, label.turn_id, label.author, "renamed", now)
+
+
+def _change_settled(db: orm.Session, settled: FinalLabel, cause: str, author: str) -> None:
+    was = history.settlement(settled)
+    settled.cause = cause
+    now = {**history.settlement(settled), "was": was, "by": author}
+    history.record(db, settled.turn_id, settled.author, "resettled", now)
 
 
 def _add(db: orm.Session, name: str, parent: str | None, author: str) -> Cause:

@@ -12,6 +12,8 @@ from sqlalchemy import orm
 
 from webapp.store.models import Label, LabelEvent
 
+SETTLING = ("settled", "unsettled", "resettled")
+"""what happens to the settled label of a response; resettled is a cause that was renamed"""
 SAID = ("judgement", "cause", "expects", "expected", "note", "seconds")
 
 
@@ -35,6 +37,12 @@ class Event:
 def said(label: Any) -> dict[str, Any]:
     """What a label says, as an event keeps it."""
     return {name: getattr(label, name) for name in SAID} | {"made_at": label.made_at.isoformat()}
+
+
+def settlement(settled: Any) -> dict[str, Any]:
+    """What a settled label says, as an event keeps it."""
+    names = ("judgement", "cause", "expects", "expected", "why")
+    return {name: getattr(settled, name) for name in names} | {"made_at": settled.made_at.isoformat()}
 
 
 def record(
@@ -68,11 +76,19 @@ def of_turn(db: orm.Session, turn_id: int) -> list[Event]:
 
 def cause_before(db: orm.Session, label: Label, cause: str) -> str | None:
     """The cause that was renamed to `cause` in this label, if that is the last that happened to it."""
-    query = sa.select(LabelEvent.action, LabelEvent.said).where(
-        LabelEvent.turn_id == label.turn_id, LabelEvent.author == label.author
-    )
+    own = sa.and_(LabelEvent.author == label.author, LabelEvent.action.not_in(SETTLING))
+    return _renamed(db, label.turn_id, own, "renamed", cause)
+
+
+def settled_cause_before(db: orm.Session, turn_id: int, cause: str) -> str | None:
+    """As `cause_before`, of the settled label of a turn."""
+    return _renamed(db, turn_id, LabelEvent.action.in_(SETTLING), "resettled", cause)
+
+
+def _renamed(db: orm.Session, turn_id: int, which: sa.ColumnElement[bool], action: str, cause: str) -> str | None:
+    query = sa.select(LabelEvent.action, LabelEvent.said).where(LabelEvent.turn_id == turn_id, which)
     last = db.execute(query.order_by(LabelEvent.id.desc()).limit(1)).first()
-    if last is None or last.action != "renamed" or last.said.get("cause") != cause:
+    if last is None or last.action != action or last.said.get("cause") != cause:
         return None
     return (last.said.get("was") or {}).get("cause")
 

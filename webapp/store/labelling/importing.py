@@ -85,7 +85,7 @@ def _row(one: Labelled, label: Label) -> dict[str, Any]:
         **{name: getattr(label, name) for name in ("author", "judgement", "cause", "expects", "expected", "note")},
         "seconds": label.seconds,
         "made_at": label.made_at.isoformat(),
-        "history": [event for event in events if event["action"] not in ("settled", "unsettled")],
+        "history": [event for event in events if event["action"] not in history.SETTLING],
         "settled": _settled(one),
         "preview": (one.turn.raw or "")[:PREVIEW],
     }
@@ -95,7 +95,7 @@ def _settled(one: Labelled) -> dict[str, Any] | None:
     if one.settled is None:
         return None
     names = ("author", "judgement", "cause", "expects", "expected", "why")
-    events = [event.as_dict() for event in reversed(one.history) if event.action in ("settled", "unsettled")]
+    events = [event.as_dict() for event in reversed(one.history) if event.action in history.SETTLING]
     values = {name: getattr(one.settled, name) for name in names}
     return {**values, "made_at": one.settled.made_at.isoformat(), "history": events}
 
@@ -170,7 +170,7 @@ def _one(db: orm.Session, turn: Turn, row: Row) -> str:
     said = labels.checked(_said(row))
     made_at = _time(row["made_at"])
     stored = labels.of_author(db, turn, author)
-    _remember(db, turn, author, row.get("history") or ())
+    told = _remember(db, turn, author, row.get("history") or ())
     if stored is not None and stored.made_at >= made_at:
         return "same"
     was = None if stored is None else history.said(stored)
@@ -178,23 +178,26 @@ def _one(db: orm.Session, turn: Turn, row: Row) -> str:
     values |= {"cause": causes.resolve(db, said.cause, author), "has_expected": said.has_expected}
     values |= {"turn_id": turn.id, "author": author, "made_at": made_at}
     db.execute(upsert(db.get_bind().dialect.name, Label, values, ("turn_id", "author")))
-    if not row.get("history"):
+    if not told:
         now = {**{name: values[name] for name in history.SAID}, "made_at": made_at.isoformat(), "was": was}
         history.record(db, turn.id, author, "imported", now)
     return "new" if stored is None else "changed"
 
 
-def _remember(db: orm.Session, turn: Turn, author: str, events: Iterable[Any]) -> None:
-    """Store those events that are not there yet."""
+def _remember(db: orm.Session, turn: Turn, author: str, events: Iterable[Any]) -> int:
+    """Store those events that are not there yet; how many."""
     query = sa.select(LabelEvent.action, LabelEvent.happened_at).where(
         LabelEvent.turn_id == turn.id, LabelEvent.author == author
     )
     known = {(row.action, row.happened_at) for row in db.execute(query)}
+    new = 0
     for event in events:
         at = _time(event["happened_at"])
         action = str(event["action"])[:16]
         if (action, at) not in known:
             history.record(db, turn.id, author, action, dict(event["said"]), at)
+            new += 1
+    return new
 
 
 def _settle(db: orm.Session, turn: Turn, settled: Any) -> None:
@@ -204,13 +207,15 @@ def _settle(db: orm.Session, turn: Turn, settled: Any) -> None:
     said = labels.checked(_said({**settled, "note": settled.get("why")}))
     made_at = _time(settled["made_at"])
     stored = db.get(FinalLabel, turn.id, populate_existing=True)
-    for event in settled.get("history") or ():
-        _remember(db, turn, str(event["author"]), [event])
+    told = sum(_remember(db, turn, str(event["author"]), [event]) for event in settled.get("history") or ())
     if stored is not None and stored.made_at >= made_at:
         return
     values = {"turn_id": turn.id, "author": author, "judgement": said.judgement, "expects": said.expects}
     values |= {"cause": causes.resolve(db, said.cause, author), "expected": said.expected, "why": said.note}
     db.execute(upsert(db.get_bind().dialect.name, FinalLabel, values | {"made_at": made_at}, ("turn_id",)))
+    if not told:
+        now = db.get(FinalLabel, turn.id, populate_existing=True)
+        history.record(db, turn.id, author, "settled", history.settlement(now), made_at)
 
 
 def _said(row: Row) -> Said:

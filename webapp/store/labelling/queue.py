@@ -64,6 +64,16 @@ class Spec:
         text = urlencode(self.query(), doseq=True)
         return text if len(text) <= 1000 else f"queue={self.kind}&sha256={hashlib.sha256(text.encode()).hexdigest()}"
 
+    @property
+    def words(self) -> str:
+        """What a person calls it."""
+        more = {
+            "sample": f" of {self.size}, seed {self.seed}",
+            "view": f" ({self.view})",
+            "chosen": f" ({len(self.ids)})",
+        }
+        return KINDS[self.kind] + more.get(self.kind, "")
+
     def filters(self) -> filtering.Filters:
         return filtering.of_parameters(dict(parse_qsl(self.view)))
 

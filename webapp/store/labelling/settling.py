@@ -159,13 +159,13 @@ def settle(db: orm.Session, turn: Turn, said: Said, *, author: str, why: str | N
     stored = db.get(FinalLabel, turn.id, populate_existing=True)
     if seen is not None and seen != stamp(stored):
         raise labels.Conflict(None)
-    was = None if stored is None else _said(stored)
+    was = None if stored is None else history.settlement(stored)
     values = {"turn_id": turn.id, "author": author, "judgement": said.judgement, "expects": said.expects}
     values |= {"cause": causes.resolve(db, said.cause, author), "expected": said.expected, "why": said.note}
     values |= {"made_at": datetime.now(UTC)}
     db.execute(upsert(db.get_bind().dialect.name, FinalLabel, values, ("turn_id",)))
     now = db.get(FinalLabel, turn.id, populate_existing=True)
-    history.record(db, turn.id, author, "settled", _said(now) | {"was": was})
+    history.record(db, turn.id, author, "settled", history.settlement(now) | {"was": was})
     labels._save(db, turn)
 
 
@@ -174,15 +174,16 @@ def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
     stored = db.get(FinalLabel, turn.id, populate_existing=True)
     if stored is None:
         return False
-    history.record(db, turn.id, labels.checked_author(author), "unsettled", _said(stored) | {"was": _said(stored)})
+    history.record(
+        db,
+        turn.id,
+        labels.checked_author(author),
+        "unsettled",
+        history.settlement(stored) | {"was": history.settlement(stored)},
+    )
     db.delete(stored)
     labels._save(db, turn)
     return True
-
-
-def _said(settled: Any) -> dict[str, Any]:
-    names = ("judgement", "cause", "expects", "expected", "why")
-    return {name: getattr(settled, name) for name in names} | {"made_at": settled.made_at.isoformat()}
 
 
 def stamp(settled: FinalLabel | None) -> str:
