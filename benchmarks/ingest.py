@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def _timed(folder: Path, kind: str, megabytes: int) -> dict[str, Any]:
-    dump = _write(folder, kind, megabytes)
+    dump = write_dump(folder, kind, megabytes)
     seconds, store = _ingest(dump, folder / f"{kind}-store")
     floor = _floor(dump, kind, store, folder / f"{kind}-floor.sqlite3")
     turns = _count(store)
@@ -84,8 +84,8 @@ def _timed(folder: Path, kind: str, megabytes: int) -> dict[str, Any]:
 
 def _searchable(folder: Path, rounds: int) -> dict[str, Any]:
     """500 sessions of 20 turns, and their rows in bare sqlite3, in turn: medians of seconds and of processor time."""
-    dump = _write_prose(folder / "prose.jsonl", sessions=500)
-    warm = _write_prose(folder / "warm.jsonl", sessions=5)
+    dump = write_prose(folder / "prose.jsonl", sessions=500)
+    warm = write_prose(folder / "warm.jsonl", sessions=5)
     _ingest(warm, folder / "warm")
     ours, bare = [], []
     for number in range(rounds):
@@ -145,7 +145,7 @@ def _memory(folder: Path, kind: str, large: int) -> dict[str, Any]:
     """Peak resident memory of a process that ingests 10 MB, and of one that ingests `large` MB."""
     peaks = {}
     for megabytes in (10, large):
-        dump = _write(folder, kind, megabytes)
+        dump = write_dump(folder, kind, megabytes)
         command = [sys.executable, "-m", "benchmarks.ingest", "--child", str(dump)]
         done = subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[1])
         peaks[megabytes] = json.loads(done.stdout)
@@ -204,7 +204,7 @@ def _count(store: Path) -> int:
         return int(source.execute("SELECT count(*) FROM turn").fetchone()[0])
 
 
-def _write(folder: Path, kind: str, megabytes: int) -> Path:
+def write_dump(folder: Path, kind: str, megabytes: int) -> Path:
     """A Windlass dump of that size: a document of one session, or lines of many."""
     path = folder / f"{kind}-{megabytes}.json"
     size, limit = 0, megabytes * MEGABYTE
@@ -236,7 +236,7 @@ def _entries(kind: str) -> Iterator[dict[str, Any]]:
         number += 4
 
 
-def _write_prose(path: Path, sessions: int) -> Path:
+def write_prose(path: Path, sessions: int) -> Path:
     """Windlass lines, none logged twice, in words of English text as often as they are there beside each other."""
     words = re.findall(r"\S+\s*", "\n".join(topics.values()))
     following: dict[str, list[str]] = {}
