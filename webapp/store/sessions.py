@@ -143,7 +143,7 @@ def _narrowed(db: orm.Session, filters: Filters) -> Narrowed:
 def _searched(db: orm.Session, filters: Filters, text: str, after: str | None, limit: int) -> Page:
     narrowed = _narrowed(db, filters)
     state, view = narrowed.state, narrowed.view
-    found = searched.matching(db.connection(), state, text, lambda: view)
+    found = searched.matching(db.connection(), state, text, lambda: view, limit)
     hits = searched.page(db.connection(), state, text, found, view & found.slots if found.by_id else view, after, limit)
     narrowed.parts["q"] = found.slots
     lines = _lines(db, hits.ids)
@@ -163,9 +163,11 @@ def _searched(db: orm.Session, filters: Filters, text: str, after: str | None, l
 
 def _lines(db: orm.Session, ids: list[int]) -> dict[int, SessionLine]:
     """The sessions with these ids, in their order; one that was deleted a moment ago is left out."""
-    query = sa.select(Session.id, *_columns).where(Session.id.in_(ids), _there)
-    found = {row[0]: SessionLine(*row[1:]) for row in db.execute(query)} if ids else {}
+    found = {row[0]: SessionLine(*row[1:]) for row in db.execute(_listed, {"ids": ids})} if ids else {}
     return {number: found[number] for number in ids if number in found}
+
+
+_listed = sa.select(Session.id, *_columns).where(Session.id.in_(sa.bindparam("ids", expanding=True)), _there)
 
 
 def _counts(narrowed: Narrowed) -> Counts:

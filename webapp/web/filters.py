@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from flask import Flask
 from markupsafe import Markup, escape
@@ -12,6 +13,10 @@ from webapp.web.glyphs import visible
 
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 """A run of backticks, text, and a run of the same length (CommonMark 0.31, 6.1)."""
+
+
+_REMEMBERED = 200
+"""Code points up to which a sentence is remembered: a list's rows say much the same."""
 
 
 def init_app(app: Flask) -> None:
@@ -71,6 +76,15 @@ def filesize(number: int) -> str:
 
 def ticks(text: str) -> Markup:
     """Escaped text in which code spans, written with backticks as in CommonMark, are code."""
+    return _ticked(text) if len(text) <= _REMEMBERED else _marked(text)
+
+
+@lru_cache(maxsize=1024)
+def _ticked(text: str) -> Markup:
+    return _marked(text)
+
+
+def _marked(text: str) -> Markup:
     pieces: list[Markup] = []
     at = 0
     for match in CODE_SPAN.finditer(text):

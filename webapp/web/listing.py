@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlencode
 
@@ -90,9 +91,14 @@ class Group:
 
 def address(active: dict[str, Any], **changes: Any) -> str:
     """This page's address with some of its filters set to something else, None takes one away."""
-    query = {name: value for name, value in {**active, **changes}.items() if value is not None}
+    query = "&".join(_pair(name, value) for name, value in {**active, **changes}.items() if value is not None)
     path = request.script_root + request.path
-    return f"{path}?{urlencode(query, errors='surrogatepass')}" if query else path
+    return f"{path}?{query}" if query else path
+
+
+@lru_cache(maxsize=2048, typed=True)
+def _pair(name: str, value: Any) -> str:
+    return urlencode({name: value}, errors="surrogatepass")
 
 
 def named(name: str, value: str) -> str:
