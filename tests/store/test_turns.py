@@ -62,11 +62,13 @@ def test_a_line_says_what_its_entries_knew(session: Session, db: orm.Session) ->
     assert failed.sent_at is not None and failed.sent_at.timestamp() == 100.0
 
 
-def test_a_line_shows_the_newest_judgement(session: Session, db: orm.Session) -> None:
+def test_a_line_shows_ones_own_judgement_and_of_others_only_that_they_judged(session: Session, db: orm.Session) -> None:
     turn = turns.find(db, session, 2).turn
     labels.put(db, turn, author="ann", judgement="missed")
     labels.put(db, turn, author="bob", judgement="unsure")
-    assert [line.judgement for line in turns.timeline(db, session)] == [None, None, "unsure", None, None, None]
+    for viewer, said in (("ann", "missed"), ("bob", "unsure"), ("cid", "labelled"), (None, "labelled")):
+        lines = turns.timeline(db, session, viewer=viewer)
+        assert [line.judgement for line in lines] == [None, None, said, None, None, None]
 
 
 def test_a_turn_with_its_duplicates_and_parses(session: Session, db: orm.Session) -> None:

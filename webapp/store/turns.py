@@ -94,13 +94,21 @@ class Neighbours:
     next_failed: int | None
 
 
-def timeline(db: orm.Session, session: Session, *, first: int = 0, count: int | None = None) -> list[TurnLine]:
-    """The turns in the order of their positions, each once; `count` of them from position `first`, else all."""
+def timeline(
+    db: orm.Session, session: Session, *, first: int = 0, count: int | None = None, viewer: str | None = None
+) -> list[TurnLine]:
+    """The turns in the order of their positions, each once; `count` of them from position `first`, else all.
+
+    `judgement` is the viewer's own; where only others judged it says "labelled", so that nobody is led by them.
+    """
     here = _here(session, first, count)
     if first >= here["last"]:
         return []
     copies = _copies(db, here)
-    judgements = {row.turn_id: row.judgement for row in db.execute(_judgements, here)}
+    judgements: dict[int, str] = {}
+    for row in db.execute(_judgements, here):
+        own = row.judgement if row.author == viewer else None
+        judgements[row.turn_id] = own or judgements.get(row.turn_id, "labelled")
     return [_line(row, copies.get(row.id, 0), judgements.get(row.id)) for row in db.execute(_timeline, here)]
 
 
@@ -267,10 +275,9 @@ _counted = (
     .group_by(_turn.duplicate_of)
 )
 _judgements = (
-    sa.select(Label.turn_id, Label.judgement)
+    sa.select(Label.turn_id, Label.author, Label.judgement)
     .join(Turn.__table__, _turn.id == Label.turn_id)
     .where(*_within)
-    .order_by(Label.made_at)
 )
 _failed_before = _failed(_turn.position < sa.bindparam("position")).order_by(_turn.position.desc()).limit(1)
 _failed_after = _failed(_turn.position > sa.bindparam("position")).order_by(_turn.position).limit(1)

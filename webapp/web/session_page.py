@@ -14,6 +14,7 @@ from webapp.store import sessions as session_store
 from webapp.store import turns as turn_store
 from webapp.store.models import Finding, Session
 from webapp.web import timeline, words
+from webapp.web.people import author
 
 STEP = 100
 """turns a window"""
@@ -57,7 +58,7 @@ def _is_number(word: str) -> bool:
 
 def window(db: orm.Session, session: Session, wanted: Asked, found: Iterable[Finding]) -> dict[str, Any]:
     """One window of the timeline."""
-    lines = turn_store.timeline(db, session, first=wanted.first, count=STEP)
+    lines = turn_store.timeline(db, session, first=wanted.first, count=STEP, viewer=author())
     before = overview.time_before(db, session, wanted.first) if wanted.first else None
     shown = timeline.rows(lines, before, _marks(found))
     return {

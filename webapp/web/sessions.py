@@ -28,6 +28,7 @@ from webapp.store import views as view_store
 from webapp.store.filenames import safe_name
 from webapp.store.filtering import Filters, of_parameters
 from webapp.web import links, listing, session_page, strips
+from webapp.web.people import author
 from webapp.web.render import page, wants_partial
 
 blueprint = Blueprint("sessions", __name__)
@@ -100,7 +101,8 @@ def list_api() -> Response:
 def show_api(ident: str) -> Response:
     session = store.find(db.session, ident)
     first = max(0, request.args.get("from", 0, type=int))
-    lines = turn_store.timeline(db.session, session, first=first, count=limit_of_request(TURNS_A_PAGE))
+    count = limit_of_request(TURNS_A_PAGE)
+    lines = turn_store.timeline(db.session, session, first=first, count=count, viewer=author())
     turns = [asdict(line) for line in lines]
     for turn in turns:
         turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()
