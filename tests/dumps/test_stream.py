@@ -165,3 +165,22 @@ def test_no_text_makes_the_walk_fail_or_run_on(text, size):
 def test_a_damaged_item_of_many_megabytes_is_passed_in_linear_time():
     text = '{"entries": [{"a": oops, "b": "' + 'x\\"' * 700_000 + '"}, {"a": 1}]}'
     assert items(text, 65536) == [{"a": 1}]
+
+
+def test_an_item_whose_end_is_too_far_away_ends_the_reading(monkeypatch):
+    monkeypatch.setattr("webapp.dumps.window.MAX_ITEM", 5000)
+    text = '[{"a": 1}, {"b": "' + "x" * 30_000 + '"}, {"a": 2}]'
+    pieces = (text[at : at + 100] for at in range(0, len(text), 100))
+    found = list(walk(pieces, None))
+    assert [part.value for part in found if isinstance(part, Item)] == [{"a": 1}]
+    (problem,) = [part for part in found if isinstance(part, Problem)]
+    assert problem.at == "[1]" and "what follows was not read" in problem.reason
+
+
+def test_a_line_that_is_too_long_is_passed_over(got, monkeypatch):
+    monkeypatch.setattr("webapp.dumps.source.LONGEST_LINE", 5000)
+    monkeypatch.setattr("webapp.dumps.grouping.LONGEST_LINE", 5000)
+    said = [f'{{"role": "user", "content": "{text}"}}' for text in ("a", "x" * 3_000_000, "b")]
+    found = got("\n".join(said), "m.jsonl")
+    assert [turn.raw for turn in found.only] == ["a", "b"]
+    assert [problem.at for problem in found.problems] == ["line 2"]

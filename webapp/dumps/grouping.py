@@ -9,7 +9,7 @@ from typing import Any
 from webapp.dumps.base import Entry, entry_or_problem
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.records import Problem
-from webapp.dumps.source import Source
+from webapp.dumps.source import LONGEST_LINE, Source, is_cut
 
 SessionOf = Callable[[dict[str, Any]], str | None]
 Place = Callable[[int], str]
@@ -59,7 +59,7 @@ def _index(source: Source, session_of: SessionOf) -> Runs:
 
 
 def _object(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[str, Any] | None:
-    if not data.strip():
+    if is_cut(data) or not data.strip():
         return None
     try:
         value = decoder.loads(source.decode(data, at))
@@ -73,13 +73,16 @@ def _lines_of(source: Source, runs: array[int], place: Place) -> Iterator[Entry 
     for first in range(0, len(runs), 3):
         at, number, count = runs[first : first + 3]
         for offset in range(count):
-            data = source.line(at)
+            data, end = source.line(at)
             if data.strip():
                 yield from _line(source, decoder, data, at, place(number + offset))
-            at += len(data)
+            at = end
 
 
 def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) -> Iterator[Entry | Problem]:
+    if is_cut(data):
+        yield Problem(place, f"longer than {LONGEST_LINE // 2**20} MB; skipped")
+        return
     try:
         value = decoder.loads(source.decode(data, at))
     except Damage as damage:

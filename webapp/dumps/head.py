@@ -81,7 +81,7 @@ def look(source: Source) -> Head:
     head = Head(source.filename, text, shape, whole=len(text) < HEAD // 4)
     if shape == "lines":
         head.lines = list(_first_values(text)) or list(
-            _first_values(source.decode(source.line(source.start), source.start))
+            _first_values(source.decode(source.line(source.start)[0], source.start))
         )
     elif shape in ("object", "array"):
         _gather(head, text)

@@ -14,6 +14,8 @@ from typing import Any, BinaryIO
 from webapp.dumps.records import Problem
 
 CHUNK = 1024 * 1024
+LONGEST_LINE = 64 * CHUNK
+"""bytes; of a longer line no more than this is held, and it is passed over"""
 
 BLOCK = 512
 ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
@@ -27,6 +29,11 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+
+def is_cut(line: bytes) -> bool:
+    """Whether this is only the beginning of a line."""
+    return len(line) >= LONGEST_LINE and not line.endswith(b"\n")
 
 
 @dataclass(slots=True)
@@ -70,15 +77,22 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Every line with the byte at which it begins, line ends included."""
-        at = self.start
-        while line := self.line(at):
+        at, (line, end) = self.start, self.line(self.start)
+        while line:
             yield at, line
-            at += len(line)
+            at, (line, end) = end, self.line(end)
 
-    def line(self, at: int) -> bytes:
-        """The line that begins at byte `at`."""
+    def line(self, at: int) -> tuple[bytes, int]:
+        """The line that begins at byte `at`, and where it ends; of one that is too long (`is_cut`) the beginning."""
         self.file.seek(at)
-        return self.file.readline()
+        line = self.file.readline(LONGEST_LINE)
+        end = at + len(line)
+        if is_cut(line):
+            while piece := self.file.readline(CHUNK):
+                end += len(piece)
+                if piece.endswith(b"\n"):
+                    break
+        return line, end
 
     def tail(self, count: int) -> str:
         """The last `count` bytes as text; a character cut at its beginning becomes a lone surrogate."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from webapp.dumps.decoding import Damage, kind_of
 from webapp.dumps.records import BadDump, Problem
-from webapp.dumps.window import Resync, Window
+from webapp.dumps.window import MAX_ITEM, Resync, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +165,8 @@ def _left_out(window: Window, resync: Resync, damage: Damage, at: str) -> Proble
     resync.skip(window)
     window.cut = not window.peek()
     ending = "the dump ends before another one begins" if window.cut else "this one was left out"
+    if window.given_up:
+        ending = f"no end of it within {MAX_ITEM // 2**20} million characters, so what follows was not read"
     return Problem(at, f"{_said(damage)}; {ending}")
 
 

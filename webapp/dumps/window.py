@@ -9,8 +9,8 @@ from typing import Any
 
 from webapp.dumps.decoding import Damage, Decoder, skip_space
 
-MAX_ITEM = 512 * 1024 * 1024
-"""The longest single item in characters; there is no way to decode one without holding it."""
+MAX_ITEM = 64 * 1024 * 1024
+"""The longest single item in characters; there is no way to decode one without holding it, some six times over."""
 
 _TOKEN = re.compile(r'["\\{}\[\],]')
 _FIRST_KEY = re.compile(r'\s*\{\s*"([^"\\]{1,200})"\s*:')
@@ -26,6 +26,8 @@ class Window:
         self.ended = False
         self.cut = False
         """whether the end of the text was already reported as a problem"""
+        self.given_up = False
+        """whether the rest was not looked at, because no end of a damaged item was found"""
         self.decoder = Decoder()
         self._chunks = chunks
 
@@ -41,6 +43,11 @@ class Window:
         self.text = "".join(parts)
         self.ended = got < wanted
         return got > 0
+
+    def give_up(self) -> None:
+        """Take this for the end."""
+        self.at = len(self.text)
+        self.ended = self.given_up = True
 
     def place(self, at: int) -> str:
         return f"character {self.base + at}"
@@ -100,13 +107,18 @@ class Resync:
                 self.keys = frozenset(value)
 
     def skip(self, window: Window) -> None:
-        """Leave `window` at the comma or bracket behind the damaged item it stands at, or at the end."""
+        """Leave `window` at the comma or bracket behind the damaged item it stands at, or at the end.
+
+        An item whose end is farther away than `MAX_ITEM` ends the reading: each of its brackets costs a step.
+        """
         anchor = self._anchor(window)
-        level, quoted = 0, False
+        level, quoted, until = 0, False, window.base + window.at + MAX_ITEM
         while True:
             match = _TOKEN.search(window.text, window.at)
             if match is None:
                 window.at = len(window.text)
+                if window.base + window.at > until:
+                    window.give_up()
                 if window.ended or not window.more():
                     return
                 continue

@@ -18,10 +18,12 @@ from webapp.dumps.members import Member, of_zip
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.dumps.source import Source
 from webapp.dumps.stream import Item, walk
-from webapp.dumps.window import MAX_ITEM
 
 _SAMPLE = re.compile(r"(^|/)samples/[^/]+\.json$")
 _HEADERS = ("header.json", "_journal/start.json")
+
+MOST_BYTES = 512 * 1024 * 1024
+"""of a sample in an archive, which is decoded whole"""
 
 
 class InspectAi:
@@ -73,8 +75,8 @@ def _archive(source: Source) -> Iterator[Record]:
 
 def _value(member: Member) -> Iterator[Any]:
     """What a member's JSON says, or a problem."""
-    if member.path.stat().st_size > MAX_ITEM:
-        yield Problem(member.name, f"longer than {MAX_ITEM // 2**20} MB; skipped")
+    if member.path.stat().st_size > MOST_BYTES:
+        yield Problem(member.name, f"longer than {MOST_BYTES // 2**20} MB; skipped")
         return
     decoder = Decoder()
     try:
