@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,28 @@ def test_a_session_is_printed_as_a_report() -> None:
 
 
 @pytest.mark.usefixtures("stored")
+def test_labels_of_a_queue_and_of_a_filter() -> None:
+    for options, count in (
+        (("--queue", "failed"), 1),
+        (("--queue", "sample&size=1&seed=2"), 1),
+        (("--queue", "silent"), 0),
+        (("--filter", "label=missed"), 1),
+        (("--filter", "label=right"), 0),
+    ):
+        assert run("label", "export", *options).stdout.count("\n") == count, options
+
+
+@pytest.mark.usefixtures("stored")
+def test_several_sessions_are_printed_as_a_zip(tmp_path: Path) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(json.dumps({"session_id": "other", "entry_count": 0, "entries": []}))
+    assert run("ingest", str(path)).exit_code == 0
+    with zipfile.ZipFile(io.BytesIO(run("dump", "--zip", "s", "other").stdout_bytes)) as archive:
+        assert archive.namelist() == ["s.json", "other.json"]
+        assert json.loads(archive.read("s.json"))["session_id"] == "s"
+
+
+@pytest.mark.usefixtures("stored")
 def test_the_formats_are_listed() -> None:
     assert "pytest" in run("label", "export", "--list").stdout
 
@@ -59,6 +83,10 @@ def test_the_formats_are_listed() -> None:
         (("label", "export", "--session", "gone"), 1),
         (("dump", "--redact", "x", "s"), 2),
         (("dump", "--format", "pdf", "s"), 2),
+        (("dump", "s", "s2"), 2),
+        (("dump", "--zip", "s", "gone"), 1),
+        (("label", "export", "--queue", "no"), 2),
+        (("label", "export", "--queue", "failed", "--session", "s"), 2),
     ],
 )
 def test_what_cannot_be_done_is_refused(args: tuple[str, ...], code: int) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import parse_qsl
+
 import click
 from sqlalchemy import orm
 
 from webapp.commands import _export, _store
 from webapp.exports import base
-from webapp.store import exporting, sessions
+from webapp.store import exporting, filtering, sessions
+from webapp.store.filtering import BadFilter
+from webapp.store.labelling import queue as queues
 
 
 @click.command("export", short_help="Write labelled responses as JSONL, CSV, pytest and more.")
@@ -15,11 +20,17 @@ from webapp.store import exporting, sessions
     "--format", "name", default="jsonl", show_default=True, metavar="F", help="jsonl, csv, parquet, pytest, cases …"
 )
 @click.option("--session", "idents", multiple=True, metavar="ID", help="Only of this session. Repeatable.")
+@click.option("--queue", metavar="Q", help="Only of a queue of /labels: failed, disagree, 'sample&size=100&seed=1' …")
+@click.option(
+    "--filter", "filter_", metavar="QUERY", help="Only of sessions under the list's filters: 'model=m&verdict=failed'."
+)
 @click.option("--list", "list_formats", is_flag=True, help="List the formats and what each is for.")
 @_export.redaction_options
 def command(
     name: str,
     idents: tuple[str, ...],
+    queue: str | None,
+    filter_: str | None,
     list_formats: bool,
     keys: tuple[str, ...],
     patterns: tuple[str, ...],
@@ -34,14 +45,30 @@ def command(
         for known, words in base.described("labels"):
             click.echo(f"{known:<12} {words}")
         return
+    if sum(map(bool, (idents, queue, filter_))) > 1:
+        raise click.UsageError("--session, --queue and --filter each say alone what goes out")
     redactor = _export.asked(keys, patterns, secrets)
     with _store.engine(_store.settings()) as engine, orm.Session(engine) as db:
         try:
-            only = [sessions.find(db, ident).id for ident in idents] or None
-            scope = f"labels of {', '.join(idents)}" if idents else "all labels"
-            pieces = exporting.labels(db, name, scope=scope, redactor=redactor, sessions=only)
+            scope, only = _scope(db, idents, queue, filter_)
+            pieces = exporting.labels(db, name, scope=scope, redactor=redactor, **only)
         except sessions.NoSuchSession as missing:
             raise click.ClickException(str(missing)) from None
-        except base.UnknownExport as unknown:
+        except (base.UnknownExport, BadFilter) as unknown:
             raise click.UsageError(str(unknown)) from None
         _export.write(pieces)
+
+
+def _scope(
+    db: orm.Session, idents: tuple[str, ...], queue: str | None, filter_: str | None
+) -> tuple[str, dict[str, Any]]:
+    """What goes out, in words and as `exporting.labels` takes it; raises `BadFilter` and `NoSuchSession`."""
+    if queue:
+        spec = queues.spec_of(dict(parse_qsl(f"queue={queue}")))
+        return f"labels of the queue: {spec.words}", {"turn_ids": exporting.of_queue(db, spec)}
+    if filter_:
+        filters = filtering.of_parameters(dict(parse_qsl(filter_)))
+        return f"labels of sessions with {filter_}", {"sessions": exporting.of_filters(db, filters)}
+    if idents:
+        return f"labels of {', '.join(idents)}", {"sessions": [sessions.find(db, ident).id for ident in idents]}
+    return "all labels", {}

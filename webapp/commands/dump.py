@@ -11,7 +11,7 @@ from webapp.commands import _export, _store
 from webapp.commands._words import counted
 from webapp.exports import base
 from webapp.exports.redaction import Redactor
-from webapp.store import dump, exporting, sessions
+from webapp.store import dump, exporting, sessions, zipped
 from webapp.store.models import Session
 
 
@@ -21,32 +21,42 @@ from webapp.store.models import Session
 )
 @_export.redaction_options
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the document and write no file.")
+@click.option("--zip", "as_zip", is_flag=True, help="Print a zip of the documents of one session or several.")
 @click.option("--json", "as_json", is_flag=True, help="Print where the file is and its entry count as JSON.")
-@click.argument("ident", metavar="ID")
+@click.argument("idents", metavar="ID...", nargs=-1, required=True)
 def command(
     name: str | None,
     keys: tuple[str, ...],
     patterns: tuple[str, ...],
     secrets: bool,
     to_stdout: bool,
+    as_zip: bool,
     as_json: bool,
-    ident: str,
+    idents: tuple[str, ...],
 ) -> None:
     """Write the session ID (its own id, or its key) to logs/session_dumps under the data folder.
 
+    fencepost dump --zip ID ID > sessions.zip prints several as one zip.
+
     Exits with 0 when done, with 1 when there is no such session, with 2 when used wrongly.
     """
-    if to_stdout and as_json:
-        raise click.UsageError("--stdout prints the document itself; it does not go with --json")
+    if (to_stdout or as_zip) and as_json:
+        raise click.UsageError("--stdout and --zip print the documents themselves; they do not go with --json")
+    if len(idents) > 1 and not as_zip:
+        raise click.UsageError("several sessions go into one zip: fencepost dump --zip ID ID > sessions.zip")
     redactor = _export.asked(keys, patterns, secrets)
     if redactor and name is None:
         raise click.UsageError("a dump holds what came, unchanged: redaction goes with --format report or html")
     settings = _store.settings()
     with _store.engine(settings) as engine, orm.Session(engine) as db:
         try:
-            session = sessions.find(db, ident)
+            found = [sessions.find(db, ident) for ident in dict.fromkeys(idents)]
         except sessions.NoSuchSession as missing:
             raise click.ClickException(str(missing)) from None
+        session = found[0]
+        if as_zip:
+            _zip(db, found, name)
+            return
         if name is not None:
             _print(db, session, name, redactor)
             return
@@ -61,6 +71,12 @@ def command(
         _store.print_json({"success": True, "dump_path": written.relative, "entry_count": written.entry_count})
     else:
         click.echo(f"{written.path}: {counted(written.entry_count, 'entry').replace('entrys', 'entries')}")
+
+
+def _zip(db: orm.Session, found: list[Session], name: str | None) -> None:
+    if name is not None:
+        raise click.UsageError("--zip holds dumps; it does not go with --format")
+    _export.write(zipped.stream(db, found))
 
 
 def _print(db: orm.Session, session: Session, name: str, redactor: Redactor | None) -> None:
