@@ -1,8 +1,8 @@
-"""Fills a database with made sessions of 20 turns through the store's own writer: models, formats, failures, a year.
+"""Fills a database with made sessions of 20 turns: models, formats, failures, a year.
 
-Of a session's turns half are responses, drawn from a pool of texts of about 1.5 KB that a seed makes; each is parsed
-once, as a text that comes again soon is in an ingest. Prompts and tool results are words by Zipf's law, so that a
-search has common and rare ones; `RARE` stands in one turn in 100,000.
+The first 500 sessions go through the store's own writer: prompts and tool results are words by Zipf's law, so that a
+search has common and rare ones, half of the turns are responses of about 1.5 KB, each another one, and each is parsed.
+All further sessions are copies of those (see `copied`). `RARE` stands in one turn in 100,000.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import json
 import random
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import sqlalchemy as sa
 
+from benchmarks.copied import Copy, Original, copy, written
 from webapp.config import Settings
 from webapp.dumps.records import SessionStart, Turn
-from webapp.store import database, parsed, search, writing
+from webapp.store import database, search, writing
 from webapp.store.models import Dump, DumpSession
 
 TURNS = 20
@@ -33,8 +35,9 @@ TOOLS = ("run_code", "read_file", "search", "write_file", "browse", "ask_user")
 ERRORS = ("value is not a valid list", "Field required: tool", "Expecting ',' delimiter: line 3 column 7", "timed out")
 _SYLLABLES = [first + last for first in "bcdfghjklmnprstvwz" for last in "aeiou"]
 _FIRST = datetime(2025, 7, 1, tzinfo=UTC)
-_POOL = 300
-_AT_ONCE = 100
+_ORIGINALS = 500
+_AT_ONCE = 250
+_WORDS = 1_000_000
 
 
 def database_of(folder: Path, turns: int) -> Settings:
@@ -51,47 +54,54 @@ def database_of(folder: Path, turns: int) -> Settings:
 
 def fill(settings: Settings, turns: int) -> None:
     engine = database.connect(settings.database)
+    sa.event.listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA synchronous=OFF"))
     database.migrate(engine)
-    writing.Parser = _shared_parser  # type: ignore[assignment, attr-defined]
     made = _Made(random.Random(20260101))
+    originals: list[Original] = []
     began = time.monotonic()
     for first in range(0, turns // TURNS, _AT_ONCE):
         numbers = range(first, min(first + _AT_ONCE, turns // TURNS))
-        _write(engine, made, numbers)
-        if first % 1000 == 0:
-            print(f"{numbers.stop * TURNS:>9,} turns after {time.monotonic() - began:6.0f} s", flush=True)
+        with database.writing(engine) as connection:
+            if first < _ORIGINALS:
+                originals += _write(connection, made, numbers)
+            else:
+                _copy(connection, made, numbers, originals)
+        print(f"{numbers.stop * TURNS:>9,} turns after {time.monotonic() - began:6.0f} s", flush=True)
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
     engine.dispose()
 
 
-def _write(engine: sa.Engine, made: _Made, numbers: range) -> None:
+def _dump(connection: sa.Connection, numbers: range) -> int:
+    values = {"filename": f"night-{numbers.start}.jsonl", "format": "openai", "bytes": 0, "state": "done"}
+    values |= {"sha256": f"{numbers.start:064x}", "problems": [], "received_at": _FIRST}
+    return connection.scalars(sa.insert(Dump).returning(Dump.id), {**values, "session_count": len(numbers)}).one()
+
+
+def _write(connection: sa.Connection, made: _Made, numbers: range) -> list[Original]:
+    pending, dump_id = search.Pending(), _dump(connection, numbers)
+    originals = []
+    for number in numbers:
+        start, turns = made.session(number)
+        outcome = writing.write(
+            *(connection, start, turns),
+            home=start.home or "fencepost",
+            dump_id=lambda _: dump_id,
+            problem=lambda _: None,
+            index=pending,
+        )
+        originals.append(written(connection, outcome.id, start, turns))
+        link = {"dump_id": dump_id, "session_id": outcome.id, "new_turns": outcome.new_turns}
+        connection.execute(sa.insert(DumpSession), link)
+    pending.flush(connection)
+    return originals
+
+
+def _copy(connection: sa.Connection, made: _Made, numbers: range, originals: list[Original]) -> None:
     pending = search.Pending()
-    with database.writing(engine) as connection:
-        dump = sa.insert(Dump).returning(Dump.id)
-        values = {"filename": f"night-{numbers.start}.jsonl", "format": "openai", "bytes": 0, "state": "done"}
-        values |= {"sha256": f"{numbers.start:064x}", "problems": [], "received_at": _FIRST}
-        dump_id = connection.scalars(dump, {**values, "session_count": len(numbers)}).one()
-        for number in numbers:
-            start, turns = made.session(number)
-            outcome = writing.write(
-                *(connection, start, turns),
-                home=start.home or "fencepost",
-                dump_id=lambda _: dump_id,
-                problem=lambda _: None,
-                index=pending,
-            )
-            link = {"dump_id": dump_id, "session_id": outcome.id, "new_turns": outcome.new_turns}
-            connection.execute(sa.insert(DumpSession), link)
-        pending.flush(connection)
-
-
-_parsers: dict[str, parsed.Parser] = {}
-
-
-def _shared_parser(home: str) -> parsed.Parser:
-    parsed._MOST_KEPT = 2 * _POOL
-    return _parsers.setdefault(home, parsed.Parser(home))
+    copies = [made.copied(number, made.chance.choice(originals)) for number in numbers]
+    copy(connection, copies, _dump(connection, numbers), pending)
+    pending.flush(connection)
 
 
 class _Made:
@@ -99,17 +109,22 @@ class _Made:
 
     def __init__(self, chance: random.Random) -> None:
         self.chance = chance
-        self.words = ["".join(chance.choices(_SYLLABLES, k=1 + number // 90)) for number in range(450)]
-        self.words += ["".join(chance.choices(_SYLLABLES, k=chance.randint(3, 5))) for _ in range(20_000)]
-        self.words[0] = COMMON
-        weights = [1 / (rank + 2) for rank in range(len(self.words))]
-        self.drawn = chance.choices(self.words, weights, k=400_000)
-        self.fine = [self.response(broken=False) for _ in range(_POOL // 2)]
-        self.broken = [self.response(broken=True) for _ in range(_POOL // 2)]
+        words = ["".join(chance.choices(_SYLLABLES, k=1 + number // 90)) for number in range(450)]
+        words += ["".join(chance.choices(_SYLLABLES, k=chance.randint(3, 5))) for _ in range(20_000)]
+        words[0] = COMMON
+        drawn = chance.choices(words, [1 / (rank + 2) for rank in range(len(words))], k=_WORDS)
+        self.drawn = drawn
+        self.stream = " ".join(drawn)
 
     def text(self, words: int) -> str:
         at = self.chance.randrange(len(self.drawn) - words)
         return " ".join(self.drawn[at : at + words])
+
+    def long(self, length: int) -> str:
+        """Other words of `length` in all, the last one cut."""
+        at = self.stream.index(" ", self.chance.randrange(len(self.stream) - length - 100)) + 1
+        found = self.stream[at : at + length]
+        return found if found[-1] != " " else found[:-1] + "a"
 
     def response(self, *, broken: bool) -> str:
         call = {"tool": self.chance.choice(TOOLS), "arguments": {"code": self.text(110), "path": self.text(2)}}
@@ -118,14 +133,25 @@ class _Made:
             data = self.chance.choice((data + "}", data.replace("},", "}"), data[:-30], data.replace('"tool"', "tool")))
         return f"{self.text(80)}\n```json\n{data}\n```\n{self.text(20)}"
 
+    def name(self, number: int) -> str:
+        return f"session-{number:07d}-{self.chance.getrandbits(32):08x}"
+
+    def begins(self) -> float:
+        """Seconds behind the first of all."""
+        return self.chance.uniform(0, 365 * 86400)
+
     def session(self, number: int) -> tuple[SessionStart, list[Turn]]:
         chance = self.chance
-        home, source = chance.choice(HOMES), chance.choice(FORMATS)
-        start = SessionStart(f"session-{number:07d}-{chance.getrandbits(32):08x}", source, home, self.text(6))
-        begins = _FIRST + timedelta(seconds=chance.uniform(0, 365 * 86400))
+        start = SessionStart(self.name(number), chance.choice(FORMATS), chance.choice(HOMES), self.text(6))
+        begins = _FIRST + timedelta(seconds=self.begins())
         failing = chance.random() < 0.3
         models = chance.sample(MODELS, k=chance.choice((1, 1, 1, 2, 3)))
         return start, list(self.turns(begins, models, chance.choice(AGENTS), failing))
+
+    def copied(self, number: int, original: Original) -> Copy:
+        start = replace(original.start, external_id=self.name(number), title=self.text(6))
+        later = _FIRST + timedelta(seconds=self.begins()) - (original.turns[0].sent_at or _FIRST)
+        return original, start, [self.again(turn, later) for turn in original.turns]
 
     def turns(self, begins: datetime, models: list[str], agent: str, failing: bool) -> Iterator[Turn]:
         chance = self.chance
@@ -133,20 +159,34 @@ class _Made:
             sent = begins + timedelta(seconds=7 * entry)
             phase = PHASES[entry * len(PHASES) // TURNS]
             if entry % 2 == 0:
-                raw = self.text(250) + (f" {RARE}" if chance.random() < 2e-5 else "")
                 kind = "prompt" if entry == 0 else "tool_result"
-                yield self.turn(entry, kind, raw, "user", sent, phase=phase)  # type: ignore[arg-type]
+                yield self.turn(entry, kind, self.asked(), "user", sent, phase=phase)  # type: ignore[arg-type]
                 continue
             broken = failing and chance.random() < 0.25
-            raw = chance.choice(self.broken if broken else self.fine)
             failure = chance.choice(ERRORS) if broken and chance.random() < 0.3 else None
             more = {"agent": agent, "model": chance.choice(models), "phase": phase, "failure": failure}
             calls = [{"name": chance.choice(TOOLS)}] if not broken else None
+            raw = self.response(broken=broken)
             yield self.turn(entry, "response", raw, "assistant", sent, tool_calls=calls, **more)  # type: ignore[arg-type]
+
+    def asked(self) -> str:
+        return self.text(250) + (f" {RARE}" if self.chance.random() < 2e-5 else "")
 
     def turn(self, entry: int, kind: str, raw: str, role: str, sent: datetime, **more: object) -> Turn:
         source = {"role": role, "content": None, "id": f"m{entry}", "ts": sent.isoformat()}
         return Turn(entry, kind, raw, role, sent_at=sent, source=source, raw_at=("content",), **more)  # type: ignore[arg-type]
+
+    def again(self, turn: Turn, later: timedelta) -> Turn:
+        """The turn with other words: of a response the JSON stays, and so does where it stands."""
+        assert turn.raw and turn.sent_at
+        raw = self.asked()
+        if turn.kind == "response":
+            before, after = turn.raw.partition("\n```json\n")[0], turn.raw.rpartition("\n```\n")[2]
+            data = turn.raw[len(before) : len(turn.raw) - len(after)]
+            raw = self.long(len(before)) + data + self.long(len(after))
+        sent = turn.sent_at + later
+        source = {"role": turn.role, "content": None, "id": f"m{turn.entry}", "ts": sent.isoformat()}
+        return replace(turn, raw=raw, sent_at=sent, source=source)
 
 
 def size_of(settings: Settings) -> int:
