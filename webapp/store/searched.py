@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
@@ -15,9 +15,10 @@ from webapp.store.index.bits import Bits, View, slots_of
 from webapp.store.index.state import State
 from webapp.store.models import Session, Turn
 
-MOST_COUNTED = 200
+MOST_COUNTED = 100
 """Sessions that are counted exactly; of a word that more have it is said that there are more."""
-_FEW = 5000
+_FEW = 12
+"""where one session in so many is in view, or fewer, search goes from one to the next"""
 _ORDER = "match"
 
 
@@ -46,6 +47,9 @@ class Matching:
     open_ended: bool
     by_id: bool = False
     """nothing has the words: the text is looked for within ids"""
+    hits: search.Hits = field(default_factory=dict)
+    """their matches, as `search.walk` has them, and `following` the `after` of those behind them"""
+    following: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +62,18 @@ class Hits:
     next: str | None
 
 
-def matching(connection: sa.Connection, state: State, text: str, view: Callable[[], Bits]) -> Matching:
-    """The sessions that match, whatever other filters there are; where these are many, those in `view()`."""
-    ids, complete = search.session_ids(connection, text, most=MOST_COUNTED)
-    if not ids:
+def matching(connection: sa.Connection, state: State, text: str, view: Callable[[], Bits], most: int = 0) -> Matching:
+    """The sessions that match, whatever other filters there are; where these are many, those in `view()`.
+
+    Of many at least `most`, where there are so many.
+    """
+    most = max(most, MOST_COUNTED)
+    hits, following = search.walk(connection, text, allowed=_allowed(state, state.alive), most=most)
+    if not hits and following is None:
         return Matching(state.slots(_with_id(connection, text)), open_ended=False, by_id=True)
-    if not complete and (bits := view()) != state.alive:
-        ids, complete = search.session_ids(connection, text, allowed=_allowed(state, bits), most=MOST_COUNTED)
-    return Matching(state.slots(ids), not complete)
+    if following is not None and (bits := view()) != state.alive:
+        hits, following = search.walk(connection, text, allowed=_allowed(state, bits), most=most)
+    return Matching(state.slots(hits), following is not None, hits=hits, following=following)
 
 
 def page(
@@ -75,24 +83,41 @@ def page(
     below = None if after is None else order.decoded(after, _ORDER, 1)[0]
     if found.by_id:
         return _by_id(state, text, view, below, limit)
-    hits = search.find(connection, text, allowed=_allowed(state, view), after=below, limit=limit)
+    if below is None:
+        hits, following = _first(connection, state, text, found, view, limit)
+    else:
+        hits = search.find(connection, text, allowed=_allowed(state, view), after=below, limit=limit)
+        following = hits.next
     positions = _positions(connection, [match.turn_id for match in hits.matches if match.turn_id is not None])
     matches: dict[int, list[Match]] = defaultdict(list)
     for one in hits.matches:
         position = None if one.turn_id is None else positions.get(one.turn_id)
         match = Match(position, one.where, one.fragments, one.hit, one.starts, one.ends)
         matches[one.session_id].append(match)
-    following = None if hits.next is None else order.encoded(_ORDER, [hits.next])
-    return Hits(list(matches), dict(matches), hits.more, following)
+    cursor = None if following is None else order.encoded(_ORDER, [following])
+    return Hits(list(matches), dict(matches), hits.more, cursor)
 
 
-def _allowed(state: State, view: Bits) -> search.Allowed | None:
+def _first(
+    connection: sa.Connection, state: State, text: str, found: Matching, view: Bits, limit: int
+) -> tuple[search.Found, int | None]:
+    """The first page, of what was found already, and where the next one begins."""
+    allowed = _test(state, view)
+    ids = [number for number in found.hits if allowed(number)]
+    shown = ids[:limit]
+    following = shown[-1] if len(ids) > limit else found.following
+    return search.show(connection, text, {number: found.hits[number] for number in shown}), following
+
+
+def _allowed(state: State, view: Bits) -> search.Allowed:
     """What search may find: ids where they are few, which it skips through, else a test."""
-    if view == state.alive:
-        return None
-    if view.bit_count() <= _FEW:
-        numbers = state.numbers["id"].values
-        return sorted(numbers[slot] for slot in slots_of(view))
+    if view.bit_count() * _FEW > state.alive.bit_count():
+        return _test(state, view)
+    numbers = state.numbers["id"].values
+    return sorted(numbers[slot] for slot in slots_of(view))
+
+
+def _test(state: State, view: Bits) -> Callable[[int], bool]:
     seen = View(view)
 
     def allowed(session_id: int) -> bool:

@@ -123,8 +123,11 @@ def test_only_allowed_sessions(bring: Bring, connection: sa.Connection, form: st
     allowed: Any = some if form == "sequence" else set(some).__contains__
     found = search.find(connection, "common", allowed=allowed)
     assert [match.session_id for match in found.matches] == some[::-1]
-    assert search.session_ids(connection, "common", allowed=allowed) == (some[::-1], True)
-    assert search.session_ids(connection, "common", most=4) == (ids[:-5:-1], False)
+    hits, following = search.walk(connection, "common", allowed=allowed)
+    assert (list(hits), following) == (some[::-1], None)
+    hits, following = search.walk(connection, "common", most=4)
+    assert (list(hits), following) == (ids[:-5:-1], ids[-4])
+    assert search.show(connection, "common", hits).matches == search.find(connection, "common", limit=4).matches
     assert search.find(connection, "common", allowed=[]).matches == ()
 
 

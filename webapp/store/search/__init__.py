@@ -1,6 +1,6 @@
 """Full-text search over raw texts, errors, label notes, ids and titles: SQLite's FTS5, PostgreSQL's tsvector."""
 
-from webapp.store.search.finding import Allowed, Found, Match, find, session_ids
+from webapp.store.search.finding import Allowed, Found, Hits, Match, find, show, walk
 from webapp.store.search.index import (
     Note,
     Pending,
@@ -20,6 +20,7 @@ from webapp.store.search.query import Query, parse
 __all__ = [
     "Allowed",
     "Found",
+    "Hits",
     "Match",
     "Note",
     "Pending",
@@ -35,6 +36,7 @@ __all__ = [
     "noted",
     "parse",
     "remove",
-    "session_ids",
     "session_notes",
+    "show",
+    "walk",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
@@ -17,17 +17,21 @@ from webapp.store.search.index import KINDS, SLOTS, Kind, column
 from webapp.store.search.query import Query, parse
 
 Allowed = Sequence[int] | Callable[[int], bool]
-"""Session ids that may be found, in ascending order, or a function that says so of one. A sequence is skipped through
-and so costs no more than it holds; a function is asked for each session that matches."""
+"""Session ids that may be found, in ascending order, or a function that says so of one; only of sessions that are there
+and not deleted. A sequence is skipped through, a function is asked for each session that matches."""
+Hits = dict[int, list[int] | None]
+"""Sessions that match, the newest first, each with the keys of its matches in order; None where not all were read."""
 
 EACH = 3
 BUDGET = 0.5
 """seconds after which a search answers with what it has and where to go on"""
 _WIDTH = 2048
 """sessions looked through first; four times as many each time that nothing is found"""
-_AT_ONCE = 256
+_AT_ONCE = 512
 _AT_ONCE_OF_FEW = 24
-"""hits read at once, without and with a sequence of allowed sessions"""
+_MOST_AT_ONCE = 4096
+"""hits read at once, without and with a sequence of allowed sessions; twice as many whenever none was allowed. With
+SQLite 200 of them cost as much as another query."""
 _HEAD = 256 * 1024
 _MOST = 8 * 1024 * 1024
 """bytes of a text that are looked through for the place of a hit, at first and at most"""
@@ -87,6 +91,25 @@ def find(
     if session_id is not None:
         return _within(connection, parsed, match, session_id, after, limit)
     hits, following = _Walk(connection, match, allowed).sessions(after, limit)
+    return _shown(connection, parsed, match, hits, following, each)
+
+
+def walk(
+    connection: sa.Connection, query: str, *, allowed: Allowed | None = None, most: int = 1000
+) -> tuple[Hits, int | None]:
+    """The newest sessions that match, at most `most`, and the `after` of further ones, None where there are none."""
+    return _Walk(connection, expression(connection, parse(query)), allowed).sessions(None, most)
+
+
+def show(connection: sa.Connection, query: str, hits: Hits, *, each: int = EACH) -> Found:
+    """The matches of sessions that `walk` found."""
+    parsed = parse(query)
+    return _shown(connection, parsed, expression(connection, parsed), hits, None, each)
+
+
+def _shown(
+    connection: sa.Connection, parsed: Query, match: Expression, hits: Hits, following: int | None, each: int
+) -> Found:
     found: list[int] = []
     more = set()
     for number, inside in hits.items():
@@ -98,83 +121,90 @@ def find(
     return Found(parsed, _matches(connection, parsed, found), following, match.cut, frozenset(more))
 
 
-def session_ids(
-    connection: sa.Connection, query: str, *, allowed: Allowed | None = None, most: int = 1000
-) -> tuple[list[int], bool]:
-    """The newest sessions that match, at most `most`, and whether these are all."""
-    match = expression(connection, parse(query))
-    hits, following = _Walk(connection, match, allowed).sessions(None, most)
-    return list(hits), following is None and not match.cut
-
-
 @dataclass(slots=True)
 class _Walk:
-    """Goes through the sessions from the newest, a range at a time; `notes` were read ahead, down to `notes_low`."""
+    """Goes through the sessions from the newest, a range at a time; `notes`, ascending, reach down to `notes_low`."""
 
     connection: sa.Connection
     match: Expression
     allowed: Allowed | None
     notes: list[int] = field(default_factory=list)
     notes_low: int | None = None
+    notes_at_once: int = _AT_ONCE
+    at_once: int = field(init=False)
 
-    def sessions(self, below: int | None, limit: int) -> tuple[dict[int, list[int] | None], int | None]:
-        """Sessions that match, descending from `below`, each with the keys of its matches in order, and the `below`
-        of those behind them. None stands for the keys where they were not all read."""
+    def __post_init__(self) -> None:
+        few = self.allowed is not None and not callable(self.allowed)
+        self.at_once = _AT_ONCE_OF_FEW if few else _AT_ONCE
+
+    def sessions(self, below: int | None, limit: int) -> tuple[Hits, int | None]:
+        """Sessions that match, descending from `below`, and the `below` of those behind them."""
         if self.match.raw is None and self.match.note is None:
             return {}, None
         until = time.monotonic() + BUDGET
-        newest = (self.connection.scalar(sa.select(sa.func.max(Session.id))) or 0) + 1
+        newest = (self.connection.scalar(_newest) or 0) + 1
         high = newest if below is None else min(below, newest)
-        found: dict[int, list[int] | None] = {}
-        seen: dict[int, list[int] | None] = {}
+        found: Hits = {}
         width = _WIDTH
         while (high := _skip(self.allowed, high)) > 0:
             low = max(0, high - width)
             hits, reached = self._range(low, high)
-            seen |= {number: hits[number] for number in _of(self.allowed, sorted(hits, reverse=True))}
+            allowed = self._allowed(sorted(hits, reverse=True))
+            found |= {number: hits[number] for number in allowed}
+            self.at_once = self.at_once if allowed else min(2 * self.at_once, _MOST_AT_ONCE)
             width = width * 4 if reached == low else width
             high = reached
-            late = time.monotonic() > until and high > 0
-            if late or len(found) + len(seen) > limit:
-                found |= {number: seen[number] for number in _visible(self.connection, list(seen))}
-                seen = {}
             if len(found) > limit:
                 ids = list(found)[:limit]
                 return {number: found[number] for number in ids}, ids[-1]
-            if late:
+            if time.monotonic() > until and high > 0:
                 return found, high
-        return found | {number: seen[number] for number in _visible(self.connection, list(seen))}, None
+        return found, None
 
-    def _range(self, low: int, high: int) -> tuple[dict[int, list[int] | None], int]:
+    def _allowed(self, numbers: list[int]) -> list[int]:
+        allowed = self.allowed
+        if allowed is None:
+            return _visible(self.connection, numbers)
+        if callable(allowed):
+            return [number for number in numbers if allowed(number)]
+        return [number for number in numbers if _skip(allowed, number + 1) == number + 1]
+
+    def _range(self, low: int, high: int) -> tuple[Hits, int]:
         """Matches from session `low` on and below `high`, down to the session that is the second answer."""
         noted = self._noted(high)
         low = reached = max(low, self.notes_low or 0)
         cut: int | None = None
         found: list[int] = []
         if self.match.raw is not None:
-            limit = _AT_ONCE if self.allowed is None else _AT_ONCE_OF_FEW
             between = (low * TURNS_A_SESSION, high * TURNS_A_SESSION)
-            found = keys(self.connection, "search_raw", self.match.raw, between, newest=True, limit=limit)
-            if len(found) == limit:
+            found = keys(self.connection, "search_raw", self.match.raw, between, newest=True, limit=self.at_once)
+            if len(found) == self.at_once:
                 cut = reached = found[-1] // TURNS_A_SESSION
-        hits: dict[int, list[int] | None] = {}
-        for key in sorted([*(key * SLOTS + _RAW for key in found), *noted]):
+        noted = noted[bisect_left(noted, reached * _A_SESSION) : bisect_left(noted, high * _A_SESSION)]
+        texts = [key * SLOTS + _RAW for key in found]
+        hits: Hits = {}
+        for key in sorted([*texts, *noted]) if noted else reversed(texts):
             number = key // _A_SESSION
             if number == cut or number == self.notes_low:
                 hits[number] = None
-            elif reached <= number < high:
+            elif number >= reached:
                 hits.setdefault(number, []).append(key)  # type: ignore[union-attr]
         return hits, reached
 
     def _noted(self, high: int) -> list[int]:
-        """The keys of notes that match below the session `high`, in some order, and `notes_low` set to fit."""
+        """The keys of notes that match below the session `high`, ascending, and `notes_low` set to fit."""
         if self.match.note is None:
             return []
         if self.notes_low is None or high <= self.notes_low:
+            limit = self.notes_at_once
             between = (0, high * _A_SESSION)
-            self.notes = keys(self.connection, "search_note", self.match.note, between, newest=True, limit=_AT_ONCE)
-            self.notes_low = self.notes[-1] // _A_SESSION if len(self.notes) == _AT_ONCE else 0
+            self.notes = keys(self.connection, "search_note", self.match.note, between, newest=True, limit=limit)[::-1]
+            self.notes_low = self.notes[0] // _A_SESSION if len(self.notes) == limit else 0
+            self.notes_at_once = min(2 * limit, _MOST_AT_ONCE)
         return self.notes
+
+
+_newest = sa.select(sa.func.max(Session.id))
 
 
 def _skip(allowed: Allowed | None, high: int) -> int:
@@ -183,14 +213,6 @@ def _skip(allowed: Allowed | None, high: int) -> int:
         return high
     index = bisect_left(allowed, high)
     return allowed[index - 1] + 1 if index else 0
-
-
-def _of(allowed: Allowed | None, numbers: Iterable[int]) -> list[int]:
-    if allowed is None:
-        return list(numbers)
-    if callable(allowed):
-        return [number for number in numbers if allowed(number)]
-    return [number for number in numbers if _skip(allowed, number + 1) == number + 1]
 
 
 def _visible(connection: sa.Connection, numbers: list[int]) -> list[int]:

@@ -63,14 +63,23 @@ def keys(
             f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid <= ?"  # noqa: S608
             f" ORDER BY rowid {order} LIMIT ?"
         )
-        found = connection.exec_driver_sql(statement, (match, low, high - 1, limit))
-    else:
-        statement = (
-            f"SELECT id FROM {table} WHERE words @@ CAST(:match AS tsquery) AND id >= :low AND id < :high"  # noqa: S608
-            f" ORDER BY id {order} LIMIT :limit"
-        )
-        found = connection.execute(sa.text(statement), {"match": match, "low": low, "high": high, "limit": limit})
+        return _raw(connection, statement, (match, low, high - 1, limit))
+    statement = (
+        f"SELECT id FROM {table} WHERE words @@ CAST(:match AS tsquery) AND id >= :low AND id < :high"  # noqa: S608
+        f" ORDER BY id {order} LIMIT :limit"
+    )
+    found = connection.execute(sa.text(statement), {"match": match, "low": low, "high": high, "limit": limit})
     return [row[0] for row in found]
+
+
+def _raw(connection: sa.Connection, statement: str, given: tuple[str | int, ...]) -> list[int]:
+    """One column by the driver itself: a search asks a hundred times, in less time each than SQLAlchemy adds."""
+    cursor = connection.connection.cursor()
+    try:
+        cursor.execute(statement, given)
+        return [row[0] for row in cursor.fetchall()]
+    finally:
+        cursor.close()
 
 
 def _match(wanted: list[str], unwanted: list[str]) -> str:
