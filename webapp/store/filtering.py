@@ -70,11 +70,11 @@ class Filters:
 
     def active(self) -> dict[str, Any]:
         """The parameters of a URL that leads here: only what is not as it is by default, True written as 1."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
-        defaults = {field.name: field.default for field in fields(self)}
-        return {name: 1 if value is True else value for name, value in found.items() if value != defaults[name]}
+        found = ((name, getattr(self, name), default) for name, default in _DEFAULTS)
+        return {name: 1 if value is True else value for name, value, default in found if value != default}
 
 
+_DEFAULTS = tuple((field.name, field.default) for field in fields(Filters))
 NARROWING = tuple(field.name for field in fields(Filters) if field.name not in ("under", "sort", "q"))
 """The filters that narrow what is in view, without search."""
 

@@ -84,5 +84,7 @@ def _belongs(text: str, at: int) -> bool:
 
 def visible(text: str | None) -> str:
     """`text` on one line: every special character as its label in brackets, line breaks and tabs as arrows."""
-    pieces = [run.text if run.label is None else f"⟨{run.label}⟩" for run in runs(text or "")]
+    if not text or not SPECIAL.search(text):
+        return (text or "").replace("\n", "↵").replace("\t", "⇥")
+    pieces = [run.text if run.label is None else f"⟨{run.label}⟩" for run in runs(text)]
     return "".join(pieces).replace("\n", "↵").replace("\t", "⇥")

@@ -34,7 +34,9 @@ def session_url(session: Linked, **query: Any) -> str:
 
 
 def turn_url(session: Linked, position: int, **query: Any) -> str:
-    return url_for("turns.show", ident=ident(session), position=position, **query)
+    if query:
+        return url_for("turns.show", ident=ident(session), position=position, **query)
+    return f"{session_url(session)}/turns/{position}"
 
 
 def dump_url(session: Linked) -> str:

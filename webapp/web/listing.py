@@ -91,9 +91,13 @@ class Group:
 
 def address(active: dict[str, Any], **changes: Any) -> str:
     """This page's address with some of its filters set to something else, None takes one away."""
-    query = "&".join(_pair(name, value) for name, value in {**active, **changes}.items() if value is not None)
-    path = request.script_root + request.path
-    return f"{path}?{query}" if query else path
+    return with_filters(request.path, {**active, **changes})
+
+
+def with_filters(path: str, values: dict[str, Any]) -> str:
+    """A page's address with these filters, None is left out. A page has hundreds of them, which hold the same pairs."""
+    query = "&".join(_pair(name, value) for name, value in values.items() if value is not None)
+    return f"{request.script_root}{path}?{query}" if query else f"{request.script_root}{path}"
 
 
 @lru_cache(maxsize=2048, typed=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request, url_for
+from flask import Blueprint, Response, request
 
 from webapp.extensions import db
 from webapp.store import sessions as session_store
@@ -33,4 +33,4 @@ def index() -> Response:
 
 def sessions_of(filters: Filters) -> str:
     """The list of the sessions behind a bar."""
-    return url_for("sessions.index", **filters.active())
+    return listing.with_filters("/", filters.active())
