@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+from webapp.web.playground import pack
+
 pytestmark = pytest.mark.browser
 
 STORY = "/sessions/ui_run_764686752e2f"
+BROKEN = "a set {1, 2}, and {'b': 1}}"
 PAGES = (
     "/",
     "/?failed=1&model=google%2Fgemini-2.5-flash-lite&more=model",
@@ -22,15 +25,26 @@ PAGES = (
     "/patterns",
     "/compare",
     "/labels",
+    "/labels/list",
+    "/labels/causes",
+    "/labels/disagreements",
+    "/labels/export",
     "/profiles",
     "/profiles/fencepost",
+    "/profiles/fencepost/responses",
     "/dumps",
+    "/dumps/1",
+    "/mappings",
+    "/mappings/make",
     STORY,
+    f"{STORY}?q=braces",
     f"{STORY}/turns/0",
     f"{STORY}/turns/12",
     f"{STORY}/turns/12?profile=fencepost",
     "/sessions/nobody",
+    "/nothing",
     "/playground",
+    f"/playground?t={pack(BROKEN)}",
 )
 TAGS = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
@@ -44,9 +58,9 @@ def axe() -> str:
     return Path(spec.origin).with_name("axe.min.js").read_text()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def looked(browser: Browser, server: str, axe: str) -> Iterator[Page]:
-    """A page with axe-core in it, for which alone the content policy is set aside."""
+    """One page for all, with axe-core in it, for which alone the content policy is set aside."""
     context = browser.new_context(base_url=server, viewport={"width": 1440, "height": 900}, bypass_csp=True)
     context.add_init_script(axe)
     yield context.new_page()
@@ -70,6 +84,8 @@ def everywhere(page: Page) -> list[str]:
         for scheme, options in (("light", TAGS), ("dark", COLOURS)):
             page.emulate_media(color_scheme=scheme)
             found += [f"{width} {scheme} {broken}" for broken in violations(page, options)]
+        if page.evaluate("document.documentElement.scrollWidth") > width:
+            found.append(f"{width} scrolls sideways")
     return found
 
 
