@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import zipfile
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +150,10 @@ def test_others_are_not_told_before_one_has_labelled(ann: FlaskClient, app: Flas
         page = bob.get(url).text
         assert "ann thinks so" not in page, url
     assert "1 label of others" in bob.get("/sessions/s1/turns/0").text
+    (told,) = labels(bob)
+    assert told["author"] == "ann" and told["blind"] and "judgement" not in told
+    assert app.test_client().get("/api/labels").json["labels"][0]["judgement"] == "spurious"
+    assert app.test_client().get("/api/labels?viewer=bob").json["labels"] == [told]
     save(bob, at, "missed")
     for url in (f"/labels?at={at}", "/sessions/s1/turns/0", "/labels/list"):
         assert "ann thinks so" in bob.get(url).text, url
@@ -199,6 +205,21 @@ def test_queues_that_cannot_be_meant_are_refused(ann: FlaskClient) -> None:
         assert ann.get(f"/labels?{query}").status_code in (400, 404), query
     assert ann.get("/labels?queue=sample&size=2&seed=4").status_code == 200
     assert "Nothing is queued" in ann.get("/labels?queue=view&view=model%3Dnobody").text
+
+
+def test_sessions_come_as_a_zip_of_dumps(ann: FlaskClient) -> None:
+    for query in ("ids=s1", "model=", "verdict=failed"):
+        answer = ann.get(f"/api/sessions/dumps?{query}")
+        with zipfile.ZipFile(io.BytesIO(answer.data)) as archive:
+            assert archive.namelist() == ["s1.json"], query
+    assert ann.get("/api/sessions/dumps?ids=gone").status_code == 404
+
+
+def test_the_labels_of_a_selection_are_exported(ann: FlaskClient) -> None:
+    key = place(ann.get("/labels").text).rpartition(".")[0]
+    asked = ann.post("/selection/export", data={"ids": key})
+    assert "1 chosen session" in ann.get(asked.headers["Location"]).text
+    assert "queue: failed" in ann.get("/labels/export?queue=failed").text
 
 
 def test_the_api_takes_what_is_expected(ann: FlaskClient) -> None:
