@@ -132,7 +132,7 @@
     clearTimeout(noted);
     noted = setTimeout(() => note("from", scrollY && first >= step ? first - first % step : 0), 250);
   }
-  addEventListener("scroll", () => { drawn ||= requestAnimationFrame(look); }, { passive: true });
+  for (const name of ["scroll", "resize"]) addEventListener(name, () => { drawn ||= requestAnimationFrame(look); }, { passive: true });
 
   const start = line.querySelector(".window");
   for (let first = 0; first < +start.dataset.first; first += step) { count = first + step; const empty = spacer(first); start.before(empty); watcher.observe(empty); }
