@@ -23,11 +23,7 @@ def statistics(db: orm.Session, filters: Filters) -> Statistics:
     """Everything under `filters`. Where a text is searched for that very many sessions have, of the newest of them."""
     narrowed = sessions.narrowed(db, filters)
     state, bits = narrowed.state, narrowed.view
-    key = ("statistics", filters, bits)
-    if key not in state.kept:
-        state.kept[key] = _Counted(state, filters, bits).statistics()
-    found: Statistics = state.kept[key]
-    return found
+    return state.keeping(("statistics", filters, bits), lambda: _Counted(state, filters, bits).statistics())
 
 
 class _Counted:

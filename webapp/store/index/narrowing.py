@@ -46,18 +46,9 @@ class Narrowed:
     def counts(self, facet: str) -> dict[str, int]:
         """How many sessions each value of a facet has, among those that the other filters leave in view."""
         base = self.without(facet)
-        key = (facet, self.filters.under if facet in _UNDER else "", base)
-        kept = self.state.kept
-        if key not in kept:
-            if len(kept) >= _MOST_KEPT:
-                kept.clear()
-            kept[key] = dict(_counts(self.state, facet, self.filters.under, base))
-        found: dict[str, int] = kept[key]
-        return found
-
-
-_MOST_KEPT = 100
-"""counts kept with a state: of the facets that the same few filters ask for again"""
+        profile = self.filters.under
+        key = (facet, profile if facet in _UNDER else "", base)
+        return self.state.keeping(key, lambda: dict(_counts(self.state, facet, profile, base)))
 
 
 def top(counts: dict[str, int], chosen: str | None, most: int = MOST_VALUES) -> tuple[list[tuple[str, int]], int]:
@@ -89,7 +80,7 @@ def _part(state: State, filters: Filters, name: str, dump: DumpSlots) -> Bits | 
     if name in _UNDER:
         return _having(state, _UNDER[name], filters.under, VERDICTS.index(value) if name == "verdict" else value)
     if name == "dump":
-        return dump(value)
+        return state.keeping(("dump", value), lambda: dump(value))
     if name == "failures":
         failed = state.numbers["failed"]
         return state.alive ^ failed.below(value + 1, state.alive)

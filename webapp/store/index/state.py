@@ -5,13 +5,14 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from webapp.store.index.bits import NO_NUMBERS, Bits, Column, Numbers, of_slots
 from webapp.store.index.reading import Row
 
+_T = TypeVar("_T")
 Dimension = tuple[str, ...]
 """What a column is of: ("model",), or ("verdict", "fencepost")."""
 Columns = Mapping[Any, Column]
@@ -22,6 +23,7 @@ NUMBERS = (
     *VERDICT_NUMBERS,
 )
 _NOTHING: Columns = {}
+_MOST_KEPT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,18 @@ class State:
     numbers: Mapping[str, Numbers] = field(default_factory=lambda: dict.fromkeys(NUMBERS, NO_NUMBERS))
     dimensions: Mapping[Dimension, Columns] = field(default_factory=dict)
     kept: dict[Any, Any] = field(default_factory=dict)
-    """what was worked out from this state and may be asked for again"""
+    """what was worked out from this state and may be asked for again; see `keeping`"""
+
+    def keeping(self, key: Any, make: Callable[[], _T]) -> _T:
+        """What `make` gives for this state, from before where it is among the last ones."""
+        kept = self.kept
+        found: _T | None = kept.get(key)
+        if found is None:
+            found = make()
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            kept[key] = found
+        return found
 
     def columns(self, *dimension: str) -> Columns:
         """The columns of one dimension, by value."""
