@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,8 @@ from flask_alembic import Alembic
 from sqlalchemy import orm
 
 from webapp import paths
-from webapp.store import database, sessions
+from webapp.store import database
+from webapp.store.labelling import queue
 from webapp.store.models import Base
 
 
@@ -106,7 +106,7 @@ def test_flask_alembic_finds_the_same_revisions(blank: sa.Engine) -> None:
         assert [script.revision for script in alembic.current()] == [database.HEAD]
 
 
-def test_the_list_reads_its_order_from_an_index(tmp_path: Path) -> None:
+def test_a_queue_reads_its_order_from_an_index(tmp_path: Path) -> None:
     engine = database.connect(f"sqlite:///{tmp_path / 'store.sqlite3'}")
     database.migrate(engine)
     plans: list[str] = []
@@ -120,9 +120,8 @@ def test_the_list_reads_its_order_from_an_index(tmp_path: Path) -> None:
             raw.close()
 
     sa.event.listen(engine, "before_cursor_execute", explain)
-    after = sessions._encode(True, datetime(2020, 1, 1, tzinfo=UTC), 1)
     with orm.Session(engine) as db:
-        sessions.page(db, sessions.Filters(), after=after)
+        queue._stretch(db, queue.Spec("disagree"), {"at": [True, "2020-01-01T00:00:00+00:00", 1]})
     engine.dispose()
     assert "USING INDEX ix_session_failed_happened ((failed,happened_at" in plans[0]
     assert not any("TEMP B-TREE" in step or "SCAN" in step for step in plans)
