@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,17 +15,40 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.dumps.formats.test_otlp import SPAN, TRACE, protobuf, span, trace
+from tests.store.conftest import SERVER, postgres
 from webapp.extensions import db
-from webapp.store.models import Dump, LiveSpan, Session, Turn
+from webapp.store.models import Base, Dump, LiveSpan, Session, Turn
+
+__all__ = ["postgres"]
 
 START = 1_750_000_000_000_000_000
 Send = Callable[..., Any]
+on_both = pytest.mark.parametrize(
+    "app", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)], indirect=True
+)
 
 
 def numbered(number: int, talk: str = "talk", **more: Any) -> dict[str, Any]:
     """A span whose answer is its number, begun that many seconds after the first."""
     said = {"gen_ai.completion.0.content": f'{{"n": {number}}}', "gen_ai.conversation.id": talk}
     return span(said, spanId=f"{number + 1:016x}", startTimeUnixNano=str(START + number * 10**9), **more)
+
+
+@pytest.fixture
+def app(request: pytest.FixtureRequest, make: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch) -> Iterator[Flask]:
+    """An app on SQLite; on PostgreSQL where a test says so, whose rows are gone afterwards."""
+    monkeypatch.setattr("webapp.store.live.quiet.QUIET", 0.1)
+    if getattr(request, "param", "sqlite") == "sqlite":
+        yield make()
+        return
+    app = make(database=f"{SERVER}/{request.getfixturevalue('postgres')}")
+    yield app
+    for thread in threading.enumerate():
+        if thread.name == "findings of live sessions":
+            thread.join(10)
+    with app.app_context(), db.engine.begin() as connection:
+        for table in reversed(Base.metadata.sorted_tables):
+            connection.execute(table.delete())
 
 
 @pytest.fixture
@@ -47,6 +71,7 @@ def shown(stored: Any, name: str = "talk") -> list[str]:
     return list(stored.scalars(query.order_by(Turn.position)))
 
 
+@on_both
 def test_spans_become_turns(send: Send, client: FlaskClient, stored: Any) -> None:
     answer = send(numbered(0), numbered(1))
     assert (answer.status_code, answer.json, answer.mimetype) == (200, {}, "application/json")
@@ -58,18 +83,19 @@ def test_entries_are_the_spans_that_came(send: Send, client: FlaskClient) -> Non
     spans = [numbered(2), numbered(0), numbered(1)]
     for one in spans:
         send(one)
-    entries = client.get("/api/session/talk/dump").json["entries"]
+    entries = client.get("/api/session/talk/dump", buffered=True).json["entries"]
     assert [entry["span"] for entry in entries] == spans
 
 
 def test_our_own_dump_of_it_changes_nothing(send: Send, client: FlaskClient) -> None:
     send(numbered(1))
     send(numbered(0))
-    dump = client.get("/api/session/talk/dump").data
+    dump = client.get("/api/session/talk/dump", buffered=True).data
     assert client.post("/api/dumps?filename=talk.json", data=dump).status_code == 200
     assert client.get("/api/session/talk").json["session"]["revision"] == 1
 
 
+@on_both
 def test_late_spans_find_their_place_and_nothing_else_changes(send: Send, stored: Any) -> None:
     send(numbered(0), numbered(5))
     before = dict(stored.execute(sa.select(Turn.raw, Turn.id)).all())
@@ -120,6 +146,7 @@ def test_a_span_without_ids_is_refused_and_the_others_are_taken(send: Send, stor
     assert shown(stored) == ['{"n": 1}']
 
 
+@on_both
 def test_a_trace_that_is_named_later_takes_the_name(send: Send, client: FlaskClient) -> None:
     send(span({"gen_ai.completion.0.content": "1"}))
     key = client.get(f"/api/session/{TRACE}").json["session"]["key"]
@@ -149,6 +176,7 @@ def test_a_result_that_comes_later_fails_its_call(send: Send, stored: Any) -> No
     assert stored.scalars(sa.select(Turn.recorded_failure).where(Turn.kind == "tool_call")).one().startswith("Error")
 
 
+@on_both
 def test_a_session_that_came_as_a_file_grows_by_its_spans(send: Send, client: FlaskClient, stored: Any) -> None:
     client.post("/api/dumps?filename=t.json", data=trace(numbered(0), numbered(4)))
     assert send(numbered(4), numbered(2)).json == {}
