@@ -45,6 +45,11 @@ def test_the_report_says_what_went_wrong_and_draws_it() -> None:
     assert "extra_closer at" in report and "**lost tool call**" in report and "Turn 0: failed" in report
 
 
+def test_the_report_of_very_many_failures_stops_and_says_so() -> None:
+    report = written("report", *(made.turn(made.BROKEN, position=index) for index in range(60)))
+    assert report.count("### Turn") == 50 and "Only the first 50" in report
+
+
 def test_no_backticks_of_a_response_end_the_reports_fence() -> None:
     report = written("report", made.turn(HOSTILE, home="direct", failed=True))
     (fence,) = {match.group(1) for match in re.finditer(r"^(`{3,})text$", report, re.MULTILINE)}

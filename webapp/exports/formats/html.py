@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
@@ -59,14 +60,14 @@ def _parts(session: SessionView, about: About) -> Iterator[str]:
     yield (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>{title} · Fencepost</title><style>{STYLE}</style><h1>{title}</h1><p>{text(session.says)}</p>"
+        f"<title>{title} · Fencepost</title><style>{STYLE}</style><h1>{title}</h1><p>{_ticks(text(session.says))}</p>"
     )
     facts = f"{session.format}, home profile {session.home}, {session.turn_count} turns, {session.failed_count} failed"
     yield f'<p class="soft">{text(facts)}</p>'
     yield f'<p class="strip" aria-label="Responses in order">{_strip(session.strip)}</p>'
     for found in session.findings:
         links = " ".join(f'<a href="#t{position}">{position}</a>' for position in found.positions[:50])
-        yield f"<p><b>{text(found.rule)}</b> {text(found.reason)} Turns {links}</p>"
+        yield f"<p><b>{text(found.rule)}</b> {_ticks(text(found.reason))} Turns {links}</p>"
     yield '<p class="soft">✕ failed · <mark>read</mark> · <del>removed</del> · <ins>inserted</ins></p><ol start="0">'
     number = 0
     for turn in session.turns:
@@ -75,6 +76,11 @@ def _parts(session: SessionView, about: About) -> Iterator[str]:
             anchor, number = f' id="r{number}"', number + 1
         yield f'<li id="t{turn.position}" value="{turn.position}"><span{anchor}></span>{_turn(turn)}</li>'
     yield f'</ol><p class="soft">{text(about.sentence())}</p></html>\n'
+
+
+def _ticks(escaped: str) -> str:
+    """What stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escaped)
 
 
 def _strip(letters: str) -> str:

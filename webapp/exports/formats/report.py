@@ -17,6 +17,8 @@ from webapp.exports.session import SessionView, TurnView
 CONTEXT_LINES = 12
 LONGEST_VALUE = 2_000
 MOST_EDITS = 20
+MOST_TURNS = 50
+"""failed or labelled turns of one session"""
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,22 @@ def _parts(session: SessionView, about: About) -> Iterator[str]:
     for found in session.findings:
         turns = ", ".join(str(position) for position in found.positions[:20])
         yield f"- **{found.rule}** ({found.severity}): {shown(found.reason)} Turns {turns}.\n"
+    yield from _turns(session)
+    yield f"\n<sub>{shown(about.sentence())}</sub>\n"
+
+
+def _turns(session: SessionView) -> Iterator[str]:
+    """The failed and the labelled turns, each with the prompt before it; of very many, the first."""
     before: TurnView | None = None
+    told = 0
     for turn in session.turns:
         if turn.failed or turn.labels:
+            told += 1
+            if told > MOST_TURNS:
+                yield f"\nOnly the first {MOST_TURNS} failed or labelled turns are told here.\n"
+                return
             yield from _turn(turn, before)
         before = turn
-    yield f"\n<sub>{shown(about.sentence())}</sub>\n"
 
 
 def _turn(turn: TurnView, before: TurnView | None) -> Iterator[str]:
