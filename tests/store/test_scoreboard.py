@@ -122,9 +122,7 @@ def test_what_time_does_not_allow_waits_and_is_told(labelled: orm.Session) -> No
     assert scoreboard.board(labelled, seconds=0).compared == 6
 
 
-def test_a_long_response_is_compared_once_its_parse_is_stored(
-    bring: Bring, db: orm.Session, engine: sa.Engine
-) -> None:
+def test_a_long_response_is_compared_once_its_parse_is_stored(bring: Bring, db: orm.Session, engine: sa.Engine) -> None:
     bring(windlass("s", [entry('{"a": "' + "x" * compared.LONGEST + '"}')]))
     say(db, 0, "right", "none")
     board = scoreboard.board(db)
