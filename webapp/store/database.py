@@ -24,7 +24,7 @@ _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=NORMAL",
     "foreign_keys=ON",
-    "cache_size=-16000",
+    "cache_size=-6000",
     "temp_store=MEMORY",
     "journal_size_limit=67108864",
 )

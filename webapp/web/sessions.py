@@ -33,6 +33,8 @@ from webapp.web.render import page, wants_partial
 
 blueprint = Blueprint("sessions", __name__)
 
+SESSIONS_A_PAGE = 30
+"""more than a screen holds; the next come as one scrolls"""
 TURNS_A_PAGE = 200
 
 
@@ -48,7 +50,7 @@ def limit_of_request(default: int = 50) -> int:
 @blueprint.get("/")
 def index() -> Response:
     filters = filters_of_request()
-    found = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
+    found = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request(SESSIONS_A_PAGE))
     around = listing.rows_context(found, filters)
     if "after" in request.args and wants_partial():
         return page("sessions/_rows.html", "sessions/_rows.html", **around)
