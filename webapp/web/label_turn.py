@@ -49,12 +49,13 @@ def save(ident: str, position: int) -> str | AnyResponse | tuple[str, int]:
     session = session_store.find(db.session, ident)
     turn = turn_store.find(db.session, session, position).turn
     message = None
+    before = author()
     try:
-        people.remember(request.form.get("author") or author())
+        people.remember(request.form.get("author") or before)
         if request.form.get("remove"):
             store.remove(db.session, turn, author=author())
         else:
-            put(turn, request.form)
+            put(turn, request.form, seen=request.form.get("seen") if author() == before else "")
     except (store.BadLabel, store.Conflict) as error:
         message = str(error)
     if message is None and not wants_partial():
@@ -70,8 +71,9 @@ def save(ident: str, position: int) -> str | AnyResponse | tuple[str, int]:
     return (body, 422) if message else body
 
 
-def put(turn: Any, form: Any) -> None:
-    """Keep what the form says; an expected value that the queue was told of stays."""
+def put(turn: Any, form: Any, *, seen: str | None) -> None:
+    """Keep what the form says; an expected value that the queue was told of stays. Who has just given another name
+    has `seen` no label of that name."""
     mine = store.of_author(db.session, turn, author())
     store.put(
         db.session,
@@ -82,7 +84,7 @@ def put(turn: Any, form: Any) -> None:
         note=form.get("note") or None,
         expects=mine.expects if mine else None,
         expected=mine.expected if mine else None,
-        seen=form.get("seen"),
+        seen=seen,
     )
 
 
