@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def _administer(*statements: str) -> None:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The name of a migrated database of this run; skipped where no server answers, failing then under CI."""
-    name = f"fencepost_test_{os.getpid()}"
+    name = f"fencepost_test_{os.getpid()}_{uuid.uuid4().hex[:8]}"
     try:
         _administer(f"CREATE DATABASE {name}")
     except sa.exc.OperationalError as error:
