@@ -5,7 +5,7 @@ const root = document.documentElement;
 root.classList.add("js");
 
 const typing = (target) => target.closest("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
-const visible = (element) => element.getClientRects().length > 0;
+const visible = (element) => element.checkVisibility();  // false in a closed fold, where a focus would not go
 
 // --- keys: an element says with data-key which key presses it, and with data-help what that does
 function press(element) {

@@ -102,3 +102,11 @@ def test_search_stays_inside(page: Page) -> None:
     expect(page.locator(".hits mark").first).to_have_text("sieve")
     page.keyboard.press("j")
     expect(page.locator(".hits [data-row]").first).to_be_focused()
+
+
+def test_j_walks_what_is_open_and_passes_what_is_folded(page: Page) -> None:
+    page.goto(f"/sessions/{NEVER}")
+    page.keyboard.press("j")
+    expect(page.locator("#t5 [data-row]")).to_be_focused()
+    page.keyboard.press("j")
+    expect(page.locator("#t12 [data-row]")).to_be_focused()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,13 @@ def test_the_report_says_what_went_wrong_and_draws_it() -> None:
 def test_the_report_of_very_many_failures_stops_and_says_so() -> None:
     report = written("report", *(made.turn(made.BROKEN, position=index) for index in range(60)))
     assert report.count("### Turn") == 50 and "Only the first 50" in report
+
+
+@pytest.mark.parametrize("name", ["report", "html"])
+def test_a_label_goes_along_with_its_history(name: str) -> None:
+    event = {"action": "put", "author": "Ada", "happened_at": "2026-11-20T09:00", "said": {"judgement": "unsure"}}
+    told = written(name, made.turn(made.BROKEN, labels=(made.said(made.MEANT, history=(event,)),)))
+    assert "2026-11-20T09:00 Ada put unsure" in told and "four braces" in told
 
 
 def test_no_backticks_of_a_response_end_the_reports_fence() -> None:

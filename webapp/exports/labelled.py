@@ -84,6 +84,17 @@ def settlement(settled: dict[str, Any]) -> str:
     return f"settled by {settled['author']}, {settled['made_at']}: {settled['why'] or 'no reason given'}"
 
 
+def past(said: Said) -> list[str]:
+    """What happened to a label, one line an event, the oldest first."""
+    told = []
+    for event in said.history:
+        what = (event.get("said") or {}).get("judgement") or ""
+        told.append(
+            f"{event.get('happened_at', '')} {event.get('author', '')} {event.get('action', '')} {what}".strip()
+        )
+    return told
+
+
 def rows(response: Labelled) -> Iterator[dict[str, Any]]:
     """One flat row a label, in the form that `fencepost label import` takes back."""
     for said in response.labels:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from webapp import jsontext
 from webapp.exports.base import About
 from webapp.exports.drawing import Kind, shown, sign, stretches
-from webapp.exports.labelled import Said
+from webapp.exports.labelled import Said, past
 from webapp.exports.session import SessionView, TurnView
 
 LONGEST_RAW = 200_000
@@ -152,7 +152,8 @@ def _error(error: dict[str, Any]) -> str:
 
 def _label(said: Said) -> str:
     more = "".join(f", {text(words)}" for words in (said.cause, said.note) if words)
-    return f"<p>Labelled <b>{text(said.judgement)}</b> by {text(said.author)}, {text(said.made_at)}{more}</p>"
+    history = "".join(f"<br><span class='soft'>{text(event)}</span>" for event in past(said))
+    return f"<p>Labelled <b>{text(said.judgement)}</b> by {text(said.author)}, {text(said.made_at)}{more}{history}</p>"
 
 
 def text(words: str | None) -> str:

@@ -11,7 +11,7 @@ from webapp import jsontext
 from webapp.exports import textmarks
 from webapp.exports.base import About
 from webapp.exports.drawing import shown, telling
-from webapp.exports.labelled import Said
+from webapp.exports.labelled import Said, past
 from webapp.exports.session import SessionView, TurnView
 
 CONTEXT_LINES = 12
@@ -103,8 +103,8 @@ def _reading(title: str, raw: str, trace: dict[str, Any]) -> Iterator[str]:
 
 def _label(said: Said) -> str:
     more = "".join(f", {shown(text)}" for text in (said.cause, said.note) if text)
-    changes = f" ({len(said.history)} changes)" if len(said.history) > 1 else ""
-    return f"Labelled **{said.judgement}** by {shown(said.author)}, {said.made_at}{more}{changes}\n\n"
+    history = "".join(f"- {shown(event)}\n" for event in past(said))
+    return f"Labelled **{said.judgement}** by {shown(said.author)}, {said.made_at}{more}\n\n{history}\n"
 
 
 def _code(text: str) -> str:
