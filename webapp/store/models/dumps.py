@@ -1,0 +1,90 @@
+"""The tables of what comes in: dumps, the jobs that read them, the mappings they are read by."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.models.base import Base
+from webapp.store.types import BigId, ExactJson, ExactText, ShortText, UtcDateTime
+
+
+class Dump(Base):
+    """One ingested file or request body; the file itself is kept, compressed, beside the database."""
+
+    __tablename__ = "dump"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    sha256: orm.Mapped[str] = orm.mapped_column(sa.String(64), unique=True)
+    filename: orm.Mapped[str] = orm.mapped_column(ExactText)
+    format: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    """reading, done or failed"""
+    error: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    """code, message, at: where the whole dump could not be read"""
+    problems: orm.Mapped[list[dict[str, str]]] = orm.mapped_column(ExactJson)
+    problem_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    session_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    turn_count: orm.Mapped[int] = orm.mapped_column(default=0)
+    received_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+    home: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    """the home profile that was told when it came, over what the dump itself says"""
+    mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
+    """the mapping that it was read by"""
+
+
+class Job(Base):
+    """One ingest that goes on behind a request: what it reads, how far it is, and how it ended."""
+
+    __tablename__ = "job"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    state: orm.Mapped[str] = orm.mapped_column(sa.String(16), index=True)
+    """queued, running, done, failed or cancelled"""
+    filename: orm.Mapped[str] = orm.mapped_column(ExactText)
+    spooled: orm.Mapped[str] = orm.mapped_column(sa.String(128))
+    """the file in the data folder's dumps/incoming/ that the job owns until it ends; "" reads `dump_id`'s kept one"""
+    bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    format: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    home: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
+    progress: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    """how far it came; while it runs this lies in a file, since no row can be written beside a long transaction"""
+    tries: orm.Mapped[int] = orm.mapped_column(default=0)
+    """how many workers died over it"""
+    result: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    """what the ingest answered, or its error"""
+    cancelled: orm.Mapped[bool] = orm.mapped_column(default=False)
+    """asked to stop; the job ends when it next looks"""
+    dump_id: orm.Mapped[int | None] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="SET NULL"))
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+    beat_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    """when its worker was last alive: a running job whose worker is gone is taken up again"""
+    ended_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+
+
+class Mapping(Base):
+    """A saved way to read JSON of somebody's own: a name, and a path for each field."""
+
+    __tablename__ = "mapping"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    name: orm.Mapped[str] = orm.mapped_column(ShortText(128), unique=True)
+    fields: orm.Mapped[dict[str, str]] = orm.mapped_column(ExactJson)
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
+class DumpSession(Base):
+    """Which sessions a dump holds, whether it brought them, made them grow or only repeated them."""
+
+    __tablename__ = "dump_session"
+
+    dump_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="CASCADE"), primary_key=True)
+    session_id: orm.Mapped[int] = orm.mapped_column(
+        sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    new_turns: orm.Mapped[int] = orm.mapped_column(default=0)
