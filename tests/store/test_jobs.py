@@ -31,9 +31,10 @@ CHILD = """
 import sys
 from pathlib import Path
 from webapp.config import Settings
-from webapp.store import database, ingest, kept, worker, writing
+from webapp.store import database, ingest, intake, kept, pipeline, worker, writing
 
 data, url, where = sys.argv[1:]
+pipeline.MOST_SESSIONS = 1
 
 def wait(*_, **__):
     print("waiting", flush=True)
@@ -52,17 +53,17 @@ def before(module, name, at=1):
 if where == "spool":
     before(ingest, "spool")
 elif where == "unpacked":
-    before(ingest._Reading, "run")
+    before(intake.Intake, "run")
 elif where == "keep":
     before(kept.os, "fsync")
 elif where == "reading":
-    before(ingest._Reading, "_count", 500)
+    before(intake.Intake, "_count", 500)
 elif where == "between":
-    before(ingest._Reading, "_store", 4)
+    before(intake.Intake, "_take", 4)
 elif where == "inside":
-    before(writing.Writer, "_count", 4)
+    before(writing, "_insert_gathered", 4)
 elif where == "finish":
-    before(ingest._Reading, "_finish")
+    before(intake.Intake, "_finish")
 elif where == "end":
     before(worker.jobs, "end")
 engine = database.connect(url)
@@ -153,7 +154,7 @@ def test_how_far_it_is_is_told_and_it_can_be_stopped(
     def spied(given: Settings, of: int, progress: Progress) -> None:
         tell(given, of, progress)
         told.append(find(of).progress)
-        if progress.sessions == 3:
+        if progress.turns == 4 * ENTRIES:  # the fourth session has been read, and is not stored yet
             jobs.cancel(given, of)
 
     monkeypatch.setattr("webapp.store.progress.EVERY", 0.0)

@@ -26,7 +26,7 @@ CHILD = """
 import sys
 from pathlib import Path
 from webapp.config import Settings
-from webapp.store import batches, database, writing
+from webapp.store import batches, database, pipeline, writing
 from webapp.store.ingest import ingest
 
 data, url, dump, where = sys.argv[1:]
@@ -36,18 +36,19 @@ def wait():
     sys.stdin.read()
 
 batches.MOST_SECONDS = 60.0 if where == "in a batch" else 0.0
+pipeline.MOST_SESSIONS = 1
 if where in ("between", "in a batch"):
     progress = lambda turns: wait() if turns >= 400 else None
 else:
     progress = None
-    count = writing.Writer._count
-    def late(self):
+    count = writing._insert_gathered
+    def late(*rows):
         late.calls += 1
         if late.calls == 4:
             wait()
-        count(self)
+        count(*rows)
     late.calls = 0
-    writing.Writer._count = late
+    writing._insert_gathered = late
 engine = database.connect(url)
 with open(dump, "rb") as stream:
     ingest(engine, Settings(data=Path(data), database=url), stream, filename="dump.jsonl", progress=progress)

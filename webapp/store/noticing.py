@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -70,10 +70,20 @@ def show(
 
 
 def save(connection: sa.Connection, session_id: int, notice: Notice) -> dict[str, int]:
-    """Keep what was found in a new session; how many findings of each rule there are. The caller commits."""
+    """Keep what was found in a session; how many findings of each rule there are. The caller commits."""
     found = notice.findings()
+    keep(connection, session_id, found)
+    return counts(found)
+
+
+def keep(connection: sa.Connection, session_id: int, found: Sequence[findings.Finding]) -> None:
+    """Keep what was found in a session that has no findings yet; the caller commits."""
     if found:
         connection.execute(_insert, [_row(session_id, finding) for finding in found])
+
+
+def counts(found: Iterable[findings.Finding]) -> dict[str, int]:
+    """How many findings of each rule there are."""
     return dict(Counter(finding.rule for finding in found))
 
 

@@ -16,6 +16,7 @@ from webapp.dumps.records import Turn
 from webapp.exports.session_dump import whole_entry
 from webapp.parsing import Trace
 from webapp.store import models, packing
+from webapp.store.dialect import insert_values
 from webapp.store.types import ExactJson, ExactText, PackedJson, PackedText, ShortText, UtcDateTime, short
 
 Row = dict[str, Any]
@@ -60,6 +61,8 @@ def packed_json(value: Any) -> bytes | None:
 
 def insert(connection: sa.Connection, table: sa.TableClause, batch: list[Row]) -> None:
     """Insert rows, which all have the same columns; on SQLite by its driver, which takes half the time."""
+    if not batch:
+        return
     if connection.dialect.name != "sqlite":
         connection.execute(table.insert(), batch)
         return
@@ -68,12 +71,7 @@ def insert(connection: sa.Connection, table: sa.TableClause, batch: list[Row]) -
     if "sent_at" in names:
         at = names.index("sent_at")
         values = ((*row[:at], _stamp(row[at]), *row[at + 1 :]) for row in values)
-    connection.exec_driver_sql(_statement(table.name, names), list(values))
-
-
-@lru_cache(maxsize=16)
-def _statement(table: str, names: tuple[str, ...]) -> str:
-    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608
+    insert_values(connection, table.name, names, list(values))
 
 
 def _stamp(when: datetime | None) -> str | None:

@@ -1,9 +1,9 @@
-"""Writes one session's turns and parses in batches, inside the caller's transaction."""
+"""Writes sessions inside the caller's transaction: new ones that were gathered before, or one as its turns come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -11,36 +11,36 @@ import sqlalchemy as sa
 
 from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.findings import Notice
-from webapp.parsing import Trace
 from webapp.store import growth, ids, noticing, rows, search
 from webapp.store.dialect import change
-from webapp.store.facets import Facets, digest
-from webapp.store.models import TURNS_A_SESSION, Session, SessionModel
+from webapp.store.facets import Facets
+from webapp.store.gathering import Gathering
+from webapp.store.models import Session, SessionModel
 from webapp.store.parsed import Parser
-from webapp.store.tally import Place, Tally
+from webapp.store.tally import Tally
 
 MOST_TURNS = 500
 MOST_BYTES = 4 * 1024 * 1024
 
+_sessions: sa.Table = Session.__table__  # type: ignore[assignment]
 _note_failure = (
     sa.update(rows.turns)
     .where(rows.turns.c.id == sa.bindparam("turn"), rows.turns.c.recorded_failure.is_(None))
     .values(recorded_failure=sa.bindparam("text"))
 )
 _insert_session = sa.insert(Session).returning(Session.id)
+_insert_sessions = sa.insert(_sessions).returning(_sessions.c.id, sort_by_parameter_order=True)
 _insert_models = sa.insert(SessionModel)
 _known_models = sa.select(SessionModel.model).where(SessionModel.session_id == sa.bindparam("session"))
 _bring_back = (
-    sa.update(Session.__table__)  # type: ignore[arg-type]
-    .where(Session.__table__.c.id == sa.bindparam("session"), Session.__table__.c.deleted_at.is_not(None))
+    sa.update(_sessions)
+    .where(_sessions.c.id == sa.bindparam("session"), _sessions.c.deleted_at.is_not(None))
     .values(deleted_at=None, changed=change())
 )
 _has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
-_count_session = (
-    sa.update(Session.__table__)  # type: ignore[arg-type]
-    .where(Session.__table__.c.id == sa.bindparam("session"))
-    .values(changed=change())
-)
+_has_id = sa.select(Session.id).where(Session.external_id == sa.bindparam("external_id")).limit(1)
+_next_change = sa.select(change())
+_count_session = sa.update(_sessions).where(_sessions.c.id == sa.bindparam("session")).values(changed=change())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,95 @@ class Outcome:
     id: int
     key: str
     new_turns: int
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A session that is believed to be new, with all its rows; `turns` can be gone through again if it is not."""
+
+    start: SessionStart
+    external_id: str
+    home: str
+    turns: Iterable[Turn]
+    gathering: Gathering
+    values: dict[str, Any]
+    """the columns of `session`, counters included"""
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in memory, about."""
+        return self.gathering.size + self.gathering.pending.size
+
+
+def is_known(connection: sa.Connection, start: SessionStart) -> bool:
+    """Whether a session of that id is stored."""
+    return connection.scalar(_has_id, {"external_id": ids.shortened(start.external_id)}) is not None
+
+
+def prepare(start: SessionStart, turns: Iterable[Turn], *, home: str, problem: Callable[[Problem], None]) -> Prepared:
+    """Make the rows of a new session; needs no database, so it can be done while another session is written."""
+    external_id = ids.shortened(start.external_id)
+    gathering = Gathering(0, Parser(home), Tally(), problem, noticing.watch(home))
+    gathering.pending.note(*search.session_notes(0, external_id, start.title))
+    for turn in turns:
+        if not gathering.add(turn):
+            break
+    values = _columns(start, external_id, 1, ids.key(external_id, 1), home) | _counters(gathering)
+    return Prepared(start, external_id, home, turns, gathering, values)
+
+
+def write_new(
+    connection: sa.Connection,
+    prepared: Sequence[Prepared],
+    *,
+    dump_id: Callable[[sa.Connection], int],
+    index: search.Pending,
+) -> list[Outcome | None]:
+    """Store those of `prepared` that are new; None stands for one whose id or key is there, or stands twice among them.
+
+    The caller commits, and flushes `index` before.
+    """
+    _lock(connection, *(one.external_id for one in prepared))
+    new = _new(connection, prepared)
+    if not new:
+        return [None] * len(prepared)
+    dump, changed = dump_id(connection), connection.execute(_next_change).scalar_one()
+    values = [one.values | {"dump_id": dump, "changed": changed} for one in new]
+    numbers = connection.scalars(_insert_sessions, values).all()
+    for one, number in zip(new, numbers, strict=True):
+        one.gathering.numbered(number)
+        index.take(one.gathering.pending)
+    _insert_gathered(connection, [one.gathering for one in new])
+    return [_outcome(one) for one in prepared]
+
+
+def _outcome(one: Prepared) -> Outcome | None:
+    number = one.gathering.session_id
+    return Outcome("new", number, one.values["key"], len(one.gathering.turns)) if number else None
+
+
+def _new(connection: sa.Connection, prepared: Sequence[Prepared]) -> list[Prepared]:
+    first = {one.external_id: one for one in reversed(prepared)}
+    keys = {one.values["key"]: one for one in first.values()}
+    query = sa.select(Session.external_id, Session.key)
+    there = query.where(sa.or_(Session.external_id.in_(list(first)), Session.key.in_(list(keys))))
+    for row in connection.execute(there):
+        first.pop(row.external_id, None)
+        keys.pop(row.key, None)
+    return [one for one in prepared if first.get(one.external_id) is one and keys.get(one.values["key"]) is one]
+
+
+def _insert_gathered(connection: sa.Connection, gathered: Sequence[Gathering]) -> None:
+    rows.insert(connection, rows.turns, [row for one in gathered for row in one.turns])
+    rows.insert(connection, rows.parses, [row for one in gathered for row in one.parses])
+    rows.insert(connection, rows.repairs, [row for one in gathered for row in one.repairs])
+    models = [
+        {"session_id": one.session_id, "model": model} for one in gathered for model in sorted(set(one.tally.models))
+    ]
+    if models:
+        connection.execute(_insert_models, models)
+    for one in gathered:
+        noticing.keep(connection, one.session_id, one.found)
 
 
 def write(
@@ -79,180 +168,117 @@ def write(
         return Outcome("found", plan.stored.id, plan.stored.key, 0)
     if plan.stored is not None:
         dump_id(connection)
-        tally = growth.restored(connection, plan.stored.id, plan.stored.home)
-        facets, raw_bytes = growth.counted(connection, plan.stored.id)
-        writer = Writer(
-            connection,
-            plan.stored.id,
-            Parser(plan.stored.home),
-            tally,
-            problem,
-            facets=facets,
-            raw_bytes=raw_bytes,
-            index=index,
-        )
-        writer.searched = search.is_indexed(connection, plan.stored.id)
-        count = writer.write(_after(turns, plan.skip))
-        noticing.renew(connection, plan.stored.id)
+        count = _grow(connection, plan.stored, _after(turns, plan.skip), problem, index)
         return Outcome("grown", plan.stored.id, plan.stored.key, count)
     key = _free_key(connection, external_id, plan.next_revision)
     values = _columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
     session_id = connection.scalars(_insert_session, values).one()
     writer = Writer(connection, session_id, Parser(home), Tally(), problem, noticing.watch(home), index=index)
     writer.pending.note(*search.session_notes(session_id, external_id, start.title))
+    return Outcome("new", session_id, key, writer.write(turns))
+
+
+def _grow(
+    connection: sa.Connection,
+    stored: growth.Stored,
+    turns: Iterable[Turn],
+    problem: Callable[[Problem], None],
+    index: search.Pending | None,
+) -> int:
+    """Append what the stored session lacks; the number of rows written."""
+    tally = growth.restored(connection, stored.id, stored.home)
+    facets, raw_bytes = growth.counted(connection, stored.id)
+    parser = Parser(stored.home)
+    writer = Writer(*(connection, stored.id, parser, tally, problem), index=index, facets=facets, raw_bytes=raw_bytes)
+    writer.searched = search.is_indexed(connection, stored.id)
     count = writer.write(turns)
-    return Outcome("new", session_id, key, count)
+    noticing.renew(connection, stored.id)
+    return count
 
 
-@dataclass(slots=True)
 class Writer:
-    """Appends turns to a session: rows are gathered and written a batch at a time."""
+    """Appends turns to a session: rows are gathered and written a batch at a time.
 
-    connection: sa.Connection
-    session_id: int
-    parser: Parser
-    tally: Tally
-    problem: Callable[[Problem], None]
-    notice: Notice | None = None
-    """the rules that look on while a session is written whole; one that grew is looked at again afterwards"""
-    index: search.Pending | None = None
-    """where texts wait for the caller to index them; without it they are indexed here"""
-    turns: list[rows.Row] = field(default_factory=list)
-    parses: list[rows.Row] = field(default_factory=list)
-    repairs: list[rows.Row] = field(default_factory=list)
-    failures: list[rows.Row] = field(default_factory=list)
-    size: int = 0
-    facets: Facets = field(default_factory=Facets)
-    raw_bytes: int = 0
-    pending: search.Pending = field(init=False)
-    mark: tuple[int, int, int] = field(init=False)
-    searched: bool = True
-    """False where the session was stored before there was a search index: it comes in whole, by `db reindex`"""
+    With `notice` the session is written whole; one that grew is looked at by the rules afterwards. `index` is where
+    texts wait for the caller to index them; without it they are indexed here.
+    """
 
-    @property
-    def new(self) -> bool:
-        """Whether the session is written whole."""
-        return self.notice is not None
-
-    def __post_init__(self) -> None:
-        self.pending = search.Pending() if self.index is None else self.index
+    def __init__(
+        self,
+        connection: sa.Connection,
+        session_id: int,
+        parser: Parser,
+        tally: Tally,
+        problem: Callable[[Problem], None],
+        notice: Notice | None = None,
+        *,
+        index: search.Pending | None = None,
+        facets: Facets | None = None,
+        raw_bytes: int = 0,
+    ) -> None:
+        self.connection = connection
+        self.index = index
+        self.pending = search.Pending() if index is None else index
         self.mark = self.pending.mark()
+        self.gathering = Gathering(
+            *(session_id, parser, tally, problem, notice, facets or Facets(), raw_bytes, self.pending)
+        )
+        self.searched = True
+        """False where the session was stored before there was a search index: it comes in whole, by `db reindex`"""
 
     def write(self, turns: Iterable[Turn]) -> int:
         """Store `turns` and the session's new counters; the number of rows written."""
-        before = len(self.tally.positions)
+        gathering = self.gathering
+        before = len(gathering.tally.positions)
         for turn in turns:
-            if len(self.tally.positions) >= TURNS_A_SESSION:
-                self.problem(Problem(f"entry {turn.entry}", f"a session holds at most {TURNS_A_SESSION} turns"))
+            if not gathering.add(turn):
                 break
-            self._add(turn)
-            if len(self.turns) >= MOST_TURNS or self.size >= MOST_BYTES:
+            if len(gathering.turns) >= MOST_TURNS or gathering.size >= MOST_BYTES:
                 self._flush()
         self._flush()
-        if self.notice is not None:
-            self.facets.finding = noticing.save(self.connection, self.session_id, self.notice)
         self._count()
-        return len(self.tally.positions) - before
-
-    def _add(self, turn: Turn) -> None:
-        raw = rows.encoded(turn.raw)
-        place = self.tally.place(turn.entry, turn.kind, turn.written_by_model, turn.duplicate_of)
-        row = self._row(turn, raw)
-        row["id"] = self._id(place.ordinal)
-        row["session_id"] = self.session_id
-        row["ordinal"] = place.ordinal
-        row["position"] = place.position
-        row["duplicate_of"] = None if place.original is None else self._id(place.original)
-        self.turns.append(row)
-        self.size += len(raw or b"") + 1000
-        self.tally.saw(row["model"] if turn.kind in ("response", "tool_call") else None, row["sent_at"])
-        traces: tuple[Trace, ...] = ()
-        if place.original is None:
-            self.raw_bytes += len(raw or b"")
-            if raw is not None:
-                self.pending.text(row["id"], raw)
-            self.facets.turn(turn, row)
-            if turn.written_by_model:
-                traces = self._parse(place, turn.raw or "", row["model"])
-        if self.notice is not None:
-            noticing.show(self.notice, place, turn, traces, self._answered(turn))
-        self._fail(turn, place)
-
-    def _answered(self, turn: Turn) -> int | None:
-        """The position of the response that an error answers."""
-        answered = None if turn.answers is None else self.tally.answered(turn.answers)
-        return None if answered is None else self.tally.positions[answered]
-
-    def _row(self, turn: Turn, raw: bytes | None) -> rows.Row:
-        first = self.tally.firsts[turn.entry] == len(self.tally.positions) - 1
-        try:
-            row = rows.turn_row(turn, raw, first=first)
-        except RecursionError:
-            reason = "nested too deeply: its text is kept, the entry around it is not"
-            self.problem(Problem(f"entry {turn.entry}", reason))
-            bare = replace(turn, source=None, raw_at=None, tool_calls=None)
-            row = rows.turn_row(bare, raw, first=first)
-        return row
-
-    def _parse(self, place: Place, raw: str, model: str | None) -> tuple[Trace, ...]:
-        traces = self.parser.traces(raw)
-        turn_id = self._id(place.ordinal)
-        for trace in traces:
-            self.parses.append(rows.parse_row(turn_id, trace))
-            self.repairs.extend(rows.repair_rows(turn_id, trace))
-        if traces[0].verdict == "failed":
-            self.pending.note(search.Note("error", turn_id, search.errors(traces[0])))
-        self.tally.verdicts(place.position, traces[0].verdict, traces[-1].verdict)
-        self.facets.response(model, [digest(trace) for trace in traces])
-        return traces
-
-    def _fail(self, turn: Turn, place: Place) -> None:
-        if turn.failure is not None:
-            original = place.ordinal if place.original is None else place.original
-            if self.tally.fail(original):
-                self._failed(original, turn.failure, here=place.original is None)
-        if turn.answers is not None:
-            answered = self.tally.answered(turn.answers)
-            if answered is not None and self.tally.fail(answered):
-                text = turn.raw if turn.raw is not None else turn.failure or ""
-                self._failed(answered, text, here=False)
-
-    def _failed(self, ordinal: int, text: str, *, here: bool) -> None:
-        """Note a recorded failure; `here` where the turn's own row says it."""
-        self.facets.failure(text)
-        self.pending.note(search.Note("failure", self._id(ordinal), text))
-        if not here:
-            self.failures.append({"turn": self._id(ordinal), "text": rows.encoded(text)})
+        return len(gathering.tally.positions) - before
 
     def _flush(self) -> None:
-        for table, batch in ((rows.turns, self.turns), (rows.parses, self.parses), (rows.repairs, self.repairs)):
-            if batch:
-                rows.insert(self.connection, table, batch)
-                batch.clear()
-        if self.failures:
-            self.connection.execute(_note_failure, self.failures)
-            self.failures.clear()
+        gathering = self.gathering
+        for table, batch in (
+            (rows.turns, gathering.turns),
+            (rows.parses, gathering.parses),
+            (rows.repairs, gathering.repairs),
+        ):
+            rows.insert(self.connection, table, batch)
+            batch.clear()
+        if gathering.failures:
+            self.connection.execute(_note_failure, gathering.failures)
+            gathering.failures.clear()
         if not self.searched:
             self.pending.cut(self.mark)
         elif self.index is None or self.pending.size - self.mark[2] > MOST_BYTES:
             self.pending.flush(self.connection, self.mark)
-        self.size = 0
+        gathering.size = 0
 
     def _count(self) -> None:
-        models = list(self.tally.models)
-        known = () if self.new else self.connection.scalars(_known_models, {"session": self.session_id})
+        gathering = self.gathering
+        session = {"session": gathering.session_id}
+        models = list(gathering.tally.models)
+        known = () if gathering.notice is not None else self.connection.scalars(_known_models, session)
         if missing := set(models).difference(known):
-            new = [{"session_id": self.session_id, "model": model} for model in sorted(missing)]
+            new = [{"session_id": gathering.session_id, "model": model} for model in sorted(missing)]
             self.connection.execute(_insert_models, new)
-        values: dict[str, Any] = {**self.tally.counters(), "models": models}
-        values |= {"facets": self.facets.as_dict(), "raw_bytes": self.raw_bytes, "grown_at": datetime.now(UTC)}
-        if self.tally.started_at is not None:
-            started = self.tally.started_at
-            values |= {"started_at": started, "ended_at": self.tally.ended_at, "happened_at": started}
-        self.connection.execute(_count_session, {"session": self.session_id, **values})
+        values = _counters(gathering)
+        noticing.keep(self.connection, gathering.session_id, gathering.found)
+        self.connection.execute(_count_session, session | values)
 
-    def _id(self, ordinal: int) -> int:
-        return self.session_id * TURNS_A_SESSION + ordinal
+
+def _counters(gathering: Gathering) -> dict[str, Any]:
+    """The columns of `session` that count its turns, once all have come."""
+    gathering.ended()
+    tally = gathering.tally
+    values: dict[str, Any] = {**tally.counters(), "models": list(tally.models)}
+    values |= {"facets": gathering.facets.as_dict(), "raw_bytes": gathering.raw_bytes, "grown_at": datetime.now(UTC)}
+    if tally.started_at is not None:
+        values |= {"started_at": tally.started_at, "ended_at": tally.ended_at, "happened_at": tally.started_at}
+    return values
 
 
 def _after(turns: Iterable[Turn], skip: int) -> Iterator[Turn]:
@@ -265,11 +291,14 @@ def _after(turns: Iterable[Turn], skip: int) -> Iterator[Turn]:
             yield turn
 
 
-def _lock(connection: sa.Connection, external_id: str) -> None:
-    """Let no other transaction write a revision of this id before this one ends (SQLite has but one writer)."""
+def _lock(connection: sa.Connection, *external_ids: str) -> None:
+    """Let no other transaction write a revision of these ids before this one ends (SQLite has but one writer).
+
+    Who takes several takes them in the order of their numbers, and no more of them in the same transaction.
+    """
     if connection.dialect.name == "postgresql":
-        number = ids.lock_number(external_id)
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
+        for number in sorted({ids.lock_number(external_id) for external_id in external_ids}):
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
 
 
 def _free_key(connection: sa.Connection, external_id: str, revision: int) -> str:
@@ -291,6 +320,8 @@ def _columns(start: SessionStart, external_id: str, revision: int, key: str, hom
         "source_format": start.source_format[:64],
         "home_profile": home,
         "models": [],
+        "started_at": None,
+        "ended_at": None,
         "ingested_at": now,
         "happened_at": now,
         "extra": start.extra or None,

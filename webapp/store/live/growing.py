@@ -13,13 +13,13 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.records import Problem, SessionStart
-from webapp.store import growth, rows, search, writing
+from webapp.store import growth, search, writing
 from webapp.store.dialect import change
 from webapp.store.facets import Facets
 from webapp.store.live import places, reading
 from webapp.store.live.door import Count
 from webapp.store.live.spans import Arrived
-from webapp.store.models import TURNS_A_SESSION, LiveSpan, Session
+from webapp.store.models import LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.parsed import OURS, Parser, is_known
 
@@ -109,16 +109,14 @@ class Growing:
         )
         for ordinal, text in read.failures:
             if state.tally.fail(ordinal):
-                writer.failures.append({"turn": found.id * TURNS_A_SESSION + ordinal, "text": rows.encoded(text)})
-                state.facets.failure(text)
-                writer.pending.note(search.Note("failure", found.id * TURNS_A_SESSION + ordinal, text))
+                writer.gathering.failed(ordinal, text)
         writer.searched = search.is_indexed(connection, found.id)
         count = writer.write(read.turns)
         reading.note(connection, found.id, new, first, read.turns)
         places.settle(connection, found.id, state.tally, new)
         if found.deleted_at is not None:
             connection.execute(_bring_back, {"session": found.id})
-        state.raw_bytes = writer.raw_bytes
+        state.raw_bytes = writer.gathering.raw_bytes
         state.changed = connection.scalars(sa.select(Session.changed).where(Session.id == found.id)).one()
         self._next[found.id] = state
         return count
