@@ -80,8 +80,8 @@ def engine(url: str) -> Iterator[sa.Engine]:
 
 
 @pytest.fixture(params=BOTH)
-def blank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine]:
-    """A migrated database of the test's own, whose schema it may change."""
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine]:
+    """A database of the test's own without any tables."""
     if request.param == "sqlite":
         url = f"sqlite:///{tmp_path / 'blank.sqlite3'}"
     else:
@@ -89,11 +89,17 @@ def blank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine]
         _administer(f"CREATE DATABASE {name}")
         url = f"{SERVER}/{name}"
     engine = database.connect(url)
-    database.migrate(engine)
     yield engine
     engine.dispose()
     if request.param != "sqlite":
         _administer(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def blank(empty: sa.Engine) -> sa.Engine:
+    """A migrated database of the test's own, whose schema it may change."""
+    database.migrate(empty)
+    return empty
 
 
 @pytest.fixture

@@ -70,8 +70,7 @@ def _fill(connection: sa.Connection, number: int) -> None:
     if counted is not None:
         values["facets"] = counted.as_dict()
     connection.execute(sa.update(Session).where(Session.id == number).values(values))
-    if counted is not None:
-        noticing.renew(connection, number)
+    noticing.renew(connection, number)
 
 
 def _index(connection: sa.Connection, pending: search.Pending, turn: sa.Row[*tuple[Any, ...]]) -> None:
