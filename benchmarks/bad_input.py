@@ -56,9 +56,10 @@ class Bench:
             try:
                 found = ingest(db.engine, self.settings, file, filename=name)
             except (BadDump, UnknownFormat) as refusal:
-                return f"refused after {time.monotonic() - began:.1f} s: {str(refusal)[:90]}"
+                at = getattr(refusal, "at", "byte 0")
+                return f"refused after {time.monotonic() - began:.1f} s: {at}: {str(refusal)[:90]}"
         said = f"{found.new_turns:,} turns in {time.monotonic() - began:.1f} s, {found.dump.problem_count} problems"
-        said += "".join(f" ({problem.reason[:80]})" for problem in found.problems[:1])
+        said += "".join(f" ({problem.at}: {problem.reason[:80]})" for problem in found.problems[:1])
         return f"{said}; {self.opened(found.keys[0], found.new_turns - 1)}" if found.keys else said
 
     def opened(self, key: str, last: int) -> str:
@@ -116,6 +117,37 @@ def long_list(bench: Bench) -> str:
     return bench.ingested("list.json")
 
 
+def one_line(bench: Bench) -> str:
+    """valid JSON without a line end: sessions of 20 messages of 1.5 KB"""
+    words = (WORDS * 43).decode()
+
+    def pieces() -> Iterator[bytes]:
+        size, number = 0, 0
+        while size < bench.megabytes * MEGABYTE:
+            said = [message("assistant" if turn % 2 else "user", f"{number}.{turn} {words}") for turn in range(20)]
+            piece = b'%s{"id": "s%d", "messages": [%s]}' % (b"," if number else b"[", number, b", ".join(said))
+            size, number = size + len(piece), number + 1
+            yield piece
+        yield b"]"
+
+    bench.written(pieces())
+    return bench.ingested("sessions.json")
+
+
+def long_object(bench: Bench) -> str:
+    """valid JSON: an object whose one text is all of the file, before its messages"""
+    end = b'", "messages": [' + message("user", "hello") + b"]}"
+    bench.written(_between(b'{"note": "', WORDS, end, bench.megabytes))
+    return bench.ingested("object.json")
+
+
+def long_among(bench: Bench) -> str:
+    """valid JSON without a line end: one message that is all of the file, between two sound ones"""
+    begin = b"[" + message("user", "hello") + b', {"role": "assistant", "content": "'
+    bench.written(_between(begin, WORDS, b'"}, ' + message("assistant", "{}") + b"]", bench.megabytes))
+    return bench.ingested("among.json")
+
+
 def garbage(bench: Bench) -> str:
     """no JSON and no line end"""
     bench.written(_between(b"", b"\xfe\x01garbage", b"", bench.megabytes))
@@ -170,6 +202,9 @@ CASES: dict[str, Case] = {
         long_line,
         long_array,
         long_list,
+        one_line,
+        long_object,
+        long_among,
         garbage,
         broken,
         long_turn,

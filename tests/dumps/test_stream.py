@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from webapp.dumps import BadDump, Problem
 from webapp.dumps.decoding import MAX_DEPTH, depth, kind_of
+from webapp.dumps.passing import Passing
 from webapp.dumps.stream import Item, Member, walk
+from webapp.dumps.window import Resync, TooLong, Window
 
 ENTRIES = frozenset(("entries",))
 
@@ -167,19 +169,82 @@ def test_a_damaged_item_of_many_megabytes_is_passed_in_linear_time():
     assert items(text, 65536) == [{"a": 1}]
 
 
-def test_an_item_whose_end_is_too_far_away_ends_the_reading(monkeypatch):
+@pytest.fixture
+def little(monkeypatch):
+    """Limits of a few kilobytes."""
     monkeypatch.setattr("webapp.dumps.window.MAX_ITEM", 5000)
-    text = '[{"a": 1}, {"b": "' + "x" * 30_000 + '"}, {"a": 2}]'
-    pieces = (text[at : at + 100] for at in range(0, len(text), 100))
-    found = list(walk(pieces, None))
-    assert [part.value for part in found if isinstance(part, Item)] == [{"a": 1}]
+    monkeypatch.setattr("webapp.dumps.window.NEAR", 1000)
+
+
+@pytest.mark.parametrize("size", [100, 999, 4096])
+@pytest.mark.parametrize("rest", ['"', '\\\\"', '", "c": [[1, {"d": "]}"}], "\\"]"]'])
+def test_an_item_that_is_too_long_is_passed_and_what_follows_is_read(little, rest, size):
+    found = parts('[{"a": 1}, {"b": "' + "x" * 30_000 + rest + '}, {"a": 2}]', size)
+    assert [part.value for part in found if isinstance(part, Item)] == [{"a": 1}, {"a": 2}]
     (problem,) = [part for part in found if isinstance(part, Problem)]
-    assert problem.at == "[1]" and "what follows was not read" in problem.reason
+    assert problem.at == "[1]" and problem.reason.startswith("longer than")
+
+
+def test_a_member_that_is_too_long_is_passed_and_what_follows_is_read(little):
+    text = '{"a": 1, "b": "' + 'x}\\"' * 9000 + '", "c": {"d": [' + "1, " * 9000 + '1]}, "entries": [1, 2], "e": 3}'
+    assert members(text) == {"a": 1, "e": 3}
+    assert items(text) == [1, 2]
+    assert [at for at, _ in problems(text)] == ["b", "c"]
+
+
+def test_an_item_is_never_held_far_beyond_the_limit(little):
+    held = []
+
+    def pieces():
+        yield '[{"a": "'
+        for _ in range(2000):
+            yield "x" * 100
+            held.append(len(window.text))
+        yield '"}, 1]'
+
+    window = Window(pieces())
+    window.peek()
+    window.at += 1
+    with pytest.raises(TooLong):
+        window.value()
+    Resync().skip(window)
+    assert window.peek() == ","
+    assert max(held) < 6000
+
+
+def test_an_item_within_the_limit_is_read_by_way_of_the_disk(little):
+    text = '[{"a": "' + "ä\ud800\\\\" * 1000 + '"}, 1]'
+    assert items(text, 100) == json.loads(text)
+
+
+def ends_at(text: str, level: int = 0, quoted: bool = False) -> int | None:
+    """Where the item ends, a character at a time."""
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if not quoted and level <= 0 and char in ",]":
+            return at
+        at += 2 if char == "\\" and quoted else 1
+        quoted ^= char == '"'
+        if not quoted:
+            level = max(0, level + (char in "{[") - (char in "}]"))
+    return None
+
+
+MARKS = st.sampled_from(["{", "}", "[", "]", ",", "a", '"a"', '"\\\\"', '"\\""', '"{[,]"', '"\\\\\\""'])
+
+
+@given(st.lists(MARKS, max_size=30), st.sampled_from(["", '"a', '"a\\']), st.integers(1, 20))
+def test_an_items_end_is_found_in_pieces_as_a_character_at_a_time(marks, rest, size):
+    text, passing, found = "".join(marks) + rest, Passing(), None
+    for at in range(0, len(text), size):
+        if found is None and (end := passing.end(text[at : at + size])) is not None:
+            found = at + end
+    assert found == ends_at(text)
 
 
 def test_a_line_that_is_too_long_is_passed_over(got, monkeypatch):
     monkeypatch.setattr("webapp.dumps.source.LONGEST_LINE", 5000)
-    monkeypatch.setattr("webapp.dumps.grouping.LONGEST_LINE", 5000)
     said = [f'{{"role": "user", "content": "{text}"}}' for text in ("a", "x" * 3_000_000, "b")]
     found = got("\n".join(said), "m.jsonl")
     assert [turn.raw for turn in found.only] == ["a", "b"]

@@ -9,7 +9,7 @@ from typing import Any
 from webapp.dumps.base import Entry, entry_or_problem
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.records import Problem
-from webapp.dumps.source import LONGEST_LINE, Source, is_cut
+from webapp.dumps.source import Cut, Source, too_long
 
 SessionOf = Callable[[dict[str, Any]], str | None]
 Place = Callable[[int], str]
@@ -59,7 +59,7 @@ def _index(source: Source, session_of: SessionOf) -> Runs:
 
 
 def _object(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[str, Any] | None:
-    if is_cut(data) or not data.strip():
+    if isinstance(data, Cut) or not data.strip():
         return None
     try:
         value = decoder.loads(source.decode(data, at))
@@ -80,8 +80,8 @@ def _lines_of(source: Source, runs: array[int], place: Place) -> Iterator[Entry 
 
 
 def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) -> Iterator[Entry | Problem]:
-    if is_cut(data):
-        yield Problem(place, f"longer than {LONGEST_LINE // 2**20} MB; skipped")
+    if isinstance(data, Cut):
+        yield Problem(place, too_long(at))
         return
     try:
         value = decoder.loads(source.decode(data, at))

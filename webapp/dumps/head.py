@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 
 from webapp.dumps import binary
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.source import CHUNK, Source
+from webapp.dumps.records import Problem
+from webapp.dumps.source import CHUNK, Cut, Source, too_long
 from webapp.dumps.stream import Item, Member, Opened, walk
 
 HEAD = 256 * 1024
 TAIL = 64 * 1024
 SAMPLES = 5
+MOST_PASSED = 20
+"""How many damaged items, or lines, of a dump whose first is longer than the head are passed to find a sound one."""
 
 Shape = Literal["empty", "object", "array", "lines", "text", "zip", "tar", "protobuf"]
 
@@ -39,6 +44,8 @@ class Head:
     names: list[str] = field(default_factory=list)
     whole: bool = False
     """whether the text is certainly all there is"""
+    unread: Problem | None = None
+    """why the first of the lines or of an array's items is not among the samples, where it is longer than the head"""
 
     @property
     def keys(self) -> set[str]:
@@ -80,13 +87,11 @@ def look(source: Source) -> Head:
         shape = "lines"
     head = Head(source.filename, text, shape, whole=len(text) < HEAD // 4)
     if shape == "lines":
-        head.lines = list(_first_values(text)) or list(
-            _first_values(source.decode(source.line(source.start)[0], source.start))
-        )
+        head.lines = list(_first_values(text)) or list(islice(_later_lines(head, source), 1))
     elif shape in ("object", "array"):
         _gather(head, text)
         if shape == "array" and not head.whole and not head.items[""]:
-            head.items[""] = list(_first_item(source))
+            head.items[""] = list(islice(_later_items(head, source), 1))
         if shape == "object":
             head.members = {**head.members, **({} if head.whole else trailing(source))}
     return head
@@ -102,13 +107,24 @@ def _gather(head: Head, text: str) -> None:
             head.items[part.key].append(part.value)
 
 
-def _first_item(source: Source) -> Iterator[Any]:
-    """The first item of an array, where it is longer than the head."""
-    for part in walk(source.text(), frozenset()):
+def _later_items(head: Head, source: Source) -> Iterator[Any]:
+    """An array's items, where the first is longer than the head; what is wrong with that one is noted."""
+    for part in islice(walk(source.text(), frozenset()), MOST_PASSED):
         if isinstance(part, Item):
             yield part.value
-        if not isinstance(part, Opened):
-            return
+        elif isinstance(part, Problem):
+            head.unread = head.unread or part
+
+
+def _later_lines(head: Head, source: Source) -> Iterator[Any]:
+    """The same of lines."""
+    decoder = Decoder()
+    for number, (at, data) in enumerate(islice(source.lines(), MOST_PASSED), start=1):
+        if isinstance(data, Cut):
+            head.unread = head.unread or Problem(f"line {number}", too_long(at))
+            continue
+        with suppress(Damage):
+            yield decoder.loads(source.decode(data, at))
 
 
 def _first_values(text: str) -> Iterator[Any]:

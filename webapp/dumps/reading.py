@@ -74,13 +74,15 @@ def _fitting(kind: Format, head: Head) -> Format:
 
 
 def choose(head: Head) -> Format:
-    """The format that recognises a head best. Raises `UnknownFormat`, and `BadDump` where there is nothing."""
+    """The format that recognises a head best. Raises `UnknownFormat`, and `BadDump` where nothing can be read."""
     if head.shape == "empty" and head.whole:
         raise BadDump("the dump is empty", "byte 0")
     scores = {name: plugin.sniff(head) for name, plugin in known_formats().items()}
     best = max(scores, key=scores.__getitem__)
     if scores[best] > 0:
         return known_formats()[best]
+    if head.unread is not None:
+        raise BadDump(head.unread.reason, head.unread.at)
     raise UnknownFormat(
         f"{_what_it_is(head)} Known are: {'; '.join(plugin.shapes for plugin in known_formats().values())}."
     )

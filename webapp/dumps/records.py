@@ -48,9 +48,9 @@ class SessionStart:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Turn:
-    """One turn as a format understood it.
+    """One turn as a format understood it; not frozen, since that would take thrice as long to make, yet never changed.
 
     `entry` counts the session's entries from 0; one entry may give several turns (text, then tool calls), of
     which the first carries `source`. `source` is the entry as it came, with None in place of `raw` where

@@ -15,7 +15,7 @@ from webapp.dumps.records import Problem
 
 CHUNK = 1024 * 1024
 LONGEST_LINE = 64 * CHUNK
-"""bytes; of a longer line no more than this is held, and it is passed over"""
+"""bytes; of a longer line no more than the beginning is held, and it is passed over"""
 
 BLOCK = 512
 ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
@@ -31,9 +31,13 @@ _MARKS = (
 )
 
 
-def is_cut(line: bytes) -> bool:
-    """Whether this is only the beginning of a line."""
-    return len(line) >= LONGEST_LINE and not line.endswith(b"\n")
+class Cut(bytes):
+    """The beginning of a line that is too long."""
+
+
+def too_long(at: int) -> str:
+    """What is wrong with a line that is cut, which begins at byte `at`."""
+    return f"longer than {LONGEST_LINE // 2**20} MB, the most that one line may hold (it begins at byte {at}); skipped"
 
 
 @dataclass(slots=True)
@@ -83,16 +87,20 @@ class Source:
             at, (line, end) = end, self.line(end)
 
     def line(self, at: int) -> tuple[bytes, int]:
-        """The line that begins at byte `at`, and where it ends; of one that is too long (`is_cut`) the beginning."""
+        """The line that begins at byte `at`, and where it ends; of one that is too long a `Cut`."""
         self.file.seek(at)
-        line = self.file.readline(LONGEST_LINE)
+        line = self.file.readline(CHUNK)
+        if len(line) < CHUNK or line.endswith(b"\n"):
+            return line, at + len(line)
         end = at + len(line)
-        if is_cut(line):
-            while piece := self.file.readline(CHUNK):
-                end += len(piece)
-                if piece.endswith(b"\n"):
-                    break
-        return line, end
+        while piece := self.file.readline(CHUNK):
+            end += len(piece)
+            if piece.endswith(b"\n"):
+                break
+        if end - at > LONGEST_LINE:
+            return Cut(line), end
+        self.file.seek(at)
+        return self.file.read(end - at), end
 
     def tail(self, count: int) -> str:
         """The last `count` bytes as text; a character cut at its beginning becomes a lone surrogate."""

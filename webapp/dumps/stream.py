@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.decoding import Damage, kind_of
+from webapp.dumps.passing import Passing
 from webapp.dumps.records import BadDump, Problem
-from webapp.dumps.window import MAX_ITEM, Resync, Window
+from webapp.dumps.window import Resync, TooLong, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Opened:
     key: str
 
 
+_LONGEST_KEY = 200
 Part = Item | Member | Opened | Problem
 
 
@@ -78,10 +80,11 @@ def _members(window: Window, streamed: frozenset[str] | None) -> Iterator[Part]:
         if char == ",":
             window.at += 1
             continue
+        key = ""
         try:
             key = _key(window)
             if key in seen:
-                yield Problem(key, f"the key {key!r} stands twice in the document")
+                yield Problem(key[:_LONGEST_KEY], f"the key {key[:_LONGEST_KEY]!r} stands twice in the document")
             seen.add(key)
             if (streamed is None or key in streamed) and window.peek() == "[":
                 window.at += 1
@@ -90,6 +93,9 @@ def _members(window: Window, streamed: frozenset[str] | None) -> Iterator[Part]:
                 value = window.value()
                 yield from window.decoder.repeats(key)
                 yield Member(key, value)
+        except TooLong as long:
+            yield Problem(key[:_LONGEST_KEY], f"{_said(long)}; this one was left out")
+            window.pass_over(Passing(ends=",}"))
         except Damage as damage:
             yield Problem(f"character {damage.at}", _said(damage))
             if not (yield from _next_list(window, (streamed or frozenset()) - seen)):
@@ -165,8 +171,6 @@ def _left_out(window: Window, resync: Resync, damage: Damage, at: str) -> Proble
     resync.skip(window)
     window.cut = not window.peek()
     ending = "the dump ends before another one begins" if window.cut else "this one was left out"
-    if window.given_up:
-        ending = f"no end of it within {MAX_ITEM // 2**20} million characters, so what follows was not read"
     return Problem(at, f"{_said(damage)}; {ending}")
 
 

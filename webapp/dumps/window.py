@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
+import tempfile
 from collections.abc import Iterator
-from typing import Any
+from itertools import chain
+from typing import IO, Any
 
 from webapp.dumps.decoding import Damage, Decoder, skip_space
+from webapp.dumps.passing import Passing
 
 MAX_ITEM = 64 * 1024 * 1024
 """The longest single item in characters; there is no way to decode one without holding it, some six times over."""
+NEAR = 4 * 1024 * 1024
+"""Characters up to which an item is held while its end is looked for; beyond it is put aside on disk till then."""
+
+CAREFUL = 8 * 1024 * 1024
+"""Characters of a damaged item in which the next item's beginning is looked for; beyond, its brackets are trusted."""
 
 _TOKEN = re.compile(r'["\\{}\[\],]')
+_QUOTED_TOKEN = re.compile(r'["\\]|,(?=\s*(?:\{|\Z))')
 _FIRST_KEY = re.compile(r'\s*\{\s*"([^"\\]{1,200})"\s*:')
+
+
+class TooLong(Damage):
+    """An item is longer than `MAX_ITEM`."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(f"longer than {MAX_ITEM // 2**20} million characters, the most that one item may hold", at)
 
 
 class Window:
@@ -26,8 +43,6 @@ class Window:
         self.ended = False
         self.cut = False
         """whether the end of the text was already reported as a problem"""
-        self.given_up = False
-        """whether the rest was not looked at, because no end of a damaged item was found"""
         self.decoder = Decoder()
         self._chunks = chunks
 
@@ -44,10 +59,13 @@ class Window:
         self.ended = got < wanted
         return got > 0
 
-    def give_up(self) -> None:
-        """Take this for the end."""
-        self.at = len(self.text)
-        self.ended = self.given_up = True
+    def pass_over(self, passing: Passing) -> None:
+        """Leave the item that `passing` is in, or stand at the end; nothing of it is held."""
+        while (found := passing.end(self.text[self.at :])) is None:
+            self.at = len(self.text)
+            if self.ended or not self.more():
+                return
+        self.at += found
 
     def place(self, at: int) -> str:
         return f"character {self.base + at}"
@@ -82,9 +100,41 @@ class Window:
         return not self.ended and (damage.reason.startswith("unterminated") or damage.at > len(self.text) - 16)
 
     def _wider(self) -> None:
-        if len(self.text) - self.at > MAX_ITEM:
-            raise Damage(f"longer than {MAX_ITEM // 2**20} million characters", self.base + self.at)
-        self.more()
+        held = len(self.text) - self.at
+        if held > MAX_ITEM:
+            raise TooLong(self.base + self.at)
+        if held < NEAR:
+            self.more()
+        else:
+            self._gather(held)
+
+    def _gather(self, held: int) -> None:
+        """Read on to where the item seems to end, at least as much as is held; one that is too long stays aside."""
+        passing, got = Passing(), 0
+        ends = passing.end(self.text[self.at :]) is not None
+        aside = tempfile.TemporaryFile()  # noqa: SIM115 - what is too long is read from it later
+        while (not ends or got < held) and held + got <= MAX_ITEM:
+            if (chunk := next(self._chunks, None)) is None:
+                self.ended = True
+                break
+            aside.write(chunk.encode("utf-8", "surrogatepass"))
+            ends = ends or passing.end(chunk) is not None
+            got += len(chunk)
+        aside.seek(0)
+        if held + got > MAX_ITEM and not ends:
+            self._chunks = chain(_pieces(aside), self._chunks)
+            raise TooLong(self.base + self.at)
+        with aside:
+            self.base, self.at, rest = self.base + self.at, 0, self.text[self.at :]
+            self.text = rest + aside.read().decode("utf-8", "surrogatepass")
+
+
+def _pieces(file: IO[bytes]) -> Iterator[str]:
+    """The text of a file aside in pieces, which is gone afterwards."""
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")
+    with file:
+        while data := file.read(2**20):
+            yield decoder.decode(data)
 
 
 class Resync:
@@ -109,17 +159,18 @@ class Resync:
     def skip(self, window: Window) -> None:
         """Leave `window` at the comma or bracket behind the damaged item it stands at, or at the end.
 
-        An item whose end is farther away than `MAX_ITEM` ends the reading: each of its brackets costs a step.
+        Farther away than `CAREFUL` the brackets alone are trusted, since each of these marks costs a step.
         """
         anchor = self._anchor(window)
-        level, quoted, until = 0, False, window.base + window.at + MAX_ITEM
+        level, quoted, until = 0, False, window.base + window.at + CAREFUL
         while True:
-            match = _TOKEN.search(window.text, window.at)
+            match = (_QUOTED_TOKEN if quoted else _TOKEN).search(window.text, window.at)
             if match is None:
                 window.at = len(window.text)
-                if window.base + window.at > until:
-                    window.give_up()
                 if window.ended or not window.more():
+                    return
+                if window.base > until:
+                    window.pass_over(Passing(level, quoted=quoted))
                     return
                 continue
             window.at = match.start()
