@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,7 +53,8 @@ def test_a_large_file_is_followed_and_cancelled_by_key(page: Page, url: str, tmp
     expect(row.locator("progress[value]")).to_be_visible(timeout=60_000)
     expect(row).to_contain_text(re.compile(r"(reading|looking through it), [\d.]+ .?B of"), timeout=60_000)
     row.locator("[data-cancel]").focus()
-    time.sleep(1.5)
+    row.evaluate("row => row.dataset.before = true")
+    expect(page.locator("tr[data-before]")).to_have_count(0)
     assert page.evaluate("document.activeElement.id").startswith("cancel-job-")
     page.keyboard.press("x")
     expect(page.locator("tr", has_text="large.jsonl")).to_contain_text("Cancelled", timeout=60_000)

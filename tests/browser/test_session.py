@@ -42,8 +42,9 @@ def quiet(page: Page) -> Iterator[None]:
 def test_only_what_is_near_is_in_the_page(page: Page, long: str) -> None:
     page.goto(long)
     for _ in range(12):
+        above = page.evaluate("scrollY")
         page.mouse.wheel(0, 6000)
-        page.wait_for_timeout(120)
+        page.wait_for_function("above => scrollY > above", arg=above)
     expect(page.locator(".turn").nth(100)).to_be_attached()
     assert page.locator(".turn").count() <= 700
     page.evaluate("scrollTo(0, document.body.scrollHeight)")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 import sqlalchemy as sa
@@ -295,15 +296,21 @@ def test_two_workers_are_one(engine: sa.Engine, settings: Settings, make: Make, 
 
 
 def test_the_same_bytes_while_a_job_reads_them(
-    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
+    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One wins, both are told the truth."""
     number = make(lines())
+    begun, tell = threading.Event(), jobs.tell
+
+    def spied(*told: Any) -> None:
+        tell(*told)
+        begun.set()
+
+    monkeypatch.setattr(jobs, "tell", spied)
     thread = threading.Thread(target=worker.work, args=(engine, settings))
     thread.start()
     try:
-        while find(number).state == "queued":
-            time.sleep(0.01)
+        assert begun.wait(30)
         done = ingest(engine, settings, io.BytesIO(lines()), filename="twice.jsonl")
     finally:
         thread.join()
@@ -337,21 +344,62 @@ def test_files_of_jobs_that_are_gone_are_removed_in_time(engine: sa.Engine, sett
     assert left(settings) == ["job-new"]
 
 
-def test_the_command_ends_with_the_server_that_started_it(settings: Settings, engine: sa.Engine) -> None:
-    """Its standard input is a pipe from the server; a job that it was at is put back."""
-    jobs.make(engine, settings, filename="x.jsonl", path=jobs.own(settings, io.BytesIO(lines(60))))
+@pytest.fixture
+def command(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
+    """`fencepost work` as a server starts it."""
     environ = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "webapp", "work"]
-    with subprocess.Popen(command, cwd=ROOT, env=environ, stdin=subprocess.PIPE) as process:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            with engine.connect() as connection:
-                if any(job.state == "running" for job in jobs.live(connection, settings)):
-                    break
-            time.sleep(0.05)
-        assert process.stdin is not None
-        process.stdin.close()
-        assert process.wait(15) == 0
-    with engine.connect() as connection:
-        assert [job.state for job in jobs.live(connection, settings)] == ["queued"]
-    assert process.returncode != -signal.SIGKILL
+    arguments = [sys.executable, "-m", "webapp", "work"]
+    with subprocess.Popen(arguments, cwd=ROOT, env=environ, stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A job whose file is a pipe: opening it to write waits until the worker has opened it to read."""
+
+    number: int
+    path: Path
+
+    def opened(self) -> BinaryIO:
+        return self.path.open("wb", buffering=0)
+
+
+@pytest.fixture
+def slow(engine: sa.Engine, settings: Settings) -> Slow:
+    path = jobs.own(settings, io.BytesIO(lines()))
+    number = jobs.make(engine, settings, filename="x.jsonl", path=path)
+    path.unlink()
+    os.mkfifo(path)
+    return Slow(number, path)
+
+
+def test_the_command_ends_with_the_server_that_started_it(
+    slow: Slow, command: subprocess.Popen[bytes], find, db: orm.Session
+) -> None:
+    """Its standard input is a pipe from the server; a job that it was at is put back."""
+    with slow.opened() as file:
+        assert find(slow.number).state == "running"
+        assert command.stdin is not None
+        command.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            file.write(lines())
+    assert command.wait(30) == 0
+    assert (find(slow.number).state, find(slow.number).tries) == ("queued", 0)
+    assert all_whole(db) < SESSIONS
+
+
+def test_the_command_killed_while_it_unpacks_loses_nothing(
+    slow: Slow, command: subprocess.Popen[bytes], engine: sa.Engine, settings: Settings, find, db: orm.Session
+) -> None:
+    """The program as it is: half of the file is through the pipe, and the rest never comes."""
+    with slow.opened() as file:
+        file.write(lines()[: len(lines()) // 2])
+        command.kill()
+        command.wait()
+    assert (find(slow.number).state, all_whole(db)) == ("running", 0)
+    assert db.scalars(sa.select(Dump.id)).all() == []
+    slow.path.unlink()
+    slow.path.write_bytes(lines())
+    worker.work(engine, settings)
+    assert (find(slow.number).state, find(slow.number).tries, all_whole(db)) == ("done", 1, SESSIONS)
