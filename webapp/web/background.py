@@ -35,17 +35,17 @@ class Background:
         self._settings, self._engine = settings, engine
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
-        self._watching = False
+        self._watcher: threading.Thread | None = None
         self._closed = False
 
     def wake(self) -> None:
         """See to it that there is a worker; call it whenever a job was made."""
         with self._lock:
-            if self._watching or self._closed or self._is_elsewhere():
+            if self._watcher is not None or self._closed:
                 return
-            self._start()
-            self._watching = True
-            threading.Thread(target=self._watch, daemon=True).start()
+            self._start_unless_elsewhere()
+            self._watcher = threading.Thread(target=self._watch, daemon=True)
+            self._watcher.start()
 
     def close(self) -> None:
         """Let the worker end; a job that it is at goes on with the next one."""
@@ -63,26 +63,35 @@ class Background:
         with kept.alone(self._settings.data, WORKER) as free:
             return not free
 
-    def _start(self) -> None:
+    def _start_unless_elsewhere(self) -> None:
+        self._child = None if self._is_elsewhere() else self._started()
+
+    def _started(self) -> subprocess.Popen[bytes]:
         environ = {**os.environ, **self._settings.environment()}
         environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_ROOT), environ.get("PYTHONPATH"))))
         command = [sys.executable, "-m", "webapp", "work"]
-        self._child = subprocess.Popen(  # noqa: S603
+        return subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environ, start_new_session=True
         )
 
     def _watch(self) -> None:
-        """Wait for the worker's end, and start it anew where it left jobs behind."""
-        while (child := self._child) is not None:
-            died = child.wait() != 0
-            if child.stdin is not None:
-                child.stdin.close()
-            time.sleep(1 if died else 0)
+        """Wait for the worker's end, of another server's too, and start it anew where it left jobs behind."""
+        while True:
+            time.sleep(0 if self._has_done_its_work() else 1)
             with self._lock:
-                if self._closed or self._is_elsewhere() or not self._is_needed():
-                    self._child, self._watching = None, False
+                if self._closed or not self._is_needed():
+                    self._child = self._watcher = None
                     return
-                self._start()
+                self._start_unless_elsewhere()
+
+    def _has_done_its_work(self) -> bool:
+        """Wait for our worker to end, by itself or otherwise; False at once where there is none of ours."""
+        if (child := self._child) is None:
+            return False
+        ended = child.wait()
+        if child.stdin is not None:
+            child.stdin.close()
+        return ended == 0
 
     def _is_needed(self) -> bool:
         with self._engine.connect() as connection:
