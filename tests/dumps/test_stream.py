@@ -249,3 +249,20 @@ def test_a_line_that_is_too_long_is_passed_over(got, monkeypatch):
     found = got("\n".join(said), "m.jsonl")
     assert [turn.raw for turn in found.only] == ["a", "b"]
     assert [problem.at for problem in found.problems] == ["line 2"]
+
+
+@pytest.mark.parametrize("name", ["m.json", "m.jsonl"])
+def test_a_dump_whose_only_item_is_too_long_is_refused_with_its_place_and_the_limit(got, little, monkeypatch, name):
+    monkeypatch.setattr("webapp.dumps.source.LONGEST_LINE", 5000)
+    said = json.dumps({"role": "user", "content": "x" * 3_000_000})
+    with pytest.raises(BadDump, match="the most that one") as refused:
+        got(f"[{said}]" if name == "m.json" else f"{said}\n{said}\n", name)
+    assert refused.value.at == ("[0]" if name == "m.json" else "line 1")
+
+
+def test_a_format_is_told_by_what_follows_a_long_beginning(got, little):
+    long, sound = "x" * 3_000_000, '{"role": "user", "content": "a"}'
+    for text in (f'{{"note": "{long}", "messages": [{sound}]}}', f'[{{"role": "user", "content": "{long}"}}, {sound}]'):
+        found = got(text, "m.json")
+        assert [turn.raw for turn in found.only] == ["a"]
+        assert "longer than" in found.problems[0].reason

@@ -45,7 +45,7 @@ class Head:
     whole: bool = False
     """whether the text is certainly all there is"""
     unread: Problem | None = None
-    """why the first of the lines or of an array's items is not among the samples, where it is longer than the head"""
+    """what is wrong with the first of the lines, items or members, where that is longer than the head"""
 
     @property
     def keys(self) -> set[str]:
@@ -89,7 +89,9 @@ def look(source: Source) -> Head:
     if shape == "lines":
         head.lines = list(_first_values(text)) or list(islice(_later_lines(head, source), 1))
     elif shape in ("object", "array"):
-        _gather(head, text)
+        _gather(head, iter([text]))
+        if not head.keys and not head.whole:
+            _gather(head, source.text(), enough=True)
         if shape == "array" and not head.whole and not head.items[""]:
             head.items[""] = list(islice(_later_items(head, source), 1))
         if shape == "object":
@@ -97,8 +99,13 @@ def look(source: Source) -> Head:
     return head
 
 
-def _gather(head: Head, text: str) -> None:
-    for part in walk(iter([text]), None):
+def _gather(head: Head, chunks: Iterator[str], *, enough: bool = False) -> None:
+    """Fill in what `chunks` show; with `enough`, where all of the dump is at hand, up to a list's last sample."""
+    for part in walk(chunks, None):
+        if isinstance(part, Problem) and enough:
+            head.unread = head.unread or part
+        if isinstance(part, Item) and enough and len(head.items[part.key]) == SAMPLES:
+            return
         if isinstance(part, Member):
             head.members.setdefault(part.key, part.value)
         elif isinstance(part, Opened):

@@ -39,11 +39,11 @@ class Passing:
                 return None
             start, self._quoted = match.end(), False
         brackets, quote, _ = _NO_BRACKETS.sub("", text[start:]).partition('"')
-        steps = [_STEP[mark] for mark in brackets]
+        closing = brackets.count("]") + brackets.count("}")
         self._quoted = bool(quote)
-        if self._level + min(accumulate(steps, initial=0)) <= 0:
+        if closing >= self._level and self._level + min(accumulate(map(_STEP.__getitem__, brackets), initial=0)) <= 0:
             return self._stepped(text, start)
-        self._level += sum(steps)
+        self._level += len(brackets) - 2 * closing
         return None
 
     def _stepped(self, text: str, start: int) -> int | None:
