@@ -1,0 +1,146 @@
+"""Servers that are killed with -9 and started again: nothing half there, nothing lost that was acknowledged."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from tests.store.made import CALL, entry
+from webapp.app import create_app
+from webapp.config import Settings
+from webapp.extensions import db
+from webapp.store.models import Dump, Parse, Session, Turn
+from webapp.web import background
+
+ROOT = Path(__file__).resolve().parents[2]
+SESSIONS, ENTRIES = 400, 20
+
+
+def lines() -> bytes:
+    """Windlass lines, one session behind the other: some seconds of reading."""
+    entries = (
+        entry(f"{number} {CALL}", session_id=f"s{number // ENTRIES}", timestamp=float(number))
+        for number in range(SESSIONS * ENTRIES)
+    )
+    return b"".join(json.dumps(one).encode() + b"\n" for one in entries)
+
+
+class Server:
+    """`fencepost serve` in a process of its own."""
+
+    def __init__(self, data: Path) -> None:
+        command = [sys.executable, "-m", "webapp", "serve", "--no-examples", "--port", "0"]
+        environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": ""}
+        self.process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        said = next(found for line in self.process.stdout if (found := re.search(r"http://127.0.0.1:(\d+)", line)))
+        self.port = int(said.group(1))
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, body)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def kill(self) -> None:
+        assert self.process.stdout is not None
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path)
+    yield server
+    server.kill()
+
+
+@contextmanager
+def started_again(data: Path) -> Iterator[Flask]:
+    """The app as the next start makes it, once its worker has done what was left."""
+    app = create_app(Settings(data=data, database=f"sqlite:///{data / 'fencepost.sqlite3'}"))
+    behind = background.of(app)
+    if (watcher := behind._watcher) is not None:
+        watcher.join(120)
+    with app.app_context():
+        yield app
+        db.engine.dispose()
+    behind.close()
+
+
+def whole() -> int:
+    """The number of sessions, each of which has all its turns and parses."""
+    turns = sa.select(sa.func.count()).select_from(Turn).where(Turn.session_id == Session.id).scalar_subquery()
+    parses = sa.select(sa.func.count()).select_from(Parse).join(Turn, Turn.id == Parse.turn_id)
+    own = parses.where(Turn.session_id == Session.id).correlate(Session).scalar_subquery()
+    with db.engine.connect() as connection:
+        found = connection.execute(sa.select(Session.turn_count, turns, own)).all()
+    assert {tuple(row) for row in found} <= {(ENTRIES, ENTRIES, 2 * ENTRIES)}
+    return len(found)
+
+
+def states() -> list[str]:
+    with db.engine.connect() as connection:
+        return list(connection.scalars(sa.select(Dump.state)))
+
+
+def test_a_file_that_was_taken_for_later_is_read_by_the_next_server(server: Server, tmp_path: Path) -> None:
+    status, answer = server.ask("POST", "/api/dumps?background=1&filename=a.jsonl", lines())
+    server.kill()
+    assert status == 202
+    with started_again(tmp_path) as app:
+        job = app.test_client().get(answer["job"]["url"]).json["job"]
+        assert (job["state"], job["result"]["sessions"]) == ("done", SESSIONS)
+        assert (whole(), states()) == (SESSIONS, ["done"])
+
+
+def test_a_file_that_was_being_read_is_read_on(server: Server, tmp_path: Path) -> None:
+    """Its sender had no answer yet; what is there is whole, and the rest comes too."""
+
+    def send() -> None:
+        with suppress(OSError, HTTPException):
+            server.ask("POST", "/api/dumps?filename=a.jsonl", lines())
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    while sender.is_alive() and not server.ask("GET", "/api/sessions?limit=1")[1]["total"]:
+        pass
+    server.kill()
+    sender.join()
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'fencepost.sqlite3'}")
+    with engine.connect() as connection:
+        stored = connection.scalar(sa.select(sa.func.count()).select_from(Session))
+    engine.dispose()
+    assert 0 < (stored or 0) < SESSIONS
+    with started_again(tmp_path):
+        assert (whole(), states()) == (SESSIONS, ["done"])
+
+
+def test_half_a_body_leaves_nothing(server: Server, tmp_path: Path) -> None:
+    body = lines()
+    with socket.create_connection(("127.0.0.1", server.port)) as sender:
+        head = f"POST /api/dumps?filename=a.jsonl HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+        sender.sendall(head.encode() + body[: len(body) // 2])
+        server.kill()
+    with started_again(tmp_path) as app:
+        assert (whole(), states()) == (0, [])
+        assert app.test_client().post("/api/dumps?filename=a.jsonl", data=body).status_code == 201
+        assert whole() == SESSIONS
