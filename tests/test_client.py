@@ -236,6 +236,33 @@ def test_values_of_every_kind_are_taken_or_counted(url: str, spool: Path) -> Non
     assert (recorder.dropped, recorder.last_error) == (2, "RuntimeError: the recorder is closed")
 
 
+class Broken(Exception):
+    """What cannot even be told."""
+
+    def __str__(self) -> str:
+        raise self
+
+    __repr__ = __str__
+
+
+def test_objects_that_break_when_looked_at_break_nothing(url: str, spool: Path) -> None:
+    with Recorder("broken", url=url, spool=spool) as recorder:
+        recorder.response("{}", extra=Broken())
+        recorder.tool_call("f", Broken())
+        recorder.event("after it")
+        assert recorder.dropped == 2
+        assert "Broken" in str(recorder.last_error)
+    assert [entry["text"] for entry in get(f"{url}/api/session/broken/dump")["entries"]] == ["after it"]
+
+
+def test_a_title_that_is_none_of_a_text_is_counted(url: str, spool: Path) -> None:
+    """It goes along with the first entry, which is written behind the program's back."""
+    with Recorder("odd", url=url, spool=spool, title=Broken()) as recorder:  # type: ignore[arg-type]
+        recorder.event("lost")
+        recorder.flush(DEADLINE)
+    assert recorder.dropped == 1 and "not JSON serializable" in str(recorder.last_error)
+
+
 def test_a_full_queue_drops_and_does_not_wait(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write, gate = client.Recorder._write, threading.Event()
     monkeypatch.setattr(client, "MOST_QUEUED", 10)

@@ -18,8 +18,9 @@ import secrets
 import sys
 import threading
 import time
+import traceback
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, urlencode, urlsplit
@@ -116,7 +117,7 @@ class Recorder:
         if os.getpid() != self._pid:
             return False
         with self._wake:
-            self._start()
+            self._guarded(self._start)
             self._asked += 1
             wanted = self._asked
             self._wake.notify_all()
@@ -145,13 +146,13 @@ class Recorder:
         self.close()
 
     def _record(self, kind: str, text: Any, fields: dict[str, Any]) -> None:
-        try:
-            known = {name: value for name, value in fields.items() if value is not None}
-            own = {"session_id": self.session, "recorded_at": time.time(), "kind": kind, "text": _text(text)}
-            line = json.dumps({**known, **own}, default=repr, skipkeys=True).encode("ascii")
-            self._put(line + b"\n")
-        except Exception as error:  # noqa: BLE001 - whatever happens here is not the recording program's fault
-            self._drop(1, error)
+        if self._guarded(self._encode, kind, text, fields) is not None:
+            self._drop(1)
+
+    def _encode(self, kind: str, text: Any, fields: dict[str, Any]) -> None:
+        known = {name: value for name, value in fields.items() if value is not None}
+        own = {"session_id": self.session, "recorded_at": time.time(), "kind": kind, "text": _text(text)}
+        self._put(json.dumps({**known, **own}, default=repr, skipkeys=True).encode("ascii") + b"\n")
 
     def _put(self, line: bytes) -> None:
         if os.getpid() != self._pid:
@@ -169,23 +170,25 @@ class Recorder:
 
     def _start(self) -> None:
         if self._sender is None and not self._closing:
-            threads = [threading.Thread(target=self._guarded, args=(work,)) for work in (self._write_on, self._send_on)]
+            work = (self._write_on, self._send_on)
+            threads = [threading.Thread(target=self._guarded, args=(part,), daemon=True) for part in work]
             for thread in threads:
-                thread.daemon = True
                 thread.start()
             self._sender = threads[1]
             atexit.register(self.close)
 
-    def _drop(self, count: int, error: BaseException) -> None:
+    def _guarded(self, work: Callable[..., None], *arguments: Any) -> Exception | None:
+        """What `work` raised, a program's own `__repr__` included: it is kept in `last_error` and goes no further."""
+        try:
+            work(*arguments)
+        except Exception as error:  # noqa: BLE001 - whatever happens here is not the recording program's fault
+            self.last_error = "".join(traceback.format_exception_only(error)).strip()
+            return error
+        return None
+
+    def _drop(self, count: int) -> None:
         with contextlib.nullcontext() if os.getpid() != self._pid else self._wake:
             self.dropped += count
-            self.last_error = f"{type(error).__name__}: {error}"
-
-    def _guarded(self, work: Any) -> None:
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001 - a thread that ends with a traceback would show in the program
-            self._drop(0, error)
 
     def _write_on(self) -> None:
         """Puts what is recorded into the journal at once, so that a program that is killed loses nothing."""
@@ -203,14 +206,15 @@ class Recorder:
                 self._wake.notify_all()
 
     def _write(self, lines: list[bytes]) -> None:
-        try:
-            if self._journal is None:
-                self._journal = _Journal.new(self._folder(), self.session)
-            if not self._written and self._about:  # the first entry says what the session is called and parsed with
-                lines = [json.dumps(self._about).encode("ascii")[:-1] + b", " + lines[0][1:], *lines[1:]]
-            self._written = self._journal.append(b"".join(lines))
-        except (OSError, BufferError) as error:
-            self._drop(len(lines), error)
+        if self._guarded(self._append, lines) is not None:
+            self._drop(len(lines))
+
+    def _append(self, lines: list[bytes]) -> None:
+        if self._journal is None:
+            self._journal = _Journal.new(self._folder(), self.session)
+        if not self._written and self._about:  # the first entry says what the session is called and parsed with
+            lines = [json.dumps(self._about).encode("ascii")[:-1] + b", " + lines[0][1:], *lines[1:]]
+        self._written = self._journal.append(b"".join(lines))
 
     def _folder(self) -> Path | None:
         with contextlib.suppress(RuntimeError, OSError):
@@ -246,19 +250,16 @@ class Recorder:
         return None if at == math.inf else max(0.0, at - time.monotonic())
 
     def _try(self, until: int) -> Exception | None:
-        try:
-            if self._left_over:
-                self._left_over = False
-                self._send_left_over()
-        except Exception as error:  # noqa: BLE001 - as below; what this session has to say does not wait for it
-            self._drop(0, error)
-        try:
-            if self._journal is not None and until > self._sent:
-                with self._journal.reading() as file:
-                    _post(*self._to, file, until, f"{self.session}.jsonl")
-        except Exception as error:  # noqa: BLE001 - an unforeseen error is like a server that is away: tried again
-            return error
-        return None
+        """Why the journal could not be sent; whatever it is, it is tried again as for a server that is away."""
+        if self._left_over:
+            self._left_over = False
+            self._guarded(self._send_left_over)  # what this session has to say does not wait for it
+        return self._guarded(self._send, until)
+
+    def _send(self, until: int) -> None:
+        if self._journal is not None and until > self._sent:
+            with self._journal.reading() as file:
+                _post(*self._to, file, until, f"{self.session}.jsonl")
 
     def _note(self, until: int, failure: Exception | None) -> None:
         self._tried_at = time.monotonic()
@@ -268,7 +269,6 @@ class Recorder:
         self._failures, self._left_over = self._failures + 1, True
         final = isinstance(failure, Refused) and failure.status in _FINAL
         self._not_before = self._tried_at + (math.inf if final else min(LONGEST_WAIT, 2 ** min(self._failures, 9) / 2))
-        self.last_error = f"{type(failure).__name__}: {failure}"
 
     def _send_left_over(self) -> None:
         """Send what recorders that ended without a server left in the spool; those that are still at it are passed."""
