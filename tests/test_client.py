@@ -389,7 +389,8 @@ def test_what_is_sent_in_all_is_linear_in_the_session(spool: Path) -> None:
             for _ in range(600):
                 recorder.response("x" * 2000)
                 with recorder._wake:
-                    assert recorder._wake.wait_for(lambda: not recorder._pending, DEADLINE)
+                    written = recorder._wake.wait_for(lambda: not recorder._pending, DEADLINE)
+                    assert written and recorder._wake.wait_for(lambda: recorder._seconds() != 0, DEADLINE)
         spent = time.monotonic() - began
     sizes = [len(body) for body in bodies]
     assert sizes == sorted(sizes)
