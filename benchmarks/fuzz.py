@@ -15,6 +15,7 @@ The same numbers make the same ways: `--first 400 --ways 100` goes on where `--w
 from __future__ import annotations
 
 import argparse
+import atexit
 import io
 import json
 import logging
@@ -238,6 +239,7 @@ class Harness:
     def close(self) -> None:
         with self.app.app_context():
             db.engine.dispose()
+        atexit.unregister(background.of(self.app).close)
 
 
 def run(
