@@ -266,3 +266,10 @@ def test_a_format_is_told_by_what_follows_a_long_beginning(got, little):
         found = got(text, "m.json")
         assert [turn.raw for turn in found.only] == ["a"]
         assert "longer than" in found.problems[0].reason
+
+
+def test_pieces_that_end_within_a_string_full_of_escapes_take_linear_time():
+    passing, piece = Passing(), '\\"x, {[' * 300_000
+    assert passing.end('{"a": "' + piece) is None
+    assert passing.end(piece) is None
+    assert passing.end(piece + '"}, 1]') == len(piece) + 2

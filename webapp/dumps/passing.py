@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from itertools import accumulate
 
-_NO_BRACKETS = re.compile(r'(?:[^\[\]{}"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")++', re.S)
+_NO_BRACKETS = re.compile(
+    r"""(?:[^\[\]{}"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")++  # what is no bracket, strings included
+      | (")[^"\\]*+(?:\\.[^"\\]*+)*+\Z                  # a string that goes on in the next piece: its quote stays""",
+    re.S | re.X,
+)
 _STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 _MARK = re.compile(r'[\[\]{},]|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.S)
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
@@ -38,7 +42,7 @@ class Passing:
             if (match := _STRING_END.match(text)) is None:
                 return None
             start, self._quoted = match.end(), False
-        brackets, quote, _ = _NO_BRACKETS.sub("", text[start:]).partition('"')
+        brackets, quote, _ = _NO_BRACKETS.sub(r"\1", text[start:]).partition('"')
         closing = brackets.count("]") + brackets.count("}")
         self._quoted = bool(quote)
         if closing >= self._level and self._level + min(accumulate(map(_STEP.__getitem__, brackets), initial=0)) <= 0:
