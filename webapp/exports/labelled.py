@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 REDACTED = "█"
 """What stands for one redacted code point."""
@@ -70,13 +70,45 @@ class Labelled:
         return f"{self.key}-{self.position}"
 
 
-def expected_values(said: Said | None) -> list[Any] | None:
+class Meaning(Protocol):
+    """What somebody says that a response means: see `Said`."""
+
+    @property
+    def expects(self) -> str | None: ...
+
+    @property
+    def expected(self) -> Any: ...
+
+
+def expected_values(said: Meaning | None) -> list[Any] | None:
     """The values that should come out, in order; [] where no JSON is meant; None where it is not known."""
     if said is None or said.expects in (None, "unknown"):
         return None
     if said.expects == "none":
         return []
     return list(said.expected) if said.expects == "several" else [said.expected]
+
+
+def meant(responses: Iterable[Labelled]) -> Iterator[tuple[Labelled, Said, list[Any]]]:
+    """The responses of which it is known what they mean, each with who says so and the values."""
+    for response in responses:
+        values = expected_values(response.final)
+        if values is not None and response.final is not None:
+            yield response, response.final, values
+
+
+def origin(response: Labelled, said: Said) -> dict[str, Any]:
+    """Where an example comes from and who says so."""
+    return {
+        "session": response.session,
+        "position": response.position,
+        "model": response.model,
+        "cause": said.cause,
+        "author": said.author,
+        "made_at": said.made_at,
+        "note": said.note,
+        "history": list(said.history),
+    }
 
 
 def settlement(settled: dict[str, Any]) -> str:

@@ -139,7 +139,7 @@ def _response(one: settling.Labelled, parse: Any) -> Labelled:
         truncated=bool(parse and parse.truncated),
         labels=tuple(said.values()),
         final=_final(one, said),
-        settled=_settled(one),
+        settled=one.settlement(),
     )
 
 
@@ -175,15 +175,6 @@ def _said(label: Label, events: Iterable[Event]) -> Said:
         label.seconds,
         tuple(event.as_dict() for event in reversed(own)),
     )
-
-
-def _settled(one: settling.Labelled) -> dict[str, Any] | None:
-    if one.settled is None:
-        return None
-    names = ("author", "judgement", "cause", "expects", "expected", "why")
-    events = [event.as_dict() for event in reversed(one.history) if event.action in history.SETTLING]
-    values = {name: getattr(one.settled, name) for name in names}
-    return {**values, "made_at": one.settled.made_at.isoformat(), "history": events}
 
 
 def _finding(found: Finding) -> FindingView:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from webapp import jsontext
 from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, expected_values, settlement
+from webapp.exports.labelled import Labelled, Said, meant, settlement
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,12 @@ class Cases:
 
     def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
         yield f"# Labelled responses\n\n{_one_line(about.sentence())}\n".encode()
-        for response in responses:
-            values = expected_values(response.final)
-            if values is not None:
-                yield case(response, values).encode("ascii")
+        for response, said, values in meant(responses):
+            yield case(response, said, values).encode("ascii")
 
 
-def case(response: Labelled, values: list[Any]) -> str:
+def case(response: Labelled, said: Said, values: list[Any]) -> str:
     """One case: facts, then the five parts parted by dots, the raw text always with Python's escapes."""
-    said = response.final
-    assert said is not None
     facts = [f"{response.session} turn {response.position}: {said.judgement} by {said.author}, {said.made_at}"]
     facts += [f"cause: {said.cause}"] if said.cause else []
     facts += [f"note: {said.note}"] if said.note else []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from webapp import jsontext
 from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, Said, expected_values
+from webapp.exports.labelled import Labelled, meant, origin
 
 
 @dataclass(frozen=True)
@@ -19,25 +19,9 @@ class FewShot:
     media_type: str = "application/jsonl"
 
     def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
-        for response in responses:
-            values = expected_values(response.final)
-            if values is not None and response.final is not None:
-                pair = {"response": response.raw, "expected": values, **origin(response, response.final)}
-                yield f"{jsontext.dumps(pair)}\n".encode("ascii")
-
-
-def origin(response: Labelled, said: Said) -> dict[str, Any]:
-    """Where a pair comes from and who says so."""
-    return {
-        "session": response.session,
-        "position": response.position,
-        "model": response.model,
-        "cause": said.cause,
-        "author": said.author,
-        "made_at": said.made_at,
-        "note": said.note,
-        "history": list(said.history),
-    }
+        for response, said, values in meant(responses):
+            pair = {"response": response.raw, "expected": values, **origin(response, said)}
+            yield f"{jsontext.dumps(pair)}\n".encode("ascii")
 
 
 plugin = FewShot()

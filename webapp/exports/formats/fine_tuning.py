@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from webapp import jsontext
 from webapp.exports.base import About
-from webapp.exports.formats.few_shot import origin
-from webapp.exports.labelled import Labelled, expected_values
+from webapp.exports.labelled import Labelled, meant, origin
 
 TASK = (
     "Give the JSON that this text means, unchanged but for what makes it invalid: one value a line."
@@ -25,14 +24,9 @@ class FineTuning:
     media_type: str = "application/jsonl"
 
     def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
-        for response in responses:
-            values = expected_values(response.final)
-            if values is not None and response.final is not None:
-                example = {
-                    "messages": _messages(response.raw, values),
-                    "metadata": origin(response, response.final),
-                }
-                yield f"{jsontext.dumps(example)}\n".encode("ascii")
+        for response, said, values in meant(responses):
+            example = {"messages": _messages(response.raw, values), "metadata": origin(response, said)}
+            yield f"{jsontext.dumps(example)}\n".encode("ascii")
 
 
 def _messages(raw: str, values: list[Any]) -> list[dict[str, str]]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from webapp import jsontext
 from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, expected_values, settlement
+from webapp.exports.labelled import Labelled, Said, meant, settlement
 
 HEAD = '''"""Responses that people labelled, as regression tests for a parser of model output.
 
@@ -72,16 +72,12 @@ class Pytest:
 
     def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
         yield HEAD.format(about=_comment(about.sentence())).encode("ascii")
-        for response in responses:
-            values = expected_values(response.final)
-            if values is not None:
-                yield _case(response, jsontext.dumps(values)).encode("ascii")
+        for response, said, values in meant(responses):
+            yield _case(response, said, jsontext.dumps(values)).encode("ascii")
         yield FOOT.lstrip("\n").encode("ascii")
 
 
-def _case(response: Labelled, expected: str) -> str:
-    said = response.final
-    assert said is not None
+def _case(response: Labelled, said: Said, expected: str) -> str:
     facts = [f"{response.session} turn {response.position}", f"{said.judgement} by {said.author}, {said.made_at}"]
     facts += [f"cause: {said.cause}"] if said.cause else []
     facts += [f"note: {said.note}"] if said.note else []

@@ -86,18 +86,9 @@ def _row(one: Labelled, label: Label) -> dict[str, Any]:
         "seconds": label.seconds,
         "made_at": label.made_at.isoformat(),
         "history": [event for event in events if event["action"] not in history.SETTLING],
-        "settled": _settled(one),
+        "settled": one.settlement(),
         "preview": (one.turn.raw or "")[:PREVIEW],
     }
-
-
-def _settled(one: Labelled) -> dict[str, Any] | None:
-    if one.settled is None:
-        return None
-    names = ("author", "judgement", "cause", "expects", "expected", "why")
-    events = [event.as_dict() for event in reversed(one.history) if event.action in history.SETTLING]
-    values = {name: getattr(one.settled, name) for name in names}
-    return {**values, "made_at": one.settled.made_at.isoformat(), "history": events}
 
 
 def _sha(row: Row) -> bytes:

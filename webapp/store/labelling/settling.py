@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.exports.labelled import expected_values
 from webapp.store import labels
 from webapp.store.dialect import upsert
 from webapp.store.labelling import causes, history
@@ -50,14 +51,14 @@ class Labelled:
     final: Final | None
     history: tuple[Event, ...] = field(default=())
 
-
-def expected_values(said: Any) -> list[Any] | None:
-    """The values that a label expects, in order: [] for none, None where it says nothing or cannot be known."""
-    if said.expects in (None, "unknown"):
-        return None
-    if said.expects == "none":
-        return []
-    return list(said.expected) if said.expects == "several" else [said.expected]
+    def settlement(self) -> dict[str, Any] | None:
+        """How a disagreement was settled, as exports say it; None where nobody settled one."""
+        if self.settled is None:
+            return None
+        names = ("author", "judgement", "cause", "expects", "expected", "why")
+        events = [event.as_dict() for event in reversed(self.history) if event.action in history.SETTLING]
+        values = {name: getattr(self.settled, name) for name in names}
+        return {**values, "made_at": self.settled.made_at.isoformat(), "history": events}
 
 
 def final(db: orm.Session, turn: Turn) -> Final | None:
