@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -94,7 +95,7 @@ def entry_digests(turns: Iterable[Turn]) -> Iterator[bytes]:
 
 def restored(connection: sa.Connection, session_id: int, home: str) -> Tally:
     """The tally as it stood after the session's stored turns, with their verdicts under `home` and `fencepost`."""
-    tally = Tally()
+    tally, positions = Tally(), array("l")
     for row in connection.execute(_turns(session_id, home).execution_options(yield_per=1000)):
         original = None if row.duplicate_of is None else row.duplicate_of - row.first
         place = tally.put(row.entry, row.kind, row.has_text, original)
@@ -103,6 +104,8 @@ def restored(connection: sa.Connection, session_id: int, home: str) -> Tally:
         if row.failed:
             tally.fail(place.ordinal)
         tally.saw(row.model if row.kind in ("response", "tool_call") else None, row.sent_at)
+        positions.append(row.position)
+    tally.moved(positions)
     return tally
 
 
@@ -123,6 +126,7 @@ def _turns(session_id: int, home_profile: str) -> sa.Select[*tuple[Any, ...]]:
     home, ours = orm.aliased(Parse), orm.aliased(Parse)
     query = sa.select(
         StoredTurn.entry,
+        StoredTurn.position,
         StoredTurn.kind,
         StoredTurn.duplicate_of,
         (StoredTurn.id - StoredTurn.ordinal).label("first"),

@@ -63,6 +63,16 @@ class Tally:
             self.answerables[entry] = ordinal
         return Place(ordinal, self.positions[ordinal], original)
 
+    def moved(self, positions: array[int]) -> None:
+        """Give the turns, which stand in the order of their ordinals, the positions that late ones left them with."""
+        if positions == self.positions:
+            return
+        own = [ordinal for ordinal, original in enumerate(self.originals) if original == ordinal]
+        for marks in (self.letters, self.readable, self.failures):
+            for ordinal, mark in zip(own, bytes(marks), strict=True):
+                marks[positions[ordinal]] = mark
+        self.positions = positions
+
     def verdicts(self, position: int, home: str, ours: str) -> None:
         """Note what the home profile and `fencepost` made of the response at `position`."""
         self.letters[position] = ord(LETTERS[home])
@@ -93,8 +103,9 @@ class Tally:
 
     def strip(self) -> str:
         """One letter a response: its home verdict, or f for a failed and s for a rescued one."""
-        marks = zip(self.letters, self.failures, self.readable, strict=True)
-        return "".join(_mark(letter, failed, readable) for letter, failed, readable in marks)
+        marks = int.from_bytes(self.letters.translate(_CODES), "big")  # whole sessions at once: they may be long
+        marks |= int.from_bytes(self.failures, "big") << _FAILED | int.from_bytes(self.readable, "big") << _READABLE
+        return marks.to_bytes(len(self.letters), "big").translate(_MARKS, _NO_MARK).decode("ascii")
 
     def counters(self) -> dict[str, int | bool | str]:
         """The session's counter columns."""
@@ -138,9 +149,23 @@ class Tally:
         return self.originals[min(first + (ordinal - own if own >= 0 else 0), self.firsts[following] - 1)]
 
 
-def _mark(letter: int, failed: int, readable: int) -> str:
+def _mark(letter: int, failed: bool, readable: bool) -> str:
     if letter == 0 or (letter == _SILENT and not failed):
         return ""
     if failed or letter == ord("f"):
         return "s" if readable else "f"
     return chr(letter)
+
+
+_KNOWN = (0, _SILENT, *map(ord, LETTERS.values()))
+"""the letters, which `strip` packs with both flags into a byte: three bits their place here, then the flags"""
+_FAILED, _READABLE = 3, 4
+_CODES = bytes(_KNOWN.index(letter) if letter in _KNOWN else 0 for letter in range(256))
+_packed = [
+    (place | failed << _FAILED | readable << _READABLE, _mark(letter, bool(failed), bool(readable)))
+    for place, letter in enumerate(_KNOWN)
+    for failed in (0, 1)
+    for readable in (0, 1)
+]
+_MARKS = bytes(ord(dict(_packed).get(code) or "\0") for code in range(256))
+_NO_MARK = bytes(code for code, mark in _packed if not mark)
