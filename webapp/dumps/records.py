@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal
 
 Kind = Literal["prompt", "response", "tool_call", "tool_result", "error", "event"]
@@ -85,6 +86,18 @@ class Turn:
     def written_by_model(self) -> bool:
         """Whether this is a response, whose text is parsed: a model's text, or a tool call's arguments."""
         return self.raw is not None and self.kind in ("response", "tool_call")
+
+
+_PLACES = {field.name: place for place, field in enumerate(fields(Turn))}
+_values = attrgetter(*_PLACES)
+
+
+def changed(turn: Turn, **values: Any) -> Turn:
+    """`turn` with other values, as `dataclasses.replace` makes it but in half the time: formats do this a lot."""
+    known = list(_values(turn))
+    for name, value in values.items():
+        known[_PLACES[name]] = value
+    return Turn(*known)
 
 
 Record = SessionStart | Turn | Problem

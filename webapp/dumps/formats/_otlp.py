@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from webapp.dumps.base import text
@@ -12,7 +11,7 @@ from webapp.dumps.formats._attributes import Attributes, id_hex, opened
 from webapp.dumps.formats._bodies import Exchanges, answer, exchange, is_answer
 from webapp.dumps.formats._chat import Path, Piece, as_json, pieces
 from webapp.dumps.formats._turns import Found, spent, turns_of
-from webapp.dumps.records import Turn
+from webapp.dumps.records import Turn, changed
 from webapp.dumps.times import moment
 
 _VERCEL_TEXTS = ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object")
@@ -52,7 +51,7 @@ def span_turns(span: Span, state: Exchanges) -> list[Found]:
     state.talk.model = own.text(*_MODELS) or state.talk.model
     answers = _answers(span, state)
     if is_outer(span):  # it names the model as it was asked for, the inner one as it answered
-        answers = [(replace(turn, model=None), path) for turn, path in answers]
+        answers = [(changed(turn, model=None), path) for turn, path in answers]
     if not answers:
         return [_error(value, about) or (Turn(0, "event", agent=own.text(*_AGENTS), **about), None)]
     asked = exchange({"messages": list(asked_of(span))}, None, (), (), state)
@@ -79,7 +78,7 @@ def _phase(span: Span) -> str | None:
 
 def _placed(turn: Turn, about: dict[str, Any]) -> Turn:
     known = {key: value for key, value in about.items() if value is not None and getattr(turn, key) is None}
-    return replace(turn, **known)
+    return changed(turn, **known)
 
 
 def _is_tool(own: Attributes) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import number, text, whole
 from webapp.dumps.formats._chat import Path, Piece, joined, pieces
-from webapp.dumps.records import Kind, Turn
+from webapp.dumps.records import Kind, Turn, changed
 
 Found = tuple[Turn, Path | None]
 """A turn, not yet numbered, and where its text stands in the entry word for word."""
@@ -141,23 +141,28 @@ def _with_once(found: list[Found], once: dict[str, Any] | None) -> list[Found]:
         return found
     wrote = next((index for index, (turn, _) in enumerate(found) if turn.kind in ("response", "tool_call")), 0)
     turn, path = found[wrote]
-    found[wrote] = (replace(turn, **once), path)
+    found[wrote] = (changed(turn, **once), path)
     return found
 
 
 def numbered(count: int, source: Any, found: Iterable[Found]) -> Iterator[Turn]:
-    """Number the entry's turns; the first carries the entry, with None where its own text stands."""
+    """Number the entry's turns; the first carries the entry, with None where its own text stands.
+
+    `source` itself is not changed: whoever gave it may have to read it again.
+    """
     for index, (turn, path) in enumerate(found):
         if index:
-            yield replace(turn, entry=count)
+            yield changed(turn, entry=count)
         elif path is None or turn.raw is None:
-            yield replace(turn, entry=count, source=source)
+            yield changed(turn, entry=count, source=source)
         else:
-            _take_out(source, path)
-            yield replace(turn, entry=count, source=source, raw_at=path)
+            yield changed(turn, entry=count, source=_without(source, path), raw_at=path)
 
 
-def _take_out(value: Any, path: Path) -> None:
-    for step in path[:-1]:
-        value = value[step]
-    value[path[-1]] = None
+def _without(value: Any, path: Path) -> Any:
+    """`value` with None at `path`; only what leads there is copied."""
+    if not path:
+        return None
+    copied = value.copy()
+    copied[path[0]] = _without(value[path[0]], path[1:])
+    return copied

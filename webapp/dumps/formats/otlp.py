@@ -24,6 +24,10 @@ from webapp.dumps.twins import Side, merged
 
 _LISTS = ("resourceSpans", "resource_spans")
 _SESSIONS = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "ai.telemetry.metadata.sessionId")
+_TWICE = ("response", "tool_call")
+"""what Vercel's SDK says in an outer and an inner span"""
+Read = tuple[Turn, Side | None]
+"""A turn, and what it may be a twin of: see `merged`."""
 NO_TIME = -(2**62)
 """Where a span stands that does not say when it started: before all others."""
 
@@ -56,7 +60,7 @@ class Otlp:
             yield from problems
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return reported(merged(_turns(entries)))
+        return linked(_turns(entries))
 
 
 plugin = Otlp()
@@ -158,18 +162,42 @@ def _of_line(line: Entry | Problem) -> Iterator[Entry | Problem]:
         yield (place, group) if isinstance(group, dict) else Problem(place, "expected an object; skipped")
 
 
+class Reader:
+    """Reads a session's spans one after the other, and remembers what later ones need of earlier ones."""
+
+    def __init__(self) -> None:
+        self._state = Exchanges()
+
+    def turns(self, number: int, entry: dict[str, Any]) -> list[Read]:
+        """The turns of one span as the entry `number`, whose text is taken out of it; `linked` has the last word."""
+        span = opened_span(entry)
+        vercel = span.own.text("ai.operationId") is not None
+        side = 0 if vercel and is_outer(span) else 1
+        found = numbered(number, entry, span_turns(span, self._state))
+        return [(turn, (turn.kind, side) if vercel and turn.kind in _TWICE else None) for turn in found]
+
+    @property
+    def size(self) -> int:
+        """Characters that it remembers, about."""
+        state = self._state
+        return sum(map(len, state.asked)) + 60 * len(state.answered) + 200 * len(state.talk.tools)
+
+
+def linked(turns: Iterable[tuple[Turn | Problem, Side | None]]) -> Iterator[Turn | Problem]:
+    """The turns that a `Reader` read, with what one says of another."""
+    return reported(merged(turns))
+
+
 def _turns(entries: Iterable[Entry | Problem]) -> Iterator[tuple[Turn | Problem, Side | None]]:
-    state, count, seen = Exchanges(), 0, Seen("span id")
+    reader, count, seen = Reader(), 0, Seen("span id")
     for entry in entries:
         if isinstance(entry, Problem):
             yield entry, None
             continue
         at, value = entry
-        span = opened_span(value)
-        for problem in seen.again(at, id_hex(span.value.get("spanId", span.value.get("span_id")), 8)):
-            yield problem, None
-        vercel = span.own.text("ai.operationId") is not None
-        for turn in numbered(count, value, span_turns(span, state)):
-            twin = vercel and turn.kind in ("response", "tool_call")
-            yield turn, (turn.kind, 0 if is_outer(span) else 1) if twin else None
+        span = value.get("span")
+        if isinstance(span, dict):
+            for problem in seen.again(at, id_hex(span.get("spanId", span.get("span_id")), 8)):
+                yield problem, None
+        yield from reader.turns(count, value)
         count += 1
