@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from functools import cache
 from typing import Any, Protocol
 
@@ -48,13 +49,21 @@ class Notice:
             look(turn)
 
     def findings(self) -> list[Finding]:
-        """What was found, what weighs most first."""
-        found: list[Finding] = []
-        for rule, watch in self._watches:
-            for marks, detail in watch.end():
-                known = {**detail, "turns": marks.count}
-                found.append(Finding(rule.name, rule.severity, tuple(marks.positions), known))
-        return found
+        """What was found, what weighs most first; no more turns may come."""
+        return _found(self._watches)
+
+    def so_far(self) -> list[Finding]:
+        """What `findings` would say if no more turns came; more may come."""
+        return _found([(rule, deepcopy(watch)) for rule, watch in self._watches])
+
+
+def _found(watches: list[tuple[Rule, Watch]]) -> list[Finding]:
+    found: list[Finding] = []
+    for rule, watch in watches:
+        for marks, detail in watch.end():
+            known = {**detail, "turns": marks.count}
+            found.append(Finding(rule.name, rule.severity, tuple(marks.positions), known))
+    return found
 
 
 def about_rule(name: str) -> tuple[str, str]:

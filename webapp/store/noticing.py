@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -26,6 +26,11 @@ _STOPS = ("response", "tool_call", "prompt")
 """kinds whose entry may say why the model stopped: an exchange begins with its prompt"""
 
 _insert = sa.insert(Finding)
+_home_of = sa.select(Session.home_profile).where(Session.id == sa.bindparam("session"))
+_kept = sa.select(Finding.rule, Finding.severity, Finding.turns, Finding.detail).where(
+    Finding.session_id == sa.bindparam("session")
+)
+_kept = _kept.order_by(Finding.id)
 _drop = sa.delete(Finding).where(Finding.session_id == sa.bindparam("session"))
 
 
@@ -69,13 +74,6 @@ def show(
     )
 
 
-def save(connection: sa.Connection, session_id: int, notice: Notice) -> dict[str, int]:
-    """Keep what was found in a session; how many findings of each rule there are. The caller commits."""
-    found = notice.findings()
-    keep(connection, session_id, found)
-    return counts(found)
-
-
 def keep(connection: sa.Connection, session_id: int, found: Sequence[findings.Finding]) -> None:
     """Keep what was found in a session that has no findings yet; the caller commits."""
     if found:
@@ -87,14 +85,71 @@ def counts(found: Iterable[findings.Finding]) -> dict[str, int]:
     return dict(Counter(finding.rule for finding in found))
 
 
+class Following:
+    """The rules over a stored session: they see each turn once, also when the session grows at its end."""
+
+    def __init__(self, session_id: int, home: str) -> None:
+        self.session_id = session_id
+        self._apart = home != OURS
+        self._home = home
+        self._next = 0
+        self._notice = watch(home)
+        self._last: dict[int | None, tuple[int, bool]] = {}
+
+    def read(self, connection: sa.Connection, most: int = _AT_ONCE) -> bool:
+        """Have the rules see at most `most` further turns; False where there was nothing left beyond those."""
+        about = {"session": self.session_id, "home": self._home, "next": self._next, "most": most}
+        count = 0
+        for row in connection.execute(_following, about):
+            self._notice.see(_seen(row, self._answers(row), self._apart))
+            self._next = row.ordinal + 1
+            count += 1
+        return count == most
+
+    def findings(self) -> list[findings.Finding]:
+        """What the rules found so far."""
+        return self._notice.so_far()
+
+    def _answers(self, row: sa.Row[*tuple[Any, ...]]) -> int | None:
+        """What an error answers is not stored; it is found as formats find it.
+
+        That is the last response of the same sounding, else of the session, which then has a recorded failure.
+        """
+        if row.duplicate_of is None and row.kind == "response":
+            self._last[row.sounding] = self._last[None] = (row.position, row.recorded_failure is not None)
+        elif row.kind == "error":
+            position, answered = self._last.get(row.sounding) or self._last.get(None) or (0, False)
+            return position if answered else None
+        return None
+
+
+def follow(connection: sa.Connection, session_id: int) -> Following:
+    """The rules over a stored session, none of whose turns they have seen."""
+    return Following(session_id, connection.scalars(_home_of, {"session": session_id}).one())
+
+
 def renew(connection: sa.Connection, session_id: int) -> None:
     """Run the rules anew over a stored session, a few turns in memory at a time; the caller commits."""
-    home = connection.scalars(sa.select(Session.home_profile).where(Session.id == session_id)).one()
-    notice = watch(home)
-    for turn in _stored(connection, session_id, home):
-        notice.see(turn)
+    following = follow(connection, session_id)
+    while following.read(connection):
+        pass
+    replace(connection, session_id, following.findings())
+
+
+def replace(connection: sa.Connection, session_id: int, found: Sequence[findings.Finding]) -> None:
+    """Keep what was found in place of what was found before; the caller commits."""
     connection.execute(_drop, {"session": session_id})
-    facets.set_findings(connection, session_id, save(connection, session_id, notice))
+    keep(connection, session_id, found)
+    facets.set_findings(connection, session_id, counts(found))
+
+
+def is_kept(connection: sa.Connection, session_id: int, found: Iterable[findings.Finding]) -> bool:
+    """Whether just that is kept already."""
+    kept = [
+        {"session_id": session_id, "rule": row.rule, "severity": row.severity, "turns": row.turns, "detail": row.detail}
+        for row in connection.execute(_kept, {"session": session_id})
+    ]
+    return kept == [_row(session_id, finding) for finding in found]
 
 
 def of(db: orm.Session, session_id: int) -> list[Finding]:
@@ -125,28 +180,10 @@ def _row(session_id: int, finding: findings.Finding) -> dict[str, Any]:
     }
 
 
-def _stored(connection: sa.Connection, session_id: int, home: str) -> Iterator[Seen]:
-    """The session's turns as they were shown when they were written.
-
-    What an error answers is not stored; it is found as formats find it: the last response of the same sounding,
-    else of the session, which then has a recorded failure.
-    """
-    last: dict[int | None, tuple[int, bool]] = {}
-    for row in connection.execute(_turns(session_id, home).execution_options(yield_per=_AT_ONCE)):
-        answers = None
-        failed = row.recorded_failure is not None
-        if row.duplicate_of is None and row.kind == "response":
-            last[row.sounding] = last[None] = (row.position, failed)
-        elif row.kind == "error":
-            position, answered = last.get(row.sounding) or last.get(None) or (0, False)
-            answers = position if answered else None
-        yield _seen(row, answers)
-
-
-def _seen(row: sa.Row[*tuple[Any, ...]], answers: int | None) -> Seen:
+def _seen(row: sa.Row[*tuple[Any, ...]], answers: int | None, apart: bool) -> Seen:
     again = row.duplicate_of is not None
     home = parsing.Trace.from_dict(row.home) if row.home is not None and not again else None
-    ours = parsing.Trace.from_dict(row.ours) if row.ours is not None and not again and row.apart else home
+    ours = parsing.Trace.from_dict(row.ours) if row.ours is not None and not again and apart else home
     return Seen(
         row.position,
         row.entry,
@@ -169,9 +206,10 @@ def _seen(row: sa.Row[*tuple[Any, ...]], answers: int | None) -> Seen:
     )
 
 
-def _turns(session_id: int, home_profile: str) -> sa.Select[*tuple[Any, ...]]:
+def _turns() -> sa.Select[*tuple[Any, ...]]:
     home, ours = orm.aliased(Parse), orm.aliased(Parse)
     query = sa.select(
+        StoredTurn.ordinal,
         StoredTurn.position,
         StoredTurn.entry,
         StoredTurn.duplicate_of,
@@ -189,8 +227,11 @@ def _turns(session_id: int, home_profile: str) -> sa.Select[*tuple[Any, ...]]:
         StoredTurn.source,
         home.trace.label("home"),
         ours.trace.label("ours"),
-        sa.literal(home_profile != OURS).label("apart"),
     )
-    query = query.outerjoin(home, sa.and_(home.turn_id == StoredTurn.id, home.profile == home_profile))
+    query = query.outerjoin(home, sa.and_(home.turn_id == StoredTurn.id, home.profile == sa.bindparam("home")))
     query = query.outerjoin(ours, sa.and_(ours.turn_id == StoredTurn.id, ours.profile == OURS))
-    return query.where(StoredTurn.session_id == session_id).order_by(StoredTurn.ordinal)
+    here = (StoredTurn.session_id == sa.bindparam("session"), StoredTurn.ordinal >= sa.bindparam("next"))
+    return query.where(*here).order_by(StoredTurn.ordinal).limit(sa.bindparam("most"))
+
+
+_following = _turns()
