@@ -11,17 +11,38 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.dumps.formats.otlp import plugin as _otlp
+from webapp.store import rows
 from webapp.store.ingest import MOST_PROBLEMS
 from webapp.store.live.spans import Arrived
 from webapp.store.models import Dump, DumpSession
 
+_AT_ONCE = 500
+_links = rows.plain(DumpSession)
+_find_linked = sa.select(DumpSession.session_id).where(
+    DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id.in_(sa.bindparam("sessions", expanding=True))
+)
+_count_linked = (
+    sa.update(DumpSession.__table__)  # type: ignore[arg-type]
+    .where(
+        DumpSession.__table__.c.dump_id == sa.bindparam("dump"),
+        DumpSession.__table__.c.session_id == sa.bindparam("session"),
+    )
+    .values(new_turns=DumpSession.__table__.c.new_turns + sa.bindparam("turns"))
+)
+
 
 class Count(NamedTuple):
-    """What a request brought to one session."""
+    """What a request brought to one session, whose `changed` was `before` and is `changed`.
+
+    `moved` says whether stored turns have other positions now, or other failures.
+    """
 
     session_id: int
     new: bool
     turns: int
+    before: int = 0
+    changed: int = 0
+    moved: bool = False
 
 
 class Door:
@@ -47,10 +68,9 @@ class Door:
     ) -> None:
         """Add what came to the dump's line: bytes, sessions, turns, and what was refused or came again."""
         counts = list(counts)
-        fresh = [_link(connection, dump_id, count) for count in counts]
         values: dict[str, Any] = {
             "bytes": Dump.bytes + size,
-            "session_count": Dump.session_count + sum(fresh),
+            "session_count": Dump.session_count + _link(connection, dump_id, counts),
             "turn_count": Dump.turn_count + sum(count.turns for count in counts),
         }
         said = [{"at": span.at, "reason": span.refused or _again(span)} for span in spans if _worth_a_line(span)]
@@ -69,12 +89,19 @@ def _again(span: Arrived) -> str:
     return f"the span {span.id.hex()} of the trace {span.trace.hex()} came again, unchanged; nothing was added"
 
 
-def _link(connection: sa.Connection, dump_id: int, count: Count) -> int:
-    """Link the session to the dump; 1 where it was not linked before."""
-    linked = (DumpSession.dump_id == dump_id, DumpSession.session_id == count.session_id)
-    more = sa.update(DumpSession).where(*linked).values(new_turns=DumpSession.new_turns + count.turns)
-    if connection.execute(more).rowcount:
-        return 0
-    values = {"dump_id": dump_id, "session_id": count.session_id, "new_turns": count.turns}
-    connection.execute(sa.insert(DumpSession).values(values))
-    return 1
+def _link(connection: sa.Connection, dump_id: int, counts: list[Count]) -> int:
+    """Link the sessions to the dump; how many were not linked before."""
+    values = [{"dump": dump_id, "session": count.session_id, "turns": count.turns} for count in counts]
+    linked: set[int] = set()
+    for at in range(0, len(values), _AT_ONCE):
+        some = {"dump": dump_id, "sessions": [value["session"] for value in values[at : at + _AT_ONCE]]}
+        linked |= set(connection.scalars(_find_linked, some))
+    if more := [value for value in values if value["session"] in linked and value["turns"]]:
+        connection.execute(_count_linked, more)
+    if fresh := [value for value in values if value["session"] not in linked]:
+        rows.insert(connection, _links, [_named(value) for value in fresh])
+    return len(fresh)
+
+
+def _named(value: dict[str, int]) -> rows.Row:
+    return {"dump_id": value["dump"], "session_id": value["session"], "new_turns": value["turns"]}

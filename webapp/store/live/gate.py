@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store import database
+from webapp.store import database, search
 from webapp.store.live.door import Door
 from webapp.store.live.growing import Growing
 from webapp.store.live.quiet import Quiet
@@ -39,10 +39,10 @@ class Gate:
         self._engine = engine
         self._door = Door(settings)
         self._growing = Growing(settings)
-        self._quiet = Quiet(engine)
         self._waiting: list[_Ticket] = []
         self._lock = threading.Lock()
         self._writing = threading.Lock()
+        self._quiet = Quiet(engine, self._writing, self._growing.renewed)
 
     def take(self, spans: list[Arrived], size: int) -> None:
         """Store `spans` of a request of `size` bytes, and note on each what became of it.
@@ -83,10 +83,10 @@ class Gate:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LIVE)))
             dump_id = self._door.open(connection)
-            counts = []
-            for name, found in routed(connection, spans).items():
-                counts.append(self._growing.grow(connection, name, found, dump_id))
+            index = search.Pending()
+            counts = self._growing.grow(connection, routed(connection, spans), dump_id, index)
+            index.flush(connection)
             self._door.count(connection, dump_id, spans, counts, sum(ticket.size for ticket in tickets))
         for count in counts:
             if count.turns and not count.new:
-                self._quiet.grew(count.session_id)
+                self._quiet.grew(count)

@@ -26,6 +26,12 @@ _turns = StoredTurn.__table__
 _move = sa.update(_turns).where(_turns.c.id == sa.bindparam("turn")).values(position=sa.bindparam("place"))  # type: ignore[arg-type]
 _strip = sa.update(Session).where(Session.id == sa.bindparam("session")).values(strip=sa.bindparam("marks"))
 
+_after = (
+    sa.select(LiveSpan.entry, LiveSpan.ordinal, LiveSpan.turns)
+    .where(LiveSpan.session_id == sa.bindparam("session"), LiveSpan.started >= sa.bindparam("start"))
+    .order_by(LiveSpan.started, LiveSpan.entry)
+)
+
 
 @dataclass(slots=True)
 class PlacedTally(Tally):
@@ -51,15 +57,15 @@ class _Run(NamedTuple):
     by: int
 
 
-def settle(connection: sa.Connection, session_id: int, tally: PlacedTally, new: list[Arrived]) -> None:
-    """Put the turns of `new`, which stand at the end, where their spans belong; `new` is in the order of time."""
-    query = sa.select(LiveSpan.entry, LiveSpan.ordinal, LiveSpan.turns).where(
-        LiveSpan.session_id == session_id, LiveSpan.started >= new[0].started
-    )
-    after = connection.execute(query.order_by(LiveSpan.started, LiveSpan.entry)).all()
+def settle(connection: sa.Connection, session_id: int, tally: PlacedTally, new: list[Arrived]) -> bool:
+    """Put the turns of `new`, which stand at the end, where their spans belong; `new` is in the order of time.
+
+    Whether stored turns moved.
+    """
+    after = connection.execute(_after, {"session": session_id, "start": new[0].started}).all()
     after = after[next(index for index, row in enumerate(after) if row.entry == new[0].number) :]
     if [row.entry for row in after] == [span.number for span in new]:
-        return
+        return False
     before = next(row.ordinal for row in after if row.entry == new[0].number)
     order = [at for row in after for at in range(row.ordinal, row.ordinal + row.turns) if tally.originals[at] == at]
     runs = _permute(tally, order, before)
@@ -72,6 +78,7 @@ def settle(connection: sa.Connection, session_id: int, tally: PlacedTally, new: 
     ]
     connection.execute(_move, moved)
     connection.execute(_strip, {"session": session_id, "marks": tally.strip()})
+    return bool(runs)
 
 
 def _permute(tally: PlacedTally, order: list[int], before: int) -> list[_Run]:

@@ -5,42 +5,83 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from itertools import groupby
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
 from webapp import jsontext
-from webapp.dumps.formats.otlp import plugin as otlp
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.formats import otlp
+from webapp.dumps.records import Problem, Turn, changed
 from webapp.exports.session_dump import whole_entry
-from webapp.store.live.spans import Arrived, arrived
+from webapp.store import rows
+from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveSpan
 from webapp.store.models import Turn as StoredTurn
 
 BEFORE, AFTER = 32, 4
 """How many stored spans before each new one, and after a late one, are read along."""
+MOST_TAIL = 512 * 1024
+"""characters that are kept of a session to read on from; where it takes more, stored spans are read again"""
 _AT_ONCE = 500
+SPANS = rows.plain(LiveSpan)
+_of_session = sa.select(LiveSpan.entry, LiveSpan.ordinal, LiveSpan.turns, LiveSpan.started).where(
+    LiveSpan.session_id == sa.bindparam("session")
+)
+_before = (
+    _of_session.where(LiveSpan.started <= sa.bindparam("start"))
+    .order_by(LiveSpan.started.desc(), LiveSpan.entry.desc())
+    .limit(BEFORE)
+)
+_after = _of_session.where(LiveSpan.started > sa.bindparam("start"))
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What new spans say: `twins` maps ordinals of new turns to stored ones, `failures` are of stored turns."""
-
-    turns: list[Turn]
-    twins: dict[int, int]
-    failures: list[tuple[int, str]]
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Step:
-    """A span in the order of time: a new one, or a stored one with the ordinals of its turns."""
+    """A span in the order of time: a new one, or a stored one with the ordinals of its turns.
+
+    `said` is what the span says by itself, once it was read.
+    """
 
     number: int
     new: Arrived | None
     ordinal: int = 0
     turns: int = 0
+    said: list[otlp.Read] | None = None
+
+
+@dataclass(slots=True)
+class Tail:
+    """A session's last spans as they were read, so that those that follow them need nothing of the database."""
+
+    reader: otlp.Reader
+    steps: list[_Step]
+    started: int
+    """of the last, in nanoseconds"""
+    size: int
+    """characters that it holds, about"""
+
+    @classmethod
+    def of_nothing(cls) -> Tail:
+        """That of a session that has no spans yet."""
+        return cls(otlp.Reader(), [], otlp.NO_TIME, 0)
+
+    def precedes(self, new: list[Arrived]) -> bool:
+        """Whether `new`, which is in the order of time, all stand behind the last span."""
+        return new[0].started >= self.started
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What new spans say: `twins` maps ordinals of new turns to stored ones, `failures` are of stored turns.
+
+    `tail` is what to read on from, if the new spans are the session's last.
+    """
+
+    turns: list[Turn]
+    twins: dict[int, int]
+    failures: list[tuple[int, str]]
+    tail: Tail | None
 
 
 def digest(entry: dict[str, Any]) -> bytes:
@@ -58,20 +99,58 @@ def resource_value(entry: dict[str, Any], key: str) -> Any:
     return None
 
 
-def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: int) -> Read:
-    """The turns of `new` (in the order of time) as entries of the session; `first` is their first turn's ordinal."""
-    steps = _steps(connection, session_id, new)
-    entries = _entries(connection, session_id, [step for step in steps if step.new is None])
-    given = [(step.new.at, step.new.entry) if step.new else ("", entries.get(step.ordinal, {})) for step in steps]
-    numbers = [step.number for step in steps]
-    by_step: dict[int, list[Turn]] = {index: [] for index in range(len(steps))}
-    for turn in otlp.turns(given, {}):
+def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: int, tail: Tail | None = None) -> Read:
+    """The turns of `new` (in the order of time) as entries of the session; `first` is their first turn's ordinal.
+
+    With the session's `tail`, which it then takes over, spans that follow are read without the database.
+    """
+    entries: dict[int, dict[str, Any]] = {}
+    if tail is not None and tail.precedes(new):
+        reader, steps = tail.reader, [*tail.steps, *(_Step(span.number, span) for span in new)]
+    else:
+        reader, steps = otlp.Reader(), _steps(connection, session_id, new)
+        entries = _entries(connection, session_id, [step for step in steps if step.new is None])
+    for step in steps:
+        if step.said is None:
+            step.said = reader.turns(step.number, step.new.entry if step.new else entries.get(step.ordinal, {}))
+    said = _linked(steps)
+    turns = [turn for step in steps if step.new for turn in said[step.number]]
+    late = _late(steps)
+    twins = _twins(connection, session_id, late, said, turns, first) if late else {}
+    failures = list(_failures(connection, session_id, steps, said))
+    return Read(turns, twins, failures, None if late else _tail(reader, steps, said, first))
+
+
+def _linked(steps: list[_Step]) -> dict[int, list[Turn]]:
+    """The turns of each step, by its number."""
+    said: dict[int, list[Turn]] = {step.number: [] for step in steps}
+    for turn in otlp.linked(pair for step in steps for pair in step.said or ()):
         if not isinstance(turn, Problem):
-            by_step[turn.entry].append(turn)
-    turns = [_numbered(turn, numbers) for index, step in enumerate(steps) if step.new for turn in by_step[index]]
-    late = [index for index, step in enumerate(steps) if not step.new and any(other.new for other in steps[:index])]
-    twins = _twins(connection, session_id, steps, by_step, turns, first, late)
-    return Read(turns, twins, list(_failures(connection, session_id, steps, by_step)))
+            said[turn.entry].append(turn)
+    return said
+
+
+def _late(steps: list[_Step]) -> list[_Step]:
+    """The stored spans that new ones stand before."""
+    first = next(index for index, step in enumerate(steps) if step.new)
+    return [step for step in steps[first:] if not step.new]
+
+
+def _tail(reader: otlp.Reader, steps: list[_Step], said: dict[int, list[Turn]], first: int) -> Tail | None:
+    """What to read on from, now that the new spans' turns are stored from `first` on; None where that is too much."""
+    last = steps[-1].new
+    assert last is not None
+    for step in steps:
+        if step.new is not None:
+            step.ordinal, step.turns, step.new = first, len(said[step.number]), None
+            first += step.turns
+    kept = steps[-BEFORE:]
+    for step in kept:
+        step.said = [
+            (changed(turn, source=None) if turn.source is not None else turn, side) for turn, side in step.said or ()
+        ]
+    size = reader.size + sum(len(turn.raw or "") + 500 for step in kept for turn, _ in step.said or ())
+    return Tail(reader, kept, last.started, size) if size <= MOST_TAIL else None
 
 
 def note(connection: sa.Connection, session_id: int, new: list[Arrived], first: int, turns: Iterable[Turn]) -> None:
@@ -79,53 +158,24 @@ def note(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
     counts = Counter(turn.entry for turn in turns)
     listed = []
     for span in new:
-        place = {"entry": span.number, "ordinal": first, "turns": counts[span.number]}
-        listed.append(
-            {"trace": span.trace, "span": span.id, "session_id": session_id, "started": span.started, **place}
-        )
+        listed.append(row(session_id, span, span.number, first, counts[span.number]))
         first += counts[span.number]
-    connection.execute(sa.insert(LiveSpan), listed)
+    rows.insert(connection, SPANS, listed)
 
 
-def is_adopted(connection: sa.Connection, session_id: int) -> bool:
-    """Whether the session's spans are noted, as those of a session that came as a file are not."""
-    return connection.scalar(sa.select(LiveSpan.entry).where(LiveSpan.session_id == session_id).limit(1)) is not None
-
-
-def adopt(connection: sa.Connection, session_id: int) -> None:
-    """Note the spans of a session that came as a file, so that it can grow; of a span that stands twice the first."""
-    query = sa.select(StoredTurn.entry, StoredTurn.ordinal, *_WHOLE).where(StoredTurn.session_id == session_id)
-    rows = connection.execute(query.order_by(StoredTurn.ordinal).execution_options(yield_per=_AT_ONCE))
-    listed: dict[tuple[bytes, bytes], dict[str, Any]] = {}
-    for entry, group in groupby(rows, key=lambda row: row.entry):
-        turns = list(group)
-        span = next(iter(_span(whole_entry(turns[0].source, turns[0].raw, turns[0].raw_at))), None)
-        if isinstance(span, Arrived):
-            place = {"entry": entry, "ordinal": turns[0].ordinal, "turns": len(turns)}
-            values = {"trace": span.trace, "span": span.id, "session_id": session_id, "started": span.started, **place}
-            listed.setdefault((span.trace, span.id), values)
-    if listed:
-        connection.execute(sa.insert(LiveSpan), list(listed.values()))
+def row(session_id: int, span: Arrived, entry: int, ordinal: int, turns: int) -> rows.Row:
+    key = {"trace": span.trace, "span": span.id, "session_id": session_id, "started": span.started}
+    return {**key, "entry": entry, "ordinal": ordinal, "turns": turns}
 
 
 _WHOLE = (StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at)
 
 
-def _span(entry: Any) -> Iterator[Arrived | Problem]:
-    if isinstance(entry, dict) and isinstance(entry.get("span"), dict):
-        scopes = [{"scope": entry.get("scope"), "spans": [entry["span"]]}]
-        yield from arrived([("", {"resource": entry.get("resource"), "scopeSpans": scopes})])
-
-
 def _steps(connection: sa.Connection, session_id: int, new: list[Arrived]) -> list[_Step]:
     """The new spans and the stored ones near them, in the order of time."""
-    start = new[0].started
-    query = sa.select(LiveSpan.entry, LiveSpan.ordinal, LiveSpan.turns, LiveSpan.started)
-    query = query.where(LiveSpan.session_id == session_id)
-    back = query.where(LiveSpan.started <= start).order_by(LiveSpan.started.desc(), LiveSpan.entry.desc())
-    rows = [*reversed(connection.execute(back.limit(BEFORE)).all())]
-    rows += connection.execute(query.where(LiveSpan.started > start)).all()
-    steps = [(row.started, row.entry, _Step(row.entry, None, row.ordinal, row.turns)) for row in rows]
+    values = {"session": session_id, "start": new[0].started}
+    stored = [*reversed(connection.execute(_before, values).all()), *connection.execute(_after, values)]
+    steps = [(row.started, row.entry, _Step(row.entry, None, row.ordinal, row.turns)) for row in stored]
     steps += [(span.started, span.number, _Step(span.number, span)) for span in new]
     ordered = [step for *_, step in sorted(steps, key=lambda step: step[:2])]
     return [step for step, near in zip(ordered, _near(ordered), strict=True) if near]
@@ -153,29 +203,23 @@ def _entries(connection: sa.Connection, session_id: int, steps: list[_Step]) -> 
     return found
 
 
-def _numbered(turn: Turn, numbers: list[int]) -> Turn:
-    again = None if turn.duplicate_of is None else numbers[turn.duplicate_of]
-    return replace(turn, entry=numbers[turn.entry], duplicate_of=again)
-
-
 def _twins(
     connection: sa.Connection,
     session_id: int,
-    steps: list[_Step],
-    by_step: dict[int, list[Turn]],
+    late: list[_Step],
+    said: dict[int, list[Turn]],
     turns: list[Turn],
     first: int,
-    late: list[int],
 ) -> dict[int, int]:
     """What stored spans said first that now a late span says before them: its turns repeat the stored ones."""
     there: dict[tuple[str, str | None], list[int]] = {}
-    for index in late:
-        said = Counter[tuple[str, str | None]](
-            (turn.kind, turn.raw) for turn in by_step[index] if turn.duplicate_of is None
+    for step in late:
+        own = Counter[tuple[str, str | None]](
+            (turn.kind, turn.raw) for turn in said[step.number] if turn.duplicate_of is None
         )
-        for ordinal, kind, raw in _stored(connection, session_id, steps[index]):
-            if said[kind, raw]:
-                said[kind, raw] -= 1
+        for ordinal, kind, raw in _stored(connection, session_id, step):
+            if own[kind, raw]:
+                own[kind, raw] -= 1
             else:
                 there.setdefault((kind, raw), []).append(ordinal)
     twins = {}
@@ -196,11 +240,13 @@ def _stored(connection: sa.Connection, session_id: int, step: _Step) -> list[tup
 
 
 def _failures(
-    connection: sa.Connection, session_id: int, steps: list[_Step], by_step: dict[int, list[Turn]]
+    connection: sa.Connection, session_id: int, steps: list[_Step], said: dict[int, list[Turn]]
 ) -> Iterator[tuple[int, str]]:
-    """The stored calls that an answer says could not be read."""
-    for index, step in enumerate(steps):
-        for turn in by_step[index]:
+    """The stored calls that a new answer says could not be read."""
+    if not any(turn.kind == "tool_result" for step in steps if step.new for turn in said[step.number]):
+        return
+    for step in steps:
+        for turn in said[step.number]:
             if step.new is None and turn.failure is not None:
                 stored = _stored(connection, session_id, step)
                 same = (ordinal for ordinal, kind, raw in stored if (kind, raw) == (turn.kind, turn.raw))

@@ -14,6 +14,13 @@ from webapp.store.models import LiveSpan, Session
 _AT_ONCE = 500
 _named = sa.select(Session.id).where(Session.external_id == sa.bindparam("name")).limit(1)
 
+_find = (
+    sa.select(LiveSpan.trace, sa.func.max(LiveSpan.session_id))
+    .where(LiveSpan.trace.in_(sa.bindparam("traces", expanding=True)))
+    .group_by(LiveSpan.trace)
+)
+_find_names = sa.select(Session.id, Session.external_id).where(Session.id.in_(sa.bindparam("sessions", expanding=True)))
+
 
 def routed(connection: sa.Connection, spans: Iterable[Arrived]) -> dict[str, list[Arrived]]:
     """The spans by the id of the session that they belong to.
@@ -24,32 +31,35 @@ def routed(connection: sa.Connection, spans: Iterable[Arrived]) -> dict[str, lis
     traces: dict[bytes, list[Arrived]] = {}
     for span in spans:
         traces.setdefault(span.trace, []).append(span)
-    known = _known(connection, list(traces))
+    stored = _stored(connection, list(traces))
     found: dict[str, list[Arrived]] = {}
     for trace, group in traces.items():
         named = next((shortened(span.session) for span in group if span.session), None)
-        session_id = known.get(trace)
-        name = named or trace.hex() if session_id is None else _stays(connection, session_id, trace, named)
+        there = stored.get(trace)
+        name = named or trace.hex() if there is None else _stays(connection, *there, trace, named)
         found.setdefault(name, []).extend(group)
     return found
 
 
-def _known(connection: sa.Connection, traces: list[bytes]) -> dict[bytes, int]:
-    """The session of each trace that has one."""
+def _stored(connection: sa.Connection, traces: list[bytes]) -> dict[bytes, tuple[int, str]]:
+    """The session of each trace that has one, and its name."""
     found: dict[bytes, int] = {}
     for at in range(0, len(traces), _AT_ONCE):
-        query = sa.select(LiveSpan.trace, sa.func.max(LiveSpan.session_id)).group_by(LiveSpan.trace)
-        rows = connection.execute(query.where(LiveSpan.trace.in_(traces[at : at + _AT_ONCE])))
+        rows = connection.execute(_find, {"traces": traces[at : at + _AT_ONCE]})
         found |= {bytes(trace): session_id for trace, session_id in rows}
-    return found
+    sessions = sorted(set(found.values()))
+    names: dict[int, str] = {}
+    for at in range(0, len(sessions), _AT_ONCE):
+        for row in connection.execute(_find_names, {"sessions": sessions[at : at + _AT_ONCE]}):
+            names[row.id] = row.external_id
+    return {trace: (session_id, names[session_id]) for trace, session_id in found.items()}
 
 
-def _stays(connection: sa.Connection, session_id: int, trace: bytes, named: str | None) -> str:
+def _stays(connection: sa.Connection, session_id: int, name: str, trace: bytes, named: str | None) -> str:
     """The stored session's id. One that is called by its trace takes the name that a later span gives, if it is free.
 
     Where a session of that name is there already, the trace stays a session of its own: turns never change sessions.
     """
-    name = connection.scalars(sa.select(Session.external_id).where(Session.id == session_id)).one()
     if named is None or name != trace.hex() or connection.scalar(_named, {"name": named}) is not None:
         return name
     renamed = sa.update(Session).where(Session.id == session_id).values(external_id=named, changed=change())
