@@ -76,11 +76,9 @@ def _note(label: str) -> str | None:
 def _limits(finder: scan.Finder, at: int, ticks: str) -> list[int]:
     """Where the fence's content may end: the first closing fences, since some may stand inside a string."""
     found: list[int] = []
-    for match in re.finditer(
-        rf"\n[ \t>]*+{ticks[0]}{{{len(ticks)},}}[ \t]*+(?=\n|\Z)|{ticks[0]}{{{len(ticks)},}}",
-        finder.tracer.raw[at : finder.end],
-    ):
-        found.append(at + match.start())
+    closing = re.compile(rf"\n[ \t>]*+{ticks[0]}{{{len(ticks)},}}[ \t]*+(?=\n|\Z)|{ticks[0]}{{{len(ticks)},}}")
+    for match in closing.finditer(finder.tracer.raw, at, finder.end):
+        found.append(match.start())
         if len(found) == 4:
             break
     return found or [finder.end]
