@@ -62,7 +62,7 @@ elif where == "reading":
 elif where == "between":
     before(intake.Intake, "_take", 4)
 elif where == "inside":
-    before(writing, "_insert_gathered", 4)
+    before(writing, "_insert", 4)
 elif where == "finish":
     before(intake.Intake, "_finish")
 elif where == "end":
@@ -183,6 +183,7 @@ def test_a_long_session_can_be_stopped_within(
 ) -> None:
     """Nothing of it is there then."""
     monkeypatch.setattr("webapp.store.progress.EVERY", 0.0)
+    monkeypatch.setattr("webapp.store.intake._MOST_PREPARED", 0)  # every session is long
 
     def tell(progress: Progress) -> None:
         if progress.turns == ENTRIES and progress.sessions == 0:

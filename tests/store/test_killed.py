@@ -41,14 +41,14 @@ if where in ("between", "in a batch"):
     progress = lambda turns: wait() if turns >= 400 else None
 else:
     progress = None
-    count = writing._insert_gathered
+    count = writing._insert
     def late(*rows):
         late.calls += 1
         if late.calls == 4:
             wait()
         count(*rows)
     late.calls = 0
-    writing._insert_gathered = late
+    writing._insert = late
 engine = database.connect(url)
 with open(dump, "rb") as stream:
     ingest(engine, Settings(data=Path(data), database=url), stream, filename="dump.jsonl", progress=progress)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import Literal
 
 
@@ -22,7 +24,12 @@ class Policies:
     scalars: Literal["accept", "ignore"] = "accept"
     wanted: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, str]:
-        """Every policy by name, as `Trace.policy` keeps it."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in named.items()}
+    def as_dict(self) -> Mapping[str, str]:
+        """Every policy by name, as `Trace.policy` keeps it; do not change it."""
+        return _named(self)
+
+
+@lru_cache(maxsize=64)
+def _named(policies: Policies) -> Mapping[str, str]:
+    named = {field.name: getattr(policies, field.name) for field in fields(policies)}
+    return {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in named.items()}

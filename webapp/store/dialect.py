@@ -2,39 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
-
-_MOST_ROWS = 64
-"""rows of one statement; a power of two, so that few statements serve any number of rows"""
-
-
-def insert_values(
-    connection: sa.Connection, table: str, names: tuple[str, ...], values: Sequence[tuple[Any, ...]]
-) -> None:
-    """Insert rows into a table of SQLite, many with each statement.
-
-    A statement for each row would take Python's lock back after each, and wait for whoever prepares the next rows.
-    """
-    at, size = 0, _MOST_ROWS
-    while at < len(values):
-        while size > len(values) - at:
-            size //= 2
-        flat = tuple(chain.from_iterable(values[at : at + size]))
-        connection.exec_driver_sql(_insert(table, names, size), flat)
-        at += size
-
-
-@lru_cache(maxsize=128)
-def _insert(table: str, names: tuple[str, ...], count: int) -> str:
-    row = f"({', '.join('?' * len(names))})"
-    return f"INSERT INTO {table} ({', '.join(names)}) VALUES {', '.join([row] * count)}"  # noqa: S608
 
 
 def upsert(dialect: str, table: Any, values: dict[str, Any], key: tuple[str, ...]) -> sa.Insert:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
 
 from webapp.dumps.records import Problem, Turn
 from webapp.findings import Finding, Notice
@@ -19,7 +21,7 @@ from webapp.store.tally import Place, Tally
 class Gathering:
     """Rows of a session's next turns, in order; `notice` are the rules that look on while it is gathered whole.
 
-    A session that has no number yet has the number 0: its turns' ids are their ordinals until `numbered`.
+    A session that has no number yet has the number 0: its turns' ids are their ordinals (see `store.preparing`).
     """
 
     session_id: int
@@ -36,7 +38,7 @@ class Gathering:
     failures: list[rows.Row] = field(default_factory=list)
     """failures that a later turn records of an earlier one, whose row may be written already"""
     found: list[Finding] = field(default_factory=list)
-    """what the rules found, once it is `ended`"""
+    """what the rules found, once it is settled"""
     size: int = 0
     """bytes that wait in `turns`, about"""
 
@@ -74,31 +76,26 @@ class Gathering:
         self._count_failure(ordinal, text)
         self.failures.append({"turn": self._id(ordinal), "text": rows.encoded(text)})
 
-    def ended(self) -> None:
-        """All turns have come."""
+    def settle(self) -> None:
+        """All turns have come: let the rules speak, and put failures that a later turn records into waiting rows."""
         if self.notice is not None:
             self.found = self.notice.findings()
             self.facets.finding = noticing.counts(self.found)
+        if not self.session_id:
+            for failure in self.failures:
+                row = self.turns[failure["turn"]]
+                if row["recorded_failure"] is None:
+                    row["recorded_failure"] = failure["text"]
+            self.failures.clear()
 
-    def numbered(self, session_id: int) -> None:
-        """Give the session that was gathered whole its number."""
-        base = session_id * TURNS_A_SESSION
-        self.session_id = session_id
-        for failure in self.failures:
-            row = self.turns[failure["turn"]]
-            if row["recorded_failure"] is None:
-                row["recorded_failure"] = failure["text"]
-        self.failures.clear()
-        for row in self.turns:
-            row["id"] += base
-            row["session_id"] = session_id
-            if row["duplicate_of"] is not None:
-                row["duplicate_of"] += base
-        for row in self.parses:
-            row["turn_id"] += base
-        for row in self.repairs:
-            row["turn_id"] += base
-        self.pending.shift(base)
+    def counters(self) -> dict[str, Any]:
+        """The columns of `session` that count its turns, once it is settled."""
+        tally = self.tally
+        values: dict[str, Any] = {**tally.counters(), "models": list(tally.models)}
+        values |= {"facets": self.facets.as_dict(), "raw_bytes": self.raw_bytes, "grown_at": datetime.now(UTC)}
+        if tally.started_at is not None:
+            values |= {"started_at": tally.started_at, "ended_at": tally.ended_at, "happened_at": tally.started_at}
+        return values
 
     def _answered(self, turn: Turn) -> int | None:
         """The position of the response that an error answers."""

@@ -16,16 +16,17 @@ from webapp import dumps as readers
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn, UnknownFormat
 from webapp.dumps.spool import Spooled
-from webapp.store import database, full, kept, superseded, writing
+from webapp.store import collector, database, full, kept, superseded, writing
 from webapp.store.batches import Batch
 from webapp.store.dumps import DumpLine, line
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.parsed import OURS, is_known
+from webapp.store.pipeline import Batch as PreparedBatch
 from webapp.store.pipeline import Pipeline
+from webapp.store.preparing import Given
 from webapp.store.progress import Progress as Watch
 from webapp.store.progress import Stopped
 from webapp.store.spill import Spill, sessions
-from webapp.store.writing import Prepared
 
 MOST_PROBLEMS = 200
 """How many problems are kept word for word; all are counted."""
@@ -99,13 +100,17 @@ class Intake:
 
     def run(self) -> Ingested:
         """Raises `BadDump` and `UnknownFormat` once what could be read is stored, `Stopped` and `DiskFull` sooner."""
+        helped = 0 if self.again else self.spooled.bytes
+        with Pipeline(kept.incoming(self.settings.data), helped) as pipeline, collector.seldom(), self._looking():
+            return self._run(pipeline)
+
+    def _run(self, pipeline: Pipeline) -> Ingested:
         self.watch.begin("keeping", self.spooled.bytes)
         kept_file = kept.keep(self.settings.data, self.spooled.path, self.spooled.sha256, self.watch.advance)
         if self.spooled.problem is not None:
             self._note(self.spooled.problem)
         try:
-            with self._looking():
-                self._read()
+            self._read(pipeline)
         except (BadDump, UnknownFormat) as error:
             self._finish(describe(error))
             raise
@@ -133,7 +138,7 @@ class Intake:
         there = f"{count:,} session{'' if count == 1 else 's'} of it {'is' if count == 1 else 'are'} stored whole"
         return f"Cancelled: {there if count else 'nothing of it was stored'}. Read it again to go on."
 
-    def _read(self) -> None:
+    def _read(self, pipeline: Pipeline) -> None:
         path = self.spooled.path
         self.watch.begin("looking", self.spooled.bytes)
         self.format = self.watch.format = self.format or readers.sniff(path, self.filename)
@@ -141,24 +146,29 @@ class Intake:
             with database.writing(self.engine) as connection:
                 self._dump(connection)
         records = readers.read(path, self.filename, format=self.format, mapping=self.mapping, told=self.watch.advance)
-        pipeline = Pipeline(self._write_new)
         try:
             for start, turns in sessions(records, self._note, self._count):
                 self._take(start, turns, pipeline)
         finally:
-            self._store_each(pipeline.close())
-            self.batch.commit()
+            try:
+                self._write_ready(pipeline.rest())
+            finally:
+                self.batch.commit()
 
     def _take(self, start: SessionStart, turns: Spill, pipeline: Pipeline) -> None:
-        """Have a short new session written in the background; any other is written here, behind those before it."""
-        held = turns.held(_MOST_PREPARED)
+        """Have a short new session prepared; any other is written as its turns come, behind those before it."""
+        home, held = self._home(start), turns.held(_MOST_PREPARED)
         if held is None or self.again is not None or self._is_stored(start):
-            self._store_each(pipeline.drain())
-            self._store(start, self.watch.each(turns), self._home(start))
-            return
-        prepared = writing.prepare(start, self.watch.each(held), home=self._home(start), problem=self._note)
-        if left := pipeline.put(prepared):
-            self._store_each(left + pipeline.drain())
+            self._write_ready(pipeline.rest())
+            self._store(start, turns, home)
+        else:
+            self._write_ready(pipeline.put(Given(start, held, home)))
+        self.watch.moved()
+
+    def _write_ready(self, batches: Iterable[PreparedBatch]) -> None:
+        for batch in batches:
+            for given in self._write_new(batch):
+                self._store(given.start, given.turns, given.home)
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
@@ -180,24 +190,24 @@ class Intake:
         with self.engine.connect() as connection:
             return connection.scalar(sa.select(Dump.id).where(Dump.sha256 == self.spooled.sha256)) is None
 
-    def _write_new(self, prepared: list[Prepared]) -> list[Prepared]:
+    def _write_new(self, batch: PreparedBatch) -> list[Given]:
         """Write new sessions together; those that somebody else brought meanwhile come back."""
+        prepared = [one for _, one in batch]
         with self._transaction() as connection:
             outcomes = writing.write_new(connection, prepared, dump_id=self._dump, index=self.batch.index)
-            came = [(one.start, outcome) for one, outcome in zip(prepared, outcomes, strict=True) if outcome]
-            self._came(connection, came)
-        return [one for one, outcome in zip(prepared, outcomes, strict=True) if outcome is None]
-
-    def _store_each(self, prepared: list[Prepared]) -> None:
-        for one in prepared:
-            self._store(one.start, one.turns, one.home)
+            result = list(zip(batch, outcomes, strict=True))
+            self._came(connection, [(given.start, outcome) for (given, _), outcome in result if outcome])
+        for (_, one), outcome in result:
+            for problem in one.problems if outcome else ():
+                self._note(problem)
+        return [given for (given, _), outcome in result if outcome is None]
 
     def _store(self, start: SessionStart, turns: Iterable[Turn], home: str) -> None:
         with self._transaction() as connection:
             outcome = writing.write(
                 connection,
                 start,
-                turns,
+                self.watch.each(turns),
                 home=home,
                 dump_id=self._dump,
                 problem=self._note,

@@ -1,94 +1,110 @@
-"""Hands prepared sessions to a thread that writes them, while the next ones are read and prepared.
-
-The database does its work outside of Python's lock, so both get on at once. One batch is written at a time.
-"""
+"""Prepares short new sessions batch by batch, some of them in a process beside this one, and hands them on in order."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
-from webapp.store.writing import Prepared
+from webapp.store.aside import Helper, processors
+from webapp.store.preparing import Given, Prepared, prepare
 
-MOST_BYTES = 1024 * 1024
-"""of prepared sessions that are written together, about"""
+MOST_BYTES = 512 * 1024
+"""characters of sessions that are prepared together, about"""
 MOST_SESSIONS = 64
 MOST_SECONDS = 0.25
-"""how long a prepared session waits at most for others"""
-_MOST_BEHIND = 2
-"""batches that are written or wait for it, before whoever prepares waits too"""
+"""how long a session waits at most for others"""
+HELPED = 4 * 1024 * 1024
+"""bytes of a dump from which on a second process is worth its start"""
+_MOST_BEHIND = 4
+"""batches that wait for the helper's oldest one"""
+
+Batch = list[tuple[Given, Prepared]]
 
 
 class Pipeline:
-    """`write` is called in the thread and gives back what it did not write: that comes out of `put` and `drain`.
+    """`put` and `rest` give batches that are ready to be written, in the order in which their sessions were put.
 
-    What it raises comes out of them too, once, and nothing is written after it. `close` ends the thread.
+    Use as a context manager, which ends the helper.
     """
 
-    def __init__(self, write: Callable[[list[Prepared]], list[Prepared]]) -> None:
-        self._write = write
-        self._gathered: list[Prepared] = []
+    def __init__(self, folder: Path, size: int) -> None:
+        """A dump of `size` bytes; the helper's files go into `folder`."""
+        self._helper: Helper | None = None
+        if size >= HELPED and processors() > 1:
+            with suppress(OSError):
+                self._helper = Helper(folder)
+        self._gathered: list[Given] = []
         self._size = 0
         self._since = 0.0
-        self._behind: deque[Future[list[Prepared]]] = deque()
-        self._thread: ThreadPoolExecutor | None = None
-        self._failed = False
+        self._batches: deque[tuple[list[Given], list[Prepared] | None]] = deque()
+        """in order; None stands for what the helper has not answered"""
 
-    def put(self, prepared: Prepared) -> list[Prepared]:
-        """Have a session written soon."""
+    def put(self, given: Given) -> Iterator[Batch]:
+        """Take a session in."""
         if not self._gathered:
             self._since = time.monotonic()
-        self._gathered.append(prepared)
-        self._size += prepared.size
-        if self._size < MOST_BYTES and len(self._gathered) < MOST_SESSIONS and not self._is_late():
-            return []
-        self._send()
-        return self._written(_MOST_BEHIND)
+        self._gathered.append(given)
+        self._size += sum(len(turn.raw or "") + 500 for turn in given.turns)
+        late = time.monotonic() - self._since > MOST_SECONDS
+        if self._size >= MOST_BYTES or len(self._gathered) >= MOST_SESSIONS or late:
+            self._begin()
+            yield from self._ready(_MOST_BEHIND)
 
-    def drain(self) -> list[Prepared]:
-        """Wait until all that was put is written."""
-        if not self._gathered:
-            return self._written(0)
-        if self._thread is None:  # all of it is one batch: no thread is needed
-            return self._write_unless_failed(self._taken())
-        self._send()
-        return self._written(0)
+    def rest(self) -> Iterator[Batch]:
+        """All that was put and did not come yet."""
+        if self._gathered:
+            self._begin()
+        yield from self._ready(0)
 
-    def close(self) -> list[Prepared]:
-        """Write all that was put, unless that failed before, and end."""
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lose()
+
+    def _begin(self) -> None:
+        batch, self._gathered, self._size = self._gathered, [], 0
+        self._batches.append((batch, None if self._given_away(batch) else [prepare(given) for given in batch]))
+
+    def _given_away(self, batch: list[Given]) -> bool:
+        """Whether the helper took the batch."""
+        if self._helper is None or not self._helper.is_free:
+            return False
         try:
-            return [] if self._failed else self.drain()
-        finally:
-            if self._thread is not None:
-                self._thread.shutdown()
+            self._helper.give(batch)
+        except RecursionError:
+            return False
+        except OSError:
+            self._lose()
+            return False
+        return True
 
-    def _is_late(self) -> bool:
-        return time.monotonic() - self._since > MOST_SECONDS
+    def _ready(self, behind: int) -> Iterator[Batch]:
+        """The batches at the front that are prepared; waits for the helper where more than `behind` are there."""
+        while self._batches:
+            batch, prepared = self._batches[0]
+            if prepared is None:
+                prepared = self._answer(wait=len(self._batches) > behind)
+            if prepared is None and self._helper is not None:
+                return
+            self._batches.popleft()
+            yield list(zip(batch, prepared or [prepare(given) for given in batch], strict=True))
 
-    def _send(self) -> None:
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, "writes sessions")
-        self._behind.append(self._thread.submit(self._write_unless_failed, self._taken()))
-
-    def _taken(self) -> list[Prepared]:
-        gathered, self._gathered, self._size = self._gathered, [], 0
-        return gathered
-
-    def _write_unless_failed(self, prepared: list[Prepared]) -> list[Prepared]:
-        if self._failed:
-            return []
+    def _answer(self, *, wait: bool) -> list[Prepared] | None:
+        """What the helper made of its oldest batch."""
+        if self._helper is None:
+            return None
         try:
-            return self._write(prepared)
-        except BaseException:
-            self._failed = True
-            raise
+            return self._helper.take(wait=wait)
+        except OSError:
+            self._lose()
+            return None
 
-    def _written(self, behind: int) -> list[Prepared]:
-        """What came back of all but the last `behind` batches."""
-        left: list[Prepared] = []
-        while len(self._behind) > behind or (self._behind and self._behind[0].done()):
-            wait([self._behind[0]])
-            left += self._behind.popleft().result()
-        return left
+    def _lose(self) -> None:
+        """Go on without the helper: what it has not answered is prepared here."""
+        if self._helper is not None:
+            self._helper.close()
+            self._helper = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import itemgetter
@@ -16,10 +17,10 @@ from webapp.dumps.records import Turn
 from webapp.exports.session_dump import whole_entry
 from webapp.parsing import Trace
 from webapp.store import models, packing
-from webapp.store.dialect import insert_values
 from webapp.store.types import ExactJson, ExactText, PackedJson, PackedText, ShortText, UtcDateTime, short
 
 Row = dict[str, Any]
+Values = tuple[Any, ...]
 
 _PLAIN: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
     ExactText: sa.types.NullType(),
@@ -31,6 +32,8 @@ _PLAIN: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
     UtcDateTime: sa.DateTime(timezone=True),
 }
 _LARGEST = 2**63
+_MARK = f"a text stands here {secrets.token_hex(8)}"
+_MARKED = jsontext.quoted(_MARK).encode("ascii")
 
 
 def plain(model: type[models.Base]) -> sa.TableClause:
@@ -42,6 +45,17 @@ def plain(model: type[models.Base]) -> sa.TableClause:
 turns = plain(models.Turn)
 parses = plain(models.Parse)
 repairs = plain(models.ParseRepair)
+
+
+def _columns(table: sa.TableClause, *first: str) -> tuple[str, ...]:
+    """`first`, then the others but for a number that the database gives."""
+    return (*first, *(column.name for column in table.c if column.name not in (*first, "id")))
+
+
+TURN = _columns(turns, "id", "session_id", "duplicate_of")
+PARSE = _columns(parses, "turn_id")
+REPAIR = _columns(repairs, "turn_id")
+"""The columns of what is prepared before its session has a number: first those that this number changes."""
 
 
 def encoded(text: str | None) -> bytes | None:
@@ -59,19 +73,36 @@ def packed_json(value: Any) -> bytes | None:
     return None if value is None else packing.pack(jsontext.dumps(value).encode("ascii"))
 
 
+def values(names: tuple[str, ...], batch: Iterable[Row]) -> list[Values]:
+    """Rows as the tuples that `insert_values` takes."""
+    return list(map(itemgetter(*names), batch))
+
+
 def insert(connection: sa.Connection, table: sa.TableClause, batch: list[Row]) -> None:
-    """Insert rows, which all have the same columns; on SQLite by its driver, which takes half the time."""
+    """Insert rows, which all have the same columns."""
+    if batch:
+        names = tuple(batch[0])
+        insert_values(connection, table, names, values(names, batch))
+
+
+def insert_values(
+    connection: sa.Connection, table: sa.TableClause, names: tuple[str, ...], batch: Sequence[Values]
+) -> None:
+    """Insert rows of the columns `names`; on SQLite by its driver, which takes half the time."""
     if not batch:
         return
     if connection.dialect.name != "sqlite":
-        connection.execute(table.insert(), batch)
+        connection.execute(table.insert(), [dict(zip(names, row, strict=True)) for row in batch])
         return
-    names = tuple(batch[0])
-    values: Iterable[tuple[Any, ...]] = map(itemgetter(*names), batch)
     if "sent_at" in names:
         at = names.index("sent_at")
-        values = ((*row[:at], _stamp(row[at]), *row[at + 1 :]) for row in values)
-    insert_values(connection, table.name, names, list(values))
+        batch = [(*row[:at], _stamp(row[at]), *row[at + 1 :]) for row in batch]
+    connection.exec_driver_sql(_statement(table.name, names), list(batch))
+
+
+@lru_cache(maxsize=16)
+def _statement(table: str, names: tuple[str, ...]) -> str:
+    return f"INSERT INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"  # noqa: S608
 
 
 def _stamp(when: datetime | None) -> str | None:
@@ -125,19 +156,24 @@ def _whole_text(turn: Turn) -> bytes:
 
 def _entry(turn: Turn) -> tuple[bytes | None, bytes]:
     """What is kept of an entry without its text, and the hash of it with its text."""
-    whole = _whole_text(turn)
-    digest = hashlib.sha256(whole).digest()
-    if turn.raw is not None and turn.raw_at and " " in turn.raw and _is_none(turn.source, turn.raw_at):
-        text = jsontext.quoted(turn.raw).encode("ascii")  # a space stands nowhere but in strings, so this is one
-        if whole.count(text) == 1:
-            return packing.pack(whole.replace(text, b"null")), digest
-    return packed_json(turn.source), digest
+    if turn.raw is not None and turn.raw_at and isinstance(turn.source, dict) and len(turn.raw_at) == 1:
+        before, after = _around(turn.source, turn.raw_at[0])
+        if before is not None:
+            quoted = jsontext.quoted(turn.raw).encode("ascii")
+            return packing.pack(b"%bnull%b" % (before, after)), hashlib.sha256(before + quoted + after).digest()
+    return packed_json(turn.source), entry_digest(turn)
 
 
-def _is_none(source: Any, path: tuple[str | int, ...]) -> bool:
-    for step in path:
-        source = source[step]
-    return source is None
+def _around(source: dict[str | int, Any], key: str | int) -> tuple[bytes | None, bytes]:
+    """What `source` is as JSON before and after the value of `key`; None where the value is not the place of a text."""
+    if key not in source or source[key] is not None:
+        return None, b""
+    source[key] = _MARK
+    try:
+        before, mark, after = jsontext.dumps(source).encode("ascii").partition(_MARKED)
+    finally:
+        source[key] = None
+    return (before, after) if mark and _MARKED not in after else (None, b"")
 
 
 def bare_entry(kind: str, role: str | None, raw: str | None) -> dict[str, str | None]:

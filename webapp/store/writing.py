@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 import sqlalchemy as sa
 
@@ -17,6 +16,7 @@ from webapp.store.facets import Facets
 from webapp.store.gathering import Gathering
 from webapp.store.models import Session, SessionModel
 from webapp.store.parsed import Parser
+from webapp.store.preparing import Prepared, columns
 from webapp.store.tally import Tally
 
 MOST_TURNS = 500
@@ -53,39 +53,9 @@ class Outcome:
     new_turns: int
 
 
-@dataclass(slots=True)
-class Prepared:
-    """A session that is believed to be new, with all its rows; `turns` can be gone through again if it is not."""
-
-    start: SessionStart
-    external_id: str
-    home: str
-    turns: Iterable[Turn]
-    gathering: Gathering
-    values: dict[str, Any]
-    """the columns of `session`, counters included"""
-
-    @property
-    def size(self) -> int:
-        """Bytes that it takes in memory, about."""
-        return self.gathering.size + self.gathering.pending.size
-
-
 def is_known(connection: sa.Connection, start: SessionStart) -> bool:
     """Whether a session of that id is stored."""
     return connection.scalar(_has_id, {"external_id": ids.shortened(start.external_id)}) is not None
-
-
-def prepare(start: SessionStart, turns: Iterable[Turn], *, home: str, problem: Callable[[Problem], None]) -> Prepared:
-    """Make the rows of a new session; needs no database, so it can be done while another session is written."""
-    external_id = ids.shortened(start.external_id)
-    gathering = Gathering(0, Parser(home), Tally(), problem, noticing.watch(home))
-    gathering.pending.note(*search.session_notes(0, external_id, start.title))
-    for turn in turns:
-        if not gathering.add(turn):
-            break
-    values = _columns(start, external_id, 1, ids.key(external_id, 1), home) | _counters(gathering)
-    return Prepared(start, external_id, home, turns, gathering, values)
 
 
 def write_new(
@@ -106,16 +76,15 @@ def write_new(
     dump, changed = dump_id(connection), connection.execute(_next_change).scalar_one()
     values = [one.values | {"dump_id": dump, "changed": changed} for one in new]
     numbers = connection.scalars(_insert_sessions, values).all()
-    for one, number in zip(new, numbers, strict=True):
-        one.gathering.numbered(number)
-        index.take(one.gathering.pending)
-    _insert_gathered(connection, [one.gathering for one in new])
-    return [_outcome(one) for one in prepared]
-
-
-def _outcome(one: Prepared) -> Outcome | None:
-    number = one.gathering.session_id
-    return Outcome("new", number, one.values["key"], len(one.gathering.turns)) if number else None
+    written = {one.external_id: number for one, number in zip(new, numbers, strict=True)}
+    for one in new:
+        one.number(written[one.external_id])
+        index.texts += one.texts
+        index.note(*one.notes)
+        index.size += sum(len(raw) for _, raw in one.texts)
+    _insert(connection, new, written)
+    outcomes = {id(one): Outcome("new", written[one.external_id], one.values["key"], len(one.turns)) for one in new}
+    return [outcomes.get(id(one)) for one in prepared]
 
 
 def _new(connection: sa.Connection, prepared: Sequence[Prepared]) -> list[Prepared]:
@@ -129,17 +98,15 @@ def _new(connection: sa.Connection, prepared: Sequence[Prepared]) -> list[Prepar
     return [one for one in prepared if first.get(one.external_id) is one and keys.get(one.values["key"]) is one]
 
 
-def _insert_gathered(connection: sa.Connection, gathered: Sequence[Gathering]) -> None:
-    rows.insert(connection, rows.turns, [row for one in gathered for row in one.turns])
-    rows.insert(connection, rows.parses, [row for one in gathered for row in one.parses])
-    rows.insert(connection, rows.repairs, [row for one in gathered for row in one.repairs])
-    models = [
-        {"session_id": one.session_id, "model": model} for one in gathered for model in sorted(set(one.tally.models))
-    ]
+def _insert(connection: sa.Connection, prepared: Sequence[Prepared], numbers: Mapping[str, int]) -> None:
+    rows.insert_values(connection, rows.turns, rows.TURN, [row for one in prepared for row in one.turns])
+    rows.insert_values(connection, rows.parses, rows.PARSE, [row for one in prepared for row in one.parses])
+    rows.insert_values(connection, rows.repairs, rows.REPAIR, [row for one in prepared for row in one.repairs])
+    models = [{"session_id": numbers[one.external_id], "model": model} for one in prepared for model in one.models]
     if models:
         connection.execute(_insert_models, models)
-    for one in gathered:
-        noticing.keep(connection, one.session_id, one.found)
+    for one in prepared:
+        noticing.keep(connection, numbers[one.external_id], one.found)
 
 
 def write(
@@ -171,7 +138,7 @@ def write(
         count = _grow(connection, plan.stored, _after(turns, plan.skip), problem, index)
         return Outcome("grown", plan.stored.id, plan.stored.key, count)
     key = _free_key(connection, external_id, plan.next_revision)
-    values = _columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
+    values = columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
     session_id = connection.scalars(_insert_session, values).one()
     writer = Writer(connection, session_id, Parser(home), Tally(), problem, noticing.watch(home), index=index)
     writer.pending.note(*search.session_notes(session_id, external_id, start.title))
@@ -265,20 +232,10 @@ class Writer:
         if missing := set(models).difference(known):
             new = [{"session_id": gathering.session_id, "model": model} for model in sorted(missing)]
             self.connection.execute(_insert_models, new)
-        values = _counters(gathering)
+        gathering.settle()
+        values = gathering.counters()
         noticing.keep(self.connection, gathering.session_id, gathering.found)
         self.connection.execute(_count_session, session | values)
-
-
-def _counters(gathering: Gathering) -> dict[str, Any]:
-    """The columns of `session` that count its turns, once all have come."""
-    gathering.ended()
-    tally = gathering.tally
-    values: dict[str, Any] = {**tally.counters(), "models": list(tally.models)}
-    values |= {"facets": gathering.facets.as_dict(), "raw_bytes": gathering.raw_bytes, "grown_at": datetime.now(UTC)}
-    if tally.started_at is not None:
-        values |= {"started_at": tally.started_at, "ended_at": tally.ended_at, "happened_at": tally.started_at}
-    return values
 
 
 def _after(turns: Iterable[Turn], skip: int) -> Iterator[Turn]:
@@ -308,21 +265,3 @@ def _free_key(connection: sa.Connection, external_id: str, revision: int) -> str
         if connection.scalar(_has_key, {"key": key}) is None:
             return key
         attempt += 1
-
-
-def _columns(start: SessionStart, external_id: str, revision: int, key: str, home: str) -> dict[str, Any]:
-    now = datetime.now(UTC)
-    return {
-        "external_id": external_id,
-        "revision": revision,
-        "key": key,
-        "title": start.title,
-        "source_format": start.source_format[:64],
-        "home_profile": home,
-        "models": [],
-        "started_at": None,
-        "ended_at": None,
-        "ingested_at": now,
-        "happened_at": now,
-        "extra": start.extra or None,
-    }

@@ -10,11 +10,13 @@ import sqlalchemy as sa
 from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.records import Problem, SessionStart
 from webapp.store import search, writing
+from webapp.store.gathering import Gathering
 from webapp.store.live import places, reading
 from webapp.store.live.door import Count
 from webapp.store.live.held import State
 from webapp.store.live.spans import Arrived
 from webapp.store.models import Session
+from webapp.store.preparing import Given, gathered
 
 _MOST_AT_ONCE = 500
 """spans of new sessions whose rows are made before they are written together"""
@@ -54,17 +56,16 @@ class Beginning:
     def write(self) -> None:
         """Write what waits."""
         short = [one for one in self._waiting if len(one.spans) <= _MOST_AT_ONCE]
-        prepared = [
-            writing.prepare(SessionStart(one.name, otlp.name), one.read.turns, home=one.home, problem=ignore)
-            for one in short
-        ]
+        made = [gathered(Given(SessionStart(one.name, otlp.name), one.read.turns, one.home)) for one in short]
         outcomes: Sequence[writing.Outcome | None] = ()
-        if prepared:
+        if made:
+            prepared = [rows for rows, _ in made]
             outcomes = writing.write_new(self._connection, prepared, dump_id=self._dump, index=self._index)
-        done = dict(zip((one.name for one in short), zip(outcomes, prepared, strict=True), strict=True))
+        counted = (gathering for _, gathering in made)
+        done = dict(zip((one.name for one in short), zip(outcomes, counted, strict=True), strict=True))
         for one in self._waiting:
-            outcome, rows = done.get(one.name, (None, None))
-            self._wrote(one, outcome or self._alone(one), rows if outcome else None)
+            outcome, gathering = done.get(one.name, (None, None))
+            self._wrote(one, outcome or self._alone(one), gathering if outcome else None)
         self._waiting, self._size = [], 0
 
     def _alone(self, one: _New) -> writing.Outcome:
@@ -78,12 +79,11 @@ class Beginning:
             index=self._index,
         )
 
-    def _wrote(self, one: _New, outcome: writing.Outcome, rows: writing.Prepared | None) -> None:
+    def _wrote(self, one: _New, outcome: writing.Outcome, made: Gathering | None) -> None:
         reading.note(self._connection, outcome.id, one.spans, 0, one.read.turns)
         changed = self._connection.scalars(_find_changed, {"session": outcome.id}).one()
         self.counts.append(Count(outcome.id, True, outcome.new_turns, changed, changed))
-        if rows is not None:
-            made = rows.gathering
+        if made is not None:
             tally = places.PlacedTally.of(made.tally)
             self.states[outcome.id] = State(changed, tally, made.facets, made.raw_bytes, True, one.read.tail)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 import sqlalchemy as sa
 
 from webapp.parsing import Trace
 from webapp.store import packing
-from webapp.store.dialect import insert_values
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn
 from webapp.store.search.words import LONGEST, words
 
@@ -29,8 +28,7 @@ _AT_ONCE = 16
 """texts, each of any size"""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A text beside the raw ones. `target` is a turn's id; for an id or a title a session's first turn's."""
 
     kind: Kind
@@ -68,7 +66,7 @@ def index_turns(connection: sa.Connection, texts: Sequence[tuple[int, bytes]]) -
     if not texts:
         return
     if connection.dialect.name == "sqlite":
-        insert_values(connection, "search_raw", ("rowid", "raw"), texts)
+        connection.exec_driver_sql("INSERT INTO search_raw(rowid, raw) VALUES (?, ?)", list(texts))
         return
     rows = [{"id": turn_id, "words": _vector(raw.decode("utf-8", "surrogatepass"))} for turn_id, raw in texts]
     connection.execute(sa.text("INSERT INTO search_raw(id, words) VALUES (:id, CAST(:words AS tsvector))"), rows)
@@ -119,17 +117,6 @@ class Pending:
 
     def clear(self) -> None:
         self.cut((0, 0, 0))
-
-    def shift(self, base: int) -> None:
-        """Move every text to the turn `base` after its own."""
-        self.texts = [(turn_id + base, raw) for turn_id, raw in self.texts]
-        self.notes = [replace(note, target=note.target + base) for note in self.notes]
-
-    def take(self, other: Pending) -> None:
-        """Take over what waits in `other`."""
-        self.texts += other.texts
-        self.notes += other.notes
-        self.size += other.size
 
     def flush(self, connection: sa.Connection, mark: tuple[int, int, int] = (0, 0, 0)) -> None:
         """Index what came behind `mark`."""
