@@ -91,6 +91,34 @@ def test_four_exporters_at_once_lose_nothing(served: str) -> None:
     assert (found["responses"], found["revision"]) == (400, 1)
 
 
+EVERYTHING = """
+from opentelemetry._logs import LogRecord
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+
+logs = LoggerProvider()
+logs.add_log_record_processor(BatchLogRecordProcessor(OTLPLogExporter()))
+metrics = MeterProvider([PeriodicExportingMetricReader(OTLPMetricExporter())])
+for number in range(2):
+    logs.get_logger("test").emit(LogRecord(body="a", event_name="gen_ai.user.message"))
+    metrics.get_meter("test").create_counter("calls").add(1)
+    assert logs.force_flush() and metrics.force_flush()
+logs.shutdown()
+metrics.shutdown()
+"""
+
+
+def test_a_program_that_sends_logs_and_metrics_too_is_left_in_peace(served: str) -> None:
+    environ = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": served, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}
+    command = [sys.executable, "-c", EVERYTHING]
+    ran = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_the_token_goes_with_the_exporters_headers(tmp_path: Path) -> None:
     process, url = serve(tmp_path, "--no-examples", FENCEPOST_TOKEN="secret")
     try:

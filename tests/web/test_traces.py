@@ -49,6 +49,8 @@ def app(request: pytest.FixtureRequest, make: Callable[..., Flask], monkeypatch:
     with app.app_context(), db.engine.begin() as connection:
         for table in reversed(Base.metadata.sorted_tables):
             connection.execute(table.delete())
+    with app.app_context():
+        db.engine.dispose()
 
 
 @pytest.fixture
@@ -107,6 +109,7 @@ def test_late_spans_find_their_place_and_nothing_else_changes(send: Send, stored
     assert list(stored.scalars(sa.select(Turn.position).order_by(Turn.position))) == [0, 1, 2, 3, 4]
 
 
+@on_both
 def test_any_order_comes_to_the_same(send: Send, stored: Any, client: FlaskClient) -> None:
     """Also the counters and the strip, kept over many requests, are those of the session as it is stored."""
     chance = random.Random(7)
@@ -122,6 +125,7 @@ def test_any_order_comes_to_the_same(send: Send, stored: Any, client: FlaskClien
     assert (session.entry_count, session.turn_count, session.strip) == (60, 60, "c" * 60)
 
 
+@on_both
 def test_the_same_span_again_changes_nothing(send: Send, stored: Any) -> None:
     send(numbered(0))
     assert send(numbered(0), numbered(1), numbered(1)).json == {}
@@ -131,6 +135,7 @@ def test_the_same_span_again_changes_nothing(send: Send, stored: Any) -> None:
     assert "came again, unchanged" in line.problems[0]["reason"]
 
 
+@on_both
 def test_the_same_span_with_other_content_is_refused(send: Send, stored: Any) -> None:
     send(numbered(0))
     partial = send(numbered(0, name="other"), numbered(1)).json["partialSuccess"]
@@ -154,6 +159,7 @@ def test_a_trace_that_is_named_later_takes_the_name(send: Send, client: FlaskCli
     assert client.get("/api/session/named").json["session"]["key"] == key
 
 
+@on_both
 def test_outer_spans_come_last_and_stand_first(send: Send, stored: Any) -> None:
     """Vercel's outer span ends after the inner one, which said it all; it is the stored turn that stays."""
     said = {"ai.response.text": "A", "ai.prompt.messages": '[{"role": "user", "content": "Q"}]'}
@@ -165,6 +171,7 @@ def test_outer_spans_come_last_and_stand_first(send: Send, stored: Any) -> None:
     assert shown(stored, TRACE) == ["Q", "A"]
 
 
+@on_both
 def test_a_result_that_comes_later_fails_its_call(send: Send, stored: Any) -> None:
     call = {"type": "tool_call", "id": "c", "name": "f", "arguments": "{broken"}
     send(span({"gen_ai.output.messages": [{"role": "assistant", "parts": [call]}]}))
@@ -184,6 +191,7 @@ def test_a_session_that_came_as_a_file_grows_by_its_spans(send: Send, client: Fl
     assert stored.scalars(sa.select(sa.func.count()).select_from(LiveSpan)).one() == 3
 
 
+@on_both
 def test_protobuf_and_gzip(client: FlaskClient, stored: Any) -> None:
     from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as service
 
@@ -224,9 +232,50 @@ def test_a_refusal_in_protobuf_is_a_status(client: FlaskClient) -> None:
     assert (answer.status_code, Status.FromString(answer.data).code) == (400, 3)
 
 
-def test_logs_and_metrics_are_refused_in_words(client: FlaskClient) -> None:
-    answer = client.post("/v1/logs", data=b"", content_type="application/json")
-    assert (answer.status_code, "OTEL_LOGS_EXPORTER=none" in answer.json["message"]) == (404, True)
+LOGS = {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "a"}}, {}]}, {}]}, {"scopeLogs": 3}]}
+METRIC = {"name": "m", "sum": {"dataPoints": [{"asInt": "1"}, {"asInt": "2"}]}}
+METRICS = {"resourceMetrics": [{"scopeMetrics": [{"metrics": [METRIC, {"gauge": {"dataPoints": [{}]}}, 7]}]}]}
+
+
+@pytest.mark.parametrize(
+    ("signal", "body", "said"),
+    [("logs", LOGS, ("rejectedLogRecords", "2")), ("metrics", METRICS, ("rejectedDataPoints", "3"))],
+)
+def test_logs_and_metrics_are_rejected_in_words(
+    client: FlaskClient, caplog: pytest.LogCaptureFixture, signal: str, body: Any, said: tuple[str, str]
+) -> None:
+    for _ in range(2):
+        answer = client.post(f"/v1/{signal}", json=body)
+        partial = answer.json["partialSuccess"]
+        assert (answer.status_code, partial[said[0]]) == (200, said[1])
+        assert f"OTEL_{signal.upper()}_EXPORTER=none" in partial["errorMessage"]
+    assert [f"OpenTelemetry {signal} come in" in line for line in caplog.messages] == [True]
+
+
+def test_logs_and_metrics_in_protobuf(client: FlaskClient) -> None:
+    from opentelemetry.proto.collector.logs.v1 import logs_service_pb2 as logs
+    from opentelemetry.proto.collector.metrics.v1 import metrics_service_pb2 as metrics
+
+    records = logs.ExportLogsServiceRequest()
+    records.resource_logs.add().scope_logs.add().log_records.add().body.string_value = "a"
+    points = metrics.ExportMetricsServiceRequest()
+    listed = points.resource_metrics.add().scope_metrics.add().metrics
+    for kind in ("gauge", "sum", "histogram", "exponential_histogram", "summary"):
+        getattr(listed.add(name=kind), kind).data_points.add()
+    head = {"Content-Type": "application/x-protobuf"}
+    answer = client.post("/v1/logs", data=records.SerializeToString(), headers=head)
+    assert logs.ExportLogsServiceResponse.FromString(answer.data).partial_success.rejected_log_records == 1
+    answer = client.post("/v1/metrics", data=points.SerializeToString(), headers=head)
+    assert metrics.ExportMetricsServiceResponse.FromString(answer.data).partial_success.rejected_data_points == 5
+
+
+@pytest.mark.parametrize("signal", ["logs", "metrics"])
+def test_empty_and_broken_logs_and_metrics(client: FlaskClient, signal: str) -> None:
+    assert client.post(f"/v1/{signal}", json={}).json == {}
+    assert client.post(f"/v1/{signal}", json=[]).status_code == 400
+    broken = client.post(f"/v1/{signal}", data=b"\x0a\xff", content_type="application/x-protobuf")
+    assert broken.status_code == 400
+    assert client.post(f"/v1/{signal}", data=b"").status_code == 415
 
 
 def test_the_token_is_asked_for(make: Callable[..., Flask]) -> None:

@@ -13,7 +13,7 @@ from webapp.dumps.wire import Malformed
 
 MAX_GROUP = 512 * 1024 * 1024
 
-_Field = tuple[str, Any, bool]
+Field = tuple[str, Any, bool]
 """name in JSON, how it is read (a message's fields, or a function), whether it repeats"""
 
 
@@ -44,23 +44,23 @@ def _same(value: Any) -> int | None:
     return value if isinstance(value, int) else None
 
 
-_VALUE: dict[int, _Field] = {
+_VALUE: dict[int, Field] = {
     1: ("stringValue", _text, False),
     2: ("boolValue", bool, False),
     3: ("intValue", _signed, False),
     4: ("doubleValue", _double, False),
     7: ("bytesValue", _hex, False),
 }
-_PAIR: dict[int, _Field] = {1: ("key", _text, False), 2: ("value", _VALUE, False)}
+_PAIR: dict[int, Field] = {1: ("key", _text, False), 2: ("value", _VALUE, False)}
 _VALUE[5] = ("arrayValue", {1: ("values", _VALUE, True)}, False)
 _VALUE[6] = ("kvlistValue", {1: ("values", _PAIR, True)}, False)
-_EVENT: dict[int, _Field] = {
+_EVENT: dict[int, Field] = {
     1: ("timeUnixNano", _decimal, False),
     2: ("name", _text, False),
     3: ("attributes", _PAIR, True),
     4: ("droppedAttributesCount", _same, False),
 }
-_LINK: dict[int, _Field] = {
+_LINK: dict[int, Field] = {
     1: ("traceId", _hex, False),
     2: ("spanId", _hex, False),
     3: ("traceState", _text, False),
@@ -68,7 +68,7 @@ _LINK: dict[int, _Field] = {
     5: ("droppedAttributesCount", _same, False),
     6: ("flags", _same, False),
 }
-_SPAN: dict[int, _Field] = {
+_SPAN: dict[int, Field] = {
     1: ("traceId", _hex, False),
     2: ("spanId", _hex, False),
     3: ("traceState", _text, False),
@@ -86,19 +86,19 @@ _SPAN: dict[int, _Field] = {
     15: ("status", {2: ("message", _text, False), 3: ("code", _same, False)}, False),
     16: ("flags", _same, False),
 }
-_SCOPE: dict[int, _Field] = {
+_SCOPE: dict[int, Field] = {
     1: ("name", _text, False),
     2: ("version", _text, False),
     3: ("attributes", _PAIR, True),
     4: ("droppedAttributesCount", _same, False),
 }
-_RESOURCE: dict[int, _Field] = {1: ("attributes", _PAIR, True), 2: ("droppedAttributesCount", _same, False)}
-_SCOPE_SPANS: dict[int, _Field] = {
+_RESOURCE: dict[int, Field] = {1: ("attributes", _PAIR, True), 2: ("droppedAttributesCount", _same, False)}
+_SCOPE_SPANS: dict[int, Field] = {
     1: ("scope", _SCOPE, False),
     2: ("spans", _SPAN, True),
     3: ("schemaUrl", _text, False),
 }
-_RESOURCE_SPANS: dict[int, _Field] = {
+_RESOURCE_SPANS: dict[int, Field] = {
     1: ("resource", _RESOURCE, False),
     2: ("scopeSpans", _SCOPE_SPANS, True),
     3: ("schemaUrl", _text, False),
@@ -135,12 +135,12 @@ def _group(file: BinaryIO, at: int, size: int, place: str) -> dict[str, Any] | P
         return Problem(place, f"{bad}; skipped")
 
 
-def message(data: bytes, known: dict[int, _Field]) -> dict[str, Any]:
+def message(data: bytes, known: dict[int, Field]) -> dict[str, Any]:
     """A message as JSON names its fields; fields that are not known are left out. Raises `Malformed`."""
     return _message(data, 0, len(data), known, 0)
 
 
-def _message(data: bytes, at: int, end: int, known: dict[int, _Field], level: int) -> dict[str, Any]:
+def _message(data: bytes, at: int, end: int, known: dict[int, Field], level: int) -> dict[str, Any]:
     """The message in `data[at:end]`. One loop without calls for the usual short tags and lengths: spans have many."""
     if level > _DEEPEST:
         raise Malformed(at)
