@@ -11,6 +11,7 @@ import random
 import sys
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,9 +181,14 @@ def anywhere(value: Any, chance: random.Random) -> Any:
 
 
 def one_member(content: bytes, chance: random.Random) -> bytes:
-    """A zip archive in which one member is damaged and the rest is sound."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        members = [(name, archive.read(name)) for name in archive.namelist()]
+    """A zip archive in which one member is damaged and the rest is sound; one that is not sound is damaged itself."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = [(name, archive.read(name)) for name in archive.namelist()]
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError):
+        members = []
+    if not members:
+        return mutated(content, chance)
     damaged = chance.randrange(len(members))
     members[damaged] = (members[damaged][0], mutated(members[damaged][1], chance))
     return zipped(members)

@@ -73,7 +73,7 @@ def of_zip(file: BinaryIO, folder: Path) -> Iterator[Member | Problem]:
         budget = _Budget(file.seek(0, 2))
         budget.refuse_declared(infos)
         for info in infos:
-            if info.is_dir():
+            if info.filename.endswith("/"):  # what `is_dir` says, which fails for a member without a name
                 continue
             if (reason := _unsafe(info.filename, info.external_attr >> 16 & 0o170000 == _SYMLINK)) is not None:
                 yield Problem(info.filename, reason)

@@ -26,7 +26,10 @@ def zipped(members: Members) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
-            archive.writestr(name, data(content))
+            info = zipfile.ZipInfo(name)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(info, "w") as member:
+                member.write(data(content))
     return out.getvalue()
 
 
@@ -70,6 +73,12 @@ def test_it_is_told_by_its_content(tmp_path, pack):
 def test_sessions_of_one_name_are_told_apart(got, pack):
     found = got(pack({"a/chat.json": CHAT, "b/chat.json": CHAT}), "x")
     assert found.ids == ["a/chat", "b/chat"]
+
+
+@PACKERS
+def test_a_member_without_a_name_is_read(got, pack):
+    found = got(pack({"": CHAT, "tau.json": RUN}))
+    assert [[turn.raw for turn in turns] for turns in found.turns] == [["Hi"], ["A"]]
 
 
 @PACKERS
