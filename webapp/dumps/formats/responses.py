@@ -12,7 +12,7 @@ from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn
 from webapp.dumps.source import Source
 from webapp.dumps.times import moment
 
-MOST_TEXT = 256 * 1024 * 1024
+MOST_TEXT = 64 * 1024 * 1024
 _ENDINGS = (".txt", ".text", ".out", ".response")
 
 
