@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from webapp.commands.serve import command, is_loopback, settings_for
+from webapp.commands.serve import command, is_loopback, make_server, settings_for
 from webapp.config import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,3 +86,26 @@ def test_interrupting_stops_it_at_once(data: Path) -> None:
 
 def test_settings_are_where_serve_reads_them() -> None:
     assert settings_for("127.0.0.1") == Settings.from_environment()
+
+
+@pytest.mark.parametrize(("path", "kind"), [("/api/dumps", "application/json"), ("/dumps", "text/plain")])
+def test_an_upload_that_is_too_large_is_refused_in_words_that_help(data: Path, path: str, kind: str) -> None:
+    settings = replace(Settings.from_environment(), max_upload=1024 * 1024)
+    server = make_server(settings, "127.0.0.1", 0, 1, False)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        connection = http.client.HTTPConnection("127.0.0.1", server.effective_port, timeout=30)
+        connection.putrequest("POST", path)
+        connection.putheader("Content-Length", str(2**31))
+        connection.endheaders()
+        answer = connection.getresponse()
+        said = answer.read().decode()
+    finally:
+        server.close()
+        thread.join(30)
+    assert answer.status == 413
+    assert (answer.getheader("Content-Type") or "").startswith(kind)
+    assert "may have 1 MB" in said and "FENCEPOST_MAX_UPLOAD" in said
+    if path.startswith("/api/"):
+        assert json.loads(said)["error"]["code"] == "too_large"
