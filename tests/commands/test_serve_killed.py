@@ -23,6 +23,7 @@ from tests.store.made import CALL, entry
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
+from webapp.store import pipeline
 from webapp.store.models import Dump, Parse, Session, Turn
 from webapp.web import background
 
@@ -30,10 +31,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SESSIONS, ENTRIES = 400, 20
 
 
-def lines() -> bytes:
+def lines(padding: str = "") -> bytes:
     """Windlass lines, one session behind the other: some seconds of reading."""
     entries = (
-        entry(f"{number} {CALL}", session_id=f"s{number // ENTRIES}", timestamp=float(number))
+        entry(f"{number} {CALL}{padding}", session_id=f"s{number // ENTRIES}", timestamp=float(number))
         for number in range(SESSIONS * ENTRIES)
     )
     return b"".join(json.dumps(one).encode() + b"\n" for one in entries)
@@ -113,11 +114,13 @@ def test_a_file_that_was_taken_for_later_is_read_by_the_next_server(server: Serv
 
 
 def test_a_file_that_was_being_read_is_read_on(server: Server, tmp_path: Path) -> None:
-    """Its sender had no answer yet; what is there is whole, and the rest comes too."""
+    """Its sender had no answer yet; what is there is whole, and the rest comes too, though a helper dies with it."""
+    body = lines(" and so on" * 50)
+    assert len(body) > pipeline.HELPED
 
     def send() -> None:
         with suppress(OSError, HTTPException):
-            server.ask("POST", "/api/dumps?filename=a.jsonl", lines())
+            server.ask("POST", "/api/dumps?filename=a.jsonl", body)
 
     sender = threading.Thread(target=send)
     sender.start()
