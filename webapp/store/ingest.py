@@ -15,7 +15,8 @@ from webapp.dumps.records import BadDump, Problem, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
 from webapp.store import deletion, full, kept
 from webapp.store.dumps import DumpLine, find, line
-from webapp.store.intake import MOST_PROBLEMS, Ingested, Intake, Progress, describe
+from webapp.store.ingested import MOST_PROBLEMS, Ingested, describe
+from webapp.store.intake import Intake, Progress
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.progress import Progress as Watch
 

@@ -14,11 +14,12 @@ import sqlalchemy as sa
 
 from webapp import dumps as readers
 from webapp.config import Settings
-from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn, UnknownFormat
+from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
 from webapp.dumps.spool import Spooled
-from webapp.store import collector, database, full, kept, superseded, writing
+from webapp.store import collector, database, full, kept, staging, superseded, writing
 from webapp.store.batches import Batch
 from webapp.store.dumps import DumpLine, line
+from webapp.store.ingested import MOST_PROBLEMS, Ingested, describe
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.parsed import OURS, is_known
 from webapp.store.pipeline import Batch as PreparedBatch
@@ -28,8 +29,6 @@ from webapp.store.progress import Progress as Watch
 from webapp.store.progress import Stopped
 from webapp.store.spill import Spill, sessions
 
-MOST_PROBLEMS = 200
-"""How many problems are kept word for word; all are counted."""
 OWN_FORMAT = "fencepost"
 _MOST_PREPARED = 1024 * 1024
 """characters of a session whose rows are made before it is written; a longer one is written as its turns come"""
@@ -43,24 +42,6 @@ _find_link = sa.select(DumpSession.session_id).where(
 )
 
 Progress = Callable[[int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Ingested:
-    """What became of a dump: `sessions` and `keys` name all its sessions, the new, the grown and the found.
-
-    `created` is False where the same bytes, or everything in them, were there before. `new` and `grown` count
-    sessions, `new_turns` the turns stored, duplicates included. At most 200 problems are word for word.
-    """
-
-    dump: DumpLine
-    sessions: list[str]
-    keys: list[str]
-    problems: list[Problem]
-    created: bool
-    new: int = 0
-    grown: int = 0
-    new_turns: int = 0
 
 
 @dataclass(slots=True)
@@ -158,9 +139,12 @@ class Intake:
     def _take(self, start: SessionStart, turns: Spill, pipeline: Pipeline) -> None:
         """Have a short new session prepared; any other is written as its turns come, behind those before it."""
         home, held = self._home(start), turns.held(_MOST_PREPARED)
-        if held is None or self.again is not None or self._is_stored(start):
+        if self.again is not None or self._is_stored(start):
             self._write_ready(pipeline.rest())
             self._store(start, turns, home)
+        elif held is None:
+            self._write_ready(pipeline.rest())
+            self._store_long(Given(start, self.watch.each(turns), home))
         else:
             self._write_ready(pipeline.put(Given(start, held, home)))
         self.watch.moved()
@@ -215,6 +199,28 @@ class Intake:
                 index=self.batch.index,
             )
             self._came(connection, [(start, outcome)])
+
+    def _store_long(self, given: Given) -> None:
+        """Write a long session that seems to be new: on SQLite others can write until all its rows are made."""
+        if self.engine.dialect.name != "sqlite":
+            self._store(*given)
+            return
+        self.batch.commit()
+        self.fresh.clear()
+        self.dump_before = self.dump_id
+        with staging.staged(kept.incoming(self.settings.data), given) as stage:
+            try:
+                with stage.attached(self.engine) as connection:
+                    outcome = stage.copy(connection, self._dump)
+                    if outcome is not None:
+                        self._came(connection, [(given.start, outcome)])
+            except BaseException:
+                self._undone()
+                raise
+        for problem in stage.problems if outcome else ():
+            self._note(problem)
+        if outcome is None:
+            self._store(*given)
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
@@ -367,14 +373,3 @@ class Intake:
             self.watch.moved()
         if self.progress is not None and self.turn_count % _PROGRESS_EVERY == 0:
             self.progress(self.turn_count)
-
-
-def describe(error: BadDump | UnknownFormat) -> dict[str, str | None]:
-    """An error as a dump keeps it and the API answers it: code, message, at."""
-    if isinstance(error, BadDump):
-        return {"code": _code(error), "message": error.reason, "at": error.at}
-    return {"code": "unknown_format", "message": str(error), "at": None}
-
-
-def _code(error: BadDump) -> str:
-    return "too_large" if isinstance(error, TooLarge) else "bad_dump"

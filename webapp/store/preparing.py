@@ -8,7 +8,8 @@ from __future__ import annotations
 import pickle
 import signal
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,7 +30,7 @@ class Given(NamedTuple):
     """A session as a dump gave it, and the home profile it is read under."""
 
     start: SessionStart
-    turns: list[Turn]
+    turns: Iterable[Turn]
     home: str
 
 
@@ -40,14 +41,14 @@ class Prepared:
     external_id: str
     values: dict[str, Any]
     """the columns of `session`, counters included"""
-    turns: list[rows.Values]
-    parses: list[rows.Values]
-    repairs: list[rows.Values]
-    texts: list[tuple[int, bytes]]
-    notes: list[search.Note]
-    models: list[str]
-    found: list[Finding]
-    problems: list[Problem]
+    turns: list[rows.Values] = field(default_factory=list)
+    parses: list[rows.Values] = field(default_factory=list)
+    repairs: list[rows.Values] = field(default_factory=list)
+    texts: list[tuple[int, bytes]] = field(default_factory=list)
+    notes: list[search.Note] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    found: list[Finding] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
 
     def number(self, session_id: int) -> None:
         """Give the session its number."""
@@ -69,29 +70,33 @@ def prepare(given: Given) -> Prepared:
 
 def gathered(given: Given) -> tuple[Prepared, Gathering]:
     """As `prepare`, with what was counted on the way."""
-    start, home = given.start, given.home
-    external_id = ids.shortened(start.external_id)
-    problems: list[Problem] = []
-    gathering = Gathering(0, Parser(home), Tally(), problems.append, noticing.watch(home))
-    gathering.pending.note(*search.session_notes(0, external_id, start.title))
+    gathering, problems = begin(given)
     for turn in given.turns:
         if not gathering.add(turn):
             break
-    gathering.settle()
-    values = columns(start, external_id, 1, ids.key(external_id, 1), home) | gathering.counters()
-    prepared = Prepared(
-        external_id,
-        values,
-        rows.values(rows.TURN, gathering.turns),
-        rows.values(rows.PARSE, gathering.parses),
-        rows.values(rows.REPAIR, gathering.repairs),
-        gathering.pending.texts,
-        gathering.pending.notes,
-        sorted(gathering.tally.models),
-        gathering.found,
-        problems,
-    )
+    prepared = end(given, gathering, problems)
+    prepared.turns = rows.values(rows.TURN, gathering.turns)
+    prepared.parses = rows.values(rows.PARSE, gathering.parses)
+    prepared.repairs = rows.values(rows.REPAIR, gathering.repairs)
+    prepared.texts, prepared.notes = gathering.pending.texts, gathering.pending.notes
     return prepared, gathering
+
+
+def begin(given: Given) -> tuple[Gathering, list[Problem]]:
+    """What takes the turns of a new session in, and the problems that it will find."""
+    problems: list[Problem] = []
+    gathering = Gathering(0, Parser(given.home), Tally(), problems.append, noticing.watch(given.home))
+    gathering.pending.note(*search.session_notes(0, ids.shortened(given.start.external_id), given.start.title))
+    return gathering, problems
+
+
+def end(given: Given, gathering: Gathering, problems: list[Problem]) -> Prepared:
+    """All but the rows of a session whose turns have all been taken in."""
+    gathering.settle()
+    external_id = ids.shortened(given.start.external_id)
+    values = columns(given.start, external_id, 1, ids.key(external_id, 1), given.home) | gathering.counters()
+    models = sorted(gathering.tally.models)
+    return Prepared(external_id, values, models=models, found=gathering.found, problems=problems)
 
 
 def columns(start: SessionStart, external_id: str, revision: int, key: str, home: str) -> dict[str, Any]:

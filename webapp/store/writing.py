@@ -163,38 +163,20 @@ def _grow(
     return count
 
 
-class Writer:
-    """Appends turns to a session: rows are gathered and written a batch at a time.
+class Appender:
+    """Writes what is gathered of a session a batch at a time; texts are indexed along, unless `index` takes them."""
 
-    With `notice` the session is written whole; one that grew is looked at by the rules afterwards. `index` is where
-    texts wait for the caller to index them; without it they are indexed here.
-    """
-
-    def __init__(
-        self,
-        connection: sa.Connection,
-        session_id: int,
-        parser: Parser,
-        tally: Tally,
-        problem: Callable[[Problem], None],
-        notice: Notice | None = None,
-        *,
-        index: search.Pending | None = None,
-        facets: Facets | None = None,
-        raw_bytes: int = 0,
-    ) -> None:
+    def __init__(self, connection: sa.Connection, gathering: Gathering, index: search.Pending | None = None) -> None:
         self.connection = connection
+        self.gathering = gathering
         self.index = index
-        self.pending = search.Pending() if index is None else index
-        self.mark = self.pending.mark()
-        self.gathering = Gathering(
-            *(session_id, parser, tally, problem, notice, facets or Facets(), raw_bytes, self.pending)
-        )
+        self.pending = gathering.pending
+        self.mark = (0, 0, 0) if index is None else index.mark()
         self.searched = True
         """False where the session was stored before there was a search index: it comes in whole, by `db reindex`"""
 
-    def write(self, turns: Iterable[Turn]) -> int:
-        """Store `turns` and the session's new counters; the number of rows written."""
+    def append(self, turns: Iterable[Turn]) -> int:
+        """Store `turns`; the number of rows written."""
         gathering = self.gathering
         before = len(gathering.tally.positions)
         for turn in turns:
@@ -203,7 +185,6 @@ class Writer:
             if len(gathering.turns) >= MOST_TURNS or gathering.size >= MOST_BYTES:
                 self._flush()
         self._flush()
-        self._count()
         return len(gathering.tally.positions) - before
 
     def _flush(self) -> None:
@@ -223,6 +204,37 @@ class Writer:
         elif self.index is None or self.pending.size - self.mark[2] > MOST_BYTES:
             self.pending.flush(self.connection, self.mark)
         gathering.size = 0
+
+
+class Writer(Appender):
+    """Appends turns to a session that has its row, and counts them there.
+
+    With `notice` the session is written whole; one that grew is looked at by the rules afterwards. `index` is where
+    texts wait for the caller to index them; without it they are indexed here.
+    """
+
+    def __init__(
+        self,
+        connection: sa.Connection,
+        session_id: int,
+        parser: Parser,
+        tally: Tally,
+        problem: Callable[[Problem], None],
+        notice: Notice | None = None,
+        *,
+        index: search.Pending | None = None,
+        facets: Facets | None = None,
+        raw_bytes: int = 0,
+    ) -> None:
+        pending = search.Pending() if index is None else index
+        gathering = Gathering(*(session_id, parser, tally, problem, notice, facets or Facets(), raw_bytes, pending))
+        super().__init__(connection, gathering, index)
+
+    def write(self, turns: Iterable[Turn]) -> int:
+        """Store `turns` and the session's new counters; the number of rows written."""
+        count = self.append(turns)
+        self._count()
+        return count
 
     def _count(self) -> None:
         gathering = self.gathering

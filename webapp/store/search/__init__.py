@@ -2,6 +2,7 @@
 
 from webapp.store.search.finding import Allowed, Found, Hits, Match, find, show, walk
 from webapp.store.search.index import (
+    SLOTS,
     Note,
     Pending,
     clear,
@@ -18,6 +19,7 @@ from webapp.store.search.index import (
 from webapp.store.search.query import Query, parse
 
 __all__ = [
+    "SLOTS",
     "Allowed",
     "Found",
     "Hits",
