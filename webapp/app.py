@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import suppress
+from inspect import iscoroutinefunction
 from pathlib import Path
 
 from flask import Flask
@@ -67,6 +68,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.request_class = taking.Request
     configure(app, settings)
     db.init_app(app)
+    # It closes asynchronous sessions after each request, in a thread and an event loop of their own; there are none.
+    app.teardown_appcontext_funcs = [end for end in app.teardown_appcontext_funcs if not iscoroutinefunction(end)]
     htmx.init_app(app)
     with app.app_context():
         database.prepare(db.engine)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import sys
 import tempfile
@@ -32,6 +33,7 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
         url = f"http://{shown(host)}:{server.effective_port}"
         click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
         sys.stdout.flush()
+        gc.freeze()  # what is there by now stays, so no collection need look at it: a tenth of a request's time
         server.run()
     except KeyboardInterrupt:
         click.echo("stopped")

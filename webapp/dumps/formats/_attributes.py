@@ -32,11 +32,19 @@ class Attributes:
 
     def first(self, *keys: str) -> Any:
         """The value of the first of `keys` that there is and that is neither None nor empty."""
-        return next((self.values[key] for key in keys if self.values.get(key) not in (None, "")), None)
+        for key in keys:
+            value = self.values.get(key)
+            if value is not None and value != "":
+                return value
+        return None
 
     def text(self, *keys: str) -> str | None:
         """The first of `keys` that is a text."""
-        return next((value for key in keys if isinstance(value := self.values.get(key), str) and value), None)
+        for key in keys:
+            value = self.values.get(key)
+            if isinstance(value, str) and value:
+                return value
+        return None
 
     def indexed(self, prefix: str) -> list[dict[str, tuple[Any, Path | None]]]:
         """`prefix.N.rest` by N: for each N its `rest`s with their values and places."""
