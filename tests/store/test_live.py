@@ -14,7 +14,7 @@ from sqlalchemy import orm
 from tests.dumps.formats.test_otlp import span
 from webapp import jsontext
 from webapp.config import Settings
-from webapp.store import growth, noticing
+from webapp.store import database, growth, noticing
 from webapp.store.live import Arrived, Gate, arrived, held, quiet, reading
 from webapp.store.live.door import Door
 from webapp.store.live.gate import _Ticket
@@ -228,6 +228,28 @@ def test_a_session_that_another_process_grew_is_looked_at_from_the_start(
     take(gate, numbered(3, CUT))
     settled()
     assert cut(db) == [1, 2, 3]
+
+
+def test_who_renews_the_findings_meanwhile_waits(gate: Gate, engine: sa.Engine, db: orm.Session) -> None:
+    """Two processes do on PostgreSQL; neither may keep its own beside the other's."""
+    take(gate, numbered(0, CUT))
+    take(gate, numbered(1))
+    settled()
+    session_id = db.scalars(sa.select(Session.id)).one()
+    db.rollback()
+
+    def renew() -> None:
+        with database.writing(engine) as connection:
+            noticing.renew(connection, session_id)
+
+    other = threading.Thread(target=renew)
+    with database.writing(engine) as connection:
+        noticing.renew(connection, session_id)
+        other.start()
+        other.join(0.3)
+        assert other.is_alive()
+    other.join(20)
+    assert cut(db) == [0]
 
 
 def test_findings_that_are_the_same_are_not_written(gate: Gate, db: orm.Session) -> None:

@@ -31,6 +31,7 @@ _kept = sa.select(Finding.rule, Finding.severity, Finding.turns, Finding.detail)
     Finding.session_id == sa.bindparam("session")
 )
 _kept = _kept.order_by(Finding.id)
+_lock = sa.select(Session.id).where(Session.id == sa.bindparam("session")).with_for_update()
 _drop = sa.delete(Finding).where(Finding.session_id == sa.bindparam("session"))
 
 
@@ -137,7 +138,11 @@ def renew(connection: sa.Connection, session_id: int) -> None:
 
 
 def replace(connection: sa.Connection, session_id: int, found: Sequence[findings.Finding]) -> None:
-    """Keep what was found in place of what was found before; the caller commits."""
+    """Keep what was found in place of what was found before; the caller commits.
+
+    Whoever does the same meanwhile (PostgreSQL) waits, so that no finding is kept twice.
+    """
+    connection.execute(_lock, {"session": session_id})
     connection.execute(_drop, {"session": session_id})
     keep(connection, session_id, found)
     facets.set_findings(connection, session_id, counts(found))

@@ -23,6 +23,7 @@ PAUSE = 19.0
 MOST_FOLLOWED = 64
 """Sessions whose rules' state is kept, so that they go on where they were; other sessions are read from the start."""
 _changed = sa.select(Session.changed).where(Session.id == sa.bindparam("session"))
+_changed_until_end = _changed.with_for_update()
 _log = logging.getLogger(__name__)
 rest = time.sleep
 
@@ -144,7 +145,7 @@ class Quiet:
                 if noticing.is_kept(connection, session_id, found):
                     return True
             with database.writing(self._engine) as connection:
-                if not self._is_same(connection, session_id, followed):
+                if not self._is_same(connection, session_id, followed, _changed_until_end):
                     return False
                 noticing.replace(connection, session_id, found)
                 changed = connection.execute(_changed, {"session": session_id}).scalar_one()
@@ -152,11 +153,13 @@ class Quiet:
             followed.changed = changed
         return True
 
-    def _is_same(self, connection: sa.Connection, session_id: int, followed: _Followed) -> bool:
+    def _is_same(
+        self, connection: sa.Connection, session_id: int, followed: _Followed, query: sa.Select[int] = _changed
+    ) -> bool:
         """Whether the rules know the session as it is; else they begin anew."""
         with self._lock:
             good = self._followed.get(session_id) is followed
-            if good and connection.scalar(_changed, {"session": session_id}) != followed.changed:
+            if good and connection.scalar(query, {"session": session_id}) != followed.changed:
                 del self._followed[session_id]
                 return False
         return good
