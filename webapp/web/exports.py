@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from flask import Blueprint, Response, render_template, request, stream_with_context
+from flask import Blueprint, Response, render_template, request
 
 from webapp.exports import base
 from webapp.exports.redaction import Redactor, redactor
@@ -16,6 +16,7 @@ from webapp.store import exporting, filtering
 from webapp.store import sessions as session_store
 from webapp.store.filenames import safe_name
 from webapp.store.labelling import queue
+from webapp.web.streaming import streamed
 
 blueprint = Blueprint("exports", __name__)
 
@@ -49,7 +50,7 @@ def session_api(ident: str) -> Response:
 def download(pieces: Iterator[bytes], format_: Any, name: str) -> Response:
     """The pieces as a file; the first is made at once, so that what stops an export is answered with its status."""
     first = next(pieces, b"")
-    response = Response(stream_with_context(chain((first,), pieces)), mimetype=format_.media_type)
+    response = streamed(chain((first,), pieces), format_.media_type)
     how = "inline" if request.args.get("show") == "1" and format_.suffix != ".html" else "attachment"
     response.headers.set("Content-Disposition", how, filename=f"{name}{format_.suffix}")
     return response

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import pairwise
 
-from flask import Blueprint, Response, abort, flash, redirect, render_template, request, stream_with_context, url_for
+from flask import Blueprint, Response, abort, flash, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
@@ -13,6 +13,7 @@ from webapp.store import deletion, filtering, zipped
 from webapp.store import selection as store
 from webapp.store import sessions as session_store
 from webapp.store.models import Session
+from webapp.web.streaming import streamed
 
 blueprint = Blueprint("selection", __name__)
 
@@ -35,7 +36,7 @@ def dumps_api() -> Response:
 
 
 def zipped_dumps(sessions: list[Session]) -> Response:
-    response = Response(stream_with_context(zipped.stream(db.session, sessions)), mimetype="application/zip")
+    response = streamed(zipped.stream(db.session, sessions), "application/zip")
     response.headers.set("Content-Disposition", "attachment", filename="sessions.zip")
     return response
 

@@ -14,7 +14,6 @@ from flask import (
     redirect,
     render_template,
     request,
-    stream_with_context,
     url_for,
 )
 from werkzeug.wrappers import Response as AnyResponse
@@ -30,6 +29,7 @@ from webapp.store.filtering import Filters, of_parameters
 from webapp.web import links, listing, session_page, strips
 from webapp.web.people import author
 from webapp.web.render import page, wants_partial
+from webapp.web.streaming import streamed
 
 blueprint = Blueprint("sessions", __name__)
 
@@ -122,7 +122,7 @@ def write_dump_api(ident: str) -> Response:
 @blueprint.get("/api/session/<session_id:ident>/dump")
 def download_dump(ident: str) -> Response:
     session = store.find(db.session, ident)
-    response = Response(stream_with_context(dump_store.stream(db.session, session)), mimetype="application/json")
+    response = streamed(dump_store.stream(db.session, session), "application/json")
     response.headers.set("Content-Disposition", "attachment", filename=f"{safe_name(session.external_id)}.json")
     return response
 
