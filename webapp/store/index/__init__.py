@@ -98,8 +98,8 @@ def _refreshed(connection: sa.Connection, state: State, upto: int) -> State:
         slot = state.slot(number)
         if slot is None or known[slot] != change:
             new.append(number)
+    if not new:  # other databases of a PostgreSQL server move the horizon, too
+        return state
     rows = list(reading.some(connection, new))
     found = {row.id for row in rows}
-    if not new and upto == state.horizon:
-        return state
     return state.extended(rows, upto, [number for number in new if number not in found])
