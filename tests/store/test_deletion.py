@@ -110,3 +110,55 @@ def test_growth_brings_a_deleted_session_back(bring: Bring, db: orm.Session) -> 
     bring(windlass("s", [entry(CALL), entry(BROKEN)]))
     assert sessions.find(db, "s").turn_count == 2
     assert ids(db) == ["s"]
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five turns make a session long."""
+    monkeypatch.setattr(deletion, "AT_ONCE", 2)
+
+
+LONG = windlass("long", [entry(f"{number}: {CALL}") for number in range(5)])
+
+
+def test_a_long_session_goes_in_parts(bring: Bring, engine: sa.Engine, db: orm.Session, parts: None) -> None:
+    bring(windlass("short", [entry(CALL)]))
+    deletion.delete(db, bring(LONG).keys)
+    left: list[int] = []
+
+    def look(connection: sa.Connection) -> None:
+        left.append(connection.scalar(sa.select(sa.func.count()).select_from(Turn)) or 0)
+
+    sa.event.listen(engine, "commit", look)
+    assert deletion.purge(engine, older_than=AT_ONCE) == 1
+    sa.event.remove(engine, "commit", look)
+    assert sorted(set(left), reverse=True) == [6, 5, 3, 1]
+    assert (count(db, Session), count(db, Turn), count(db, Parse)) == (1, 1, 2)
+    assert ids(db, Filters(q="run_code")) == ["short"]
+
+
+def test_one_that_was_interrupted_cannot_be_found_and_goes_with_the_next_purge(
+    bring: Bring, engine: sa.Engine, db: orm.Session, parts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(windlass("short", [entry(CALL)]))
+    keys = bring(LONG).keys
+    deletion.delete(db, keys)
+    removed = deletion._remove
+
+    def die_over_the_second(connection: sa.Connection, session_id: int, first: int) -> None:
+        if first == 2:
+            raise KeyboardInterrupt
+        removed(connection, session_id, first)
+
+    monkeypatch.setattr(deletion, "_remove", die_over_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        deletion.purge(engine, older_than=AT_ONCE)
+    monkeypatch.setattr(deletion, "_remove", removed)
+    assert count(db, Turn) == 5
+    assert deletion.undo(db, keys) == []
+    assert bring(LONG).created
+    assert sessions.find(db, "long").turn_count == 5
+    db.rollback()
+    assert deletion.purge(engine, older_than=AT_ONCE) == 1
+    assert ids(db) == ["long", "short"]
+    assert (count(db, Session), count(db, Turn), count(db, Parse)) == (2, 6, 12)

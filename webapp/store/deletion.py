@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
@@ -11,10 +13,15 @@ from sqlalchemy import orm
 from webapp.store import search
 from webapp.store.database import writing
 from webapp.store.dialect import change
-from webapp.store.models import TURNS_A_SESSION, Dump, DumpSession, FinalLabel, Label, LabelEvent, Session
+from webapp.store.models import TURNS_A_SESSION, Dump, DumpSession, FinalLabel, Label, LabelEvent, Session, Turn
 
 UNDONE_FOR = timedelta(hours=1)
 """how long a deletion can be undone for sure"""
+AT_ONCE = 5000
+"""turns that are removed for good in one transaction …"""
+GIVES_WAY = 0.025
+"""… and seconds until the next: SQLite has one writer, which holds what it deletes in memory"""
+_last = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa.bindparam("session"))
 _there_for = sa.select(Session.id).where(
     Session.id == sa.bindparam("session"), Session.deleted_at < sa.bindparam("before")
 )
@@ -50,7 +57,7 @@ def _set(db: orm.Session, keys: Iterable[str], there: sa.ColumnElement[bool], de
 
 
 def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
-    """Remove for good what was deleted longer ago than that, a transaction each; how many sessions went.
+    """Remove for good what was deleted longer ago than that, a transaction or more each; how many sessions went.
 
     A session with labels, or with a history of them, stays as it is, hidden: labels are never lost. So does a single
     last one, whose `changed` says where the next one's begins.
@@ -86,7 +93,11 @@ def _labelled(connection: sa.Connection, session_id: int) -> bool:
 
 
 def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
-    """Whether it went; another session takes over the highest `changed`, from which the next one is counted."""
+    """Whether it went; another session takes over the highest `changed`, from which the next one is counted.
+
+    Of a long session nothing can be found or brought back once its end goes: the rest is gone a transaction later, or,
+    where the process dies, with the next purge.
+    """
     named = {"session": session_id}
     with writing(engine) as connection:
         survivor = connection.execute(_survivor, named).first()
@@ -95,6 +106,32 @@ def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
             return False
         higher = sa.select(Session.id).where(Session.id == session_id, Session.changed > survivor.changed).exists()
         connection.execute(sa.update(Session).where(Session.id == survivor.id, higher).values(changed=change()))
-        search.remove(connection, session_id)
-        connection.execute(sa.delete(Session).where(Session.id == session_id))
+        last: int = connection.scalar(_last, named) or 0
+        if last < AT_ONCE:
+            _remove(connection, session_id, 0)
+            return True
+        _detach(connection, session_id)
+    for first in range(last // AT_ONCE * AT_ONCE, -1, -AT_ONCE):
+        with writing(engine) as connection:
+            if _labelled(connection, session_id):
+                return False
+            _remove(connection, session_id, first)
+        time.sleep(GIVES_WAY)
     return True
+
+
+def _detach(connection: sa.Connection, session_id: int) -> None:
+    """Leave no name by which the session could be found: not by its id or key, nor by its dump."""
+    names = {"external_id": f"gone-{secrets.token_hex(16)}", "key": secrets.token_hex(8)}
+    connection.execute(sa.update(Session).where(Session.id == session_id).values(**names))
+    connection.execute(sa.delete(DumpSession).where(DumpSession.session_id == session_id))
+
+
+def _remove(connection: sa.Connection, session_id: int, first: int) -> None:
+    """Delete the turns from the ordinal `first` on; with the very first the session itself."""
+    search.remove(connection, session_id, first)
+    if first == 0:
+        connection.execute(sa.delete(Session).where(Session.id == session_id))
+        return
+    low, high = session_id * TURNS_A_SESSION + first, (session_id + 1) * TURNS_A_SESSION
+    connection.execute(sa.delete(Turn).where(Turn.id >= low, Turn.id < high))

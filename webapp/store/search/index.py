@@ -157,9 +157,9 @@ def indexed(connection: sa.Connection) -> set[int]:
     return {int(row[0]) for row in rows}
 
 
-def remove(connection: sa.Connection, session_id: int) -> None:
-    """Take a session out of the index; its turns must still be there."""
-    low, high = session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION
+def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
+    """Take a session, or its turns from the ordinal `first` on, out of the index; those turns must still be there."""
+    low, high = session_id * TURNS_A_SESSION + first, (session_id + 1) * TURNS_A_SESSION
     if connection.dialect.name == "sqlite":
         if is_indexed(connection, session_id):
             _remove_raw(connection, low, high)
