@@ -95,7 +95,7 @@ def entry_digests(turns: Iterable[Turn]) -> Iterator[bytes]:
 
 def restored(connection: sa.Connection, session_id: int, home: str) -> Tally:
     """The tally as it stood after the session's stored turns, with their verdicts under `home` and `fencepost`."""
-    tally, positions = Tally(), array("l")
+    tally, positions = Tally(), array("i")
     for row in connection.execute(_turns(session_id, home).execution_options(yield_per=1000)):
         original = None if row.duplicate_of is None else row.duplicate_of - row.first
         place = tally.put(row.entry, row.kind, row.has_text, original)

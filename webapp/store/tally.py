@@ -30,10 +30,10 @@ class Tally:
     By position: `letters` (0 where no model wrote, "-" where it wrote no text), `readable`, `failures`.
     """
 
-    originals: array[int] = field(default_factory=lambda: array("l"))
-    positions: array[int] = field(default_factory=lambda: array("l"))
-    firsts: array[int] = field(default_factory=lambda: array("l"))
-    answerables: array[int] = field(default_factory=lambda: array("l"))
+    originals: array[int] = field(default_factory=lambda: array("i"))
+    positions: array[int] = field(default_factory=lambda: array("i"))
+    firsts: array[int] = field(default_factory=lambda: array("i"))
+    answerables: array[int] = field(default_factory=lambda: array("i"))
     letters: bytearray = field(default_factory=bytearray)
     readable: bytearray = field(default_factory=bytearray)
     failures: bytearray = field(default_factory=bytearray)

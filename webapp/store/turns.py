@@ -173,7 +173,7 @@ def trace(detail: TurnDetail, profile: str) -> parsing.Trace:
 
 def _at(db: orm.Session, session: Session, position: int) -> list[Turn]:
     here = {"session": session.id, "position": position}
-    turns = list(db.scalars(_turns, here)) if 0 <= position < 2**31 else []
+    turns = sorted(db.scalars(_turns, here), key=lambda turn: turn.ordinal) if 0 <= position < 2**31 else []
     if not turns:
         raise NoSuchTurn(f"session {session.external_id[:200]!r} has no turn {position}")
     return turns
@@ -281,11 +281,8 @@ _judgements = (
 )
 _failed_before = _failed(_turn.position < sa.bindparam("position")).order_by(_turn.position.desc()).limit(1)
 _failed_after = _failed(_turn.position > sa.bindparam("position")).order_by(_turn.position).limit(1)
-_turns = (
-    sa.select(Turn)
-    .where(Turn.session_id == sa.bindparam("session"), Turn.position == sa.bindparam("position"))
-    .order_by(Turn.ordinal)
-)
+_turns = sa.select(Turn).where(Turn.session_id == sa.bindparam("session"), Turn.position == sa.bindparam("position"))
+"""Not in order: for that SQLite would go through all of the session by its ordinals."""
 _parses = (
     sa.select(Parse)
     .options(orm.defer(Parse.trace))
