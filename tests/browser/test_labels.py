@@ -40,8 +40,8 @@ def person(browser: Browser, url: str, name: str) -> BrowserContext:
     page.goto("/labels?queue=view&view=format%3Dwindlass")
     page.keyboard.press("Control+A")
     page.keyboard.type(name)
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/labels?**")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
     return context
 
 
