@@ -112,3 +112,32 @@ def test_odd_blocks_do_no_harm(got):
         ("response", "text"),
     ]
     assert found.entries() == [{"role": "assistant", "content": odd}]
+
+
+def test_exchanges_have_their_time_and_a_providers_own_tool_is_told_once(got):
+    asked = [{"role": "user", "content": "Q"}]
+    said = [
+        {"type": "server_tool_use", "id": "w", "name": "web_search", "input": {"query": "q"}},
+        {"type": "web_search_tool_result", "tool_use_id": "w", "content": [{"type": "text", "text": "R"}]},
+        {"type": "text", "text": "A"},
+    ]
+    answer = {"type": "message", "role": "assistant", "model": "c", "content": said}
+    again = [*asked, {"role": "assistant", "content": said}, {"role": "user", "content": "more"}]
+    lines = [{"request": {"messages": messages}, "response": answer} for messages in (asked, again)]
+    lines[1] = {**lines[1], "timestamp": "2025-05-01T00:00:00Z"}
+    turns = got("\n".join(map(json.dumps, lines)), "log.jsonl").only
+    assert [turn.raw for turn in turns if not turn.entry] == ["Q", '{"query":"q"}', "R", "A"]
+    assert [turn.raw for turn in turns if turn.entry] == ["more", '{"query":"q"}', "R", "A"]
+    assert [turn.sent_at and turn.sent_at.year for turn in turns] == [None] * 4 + [2025] * 4
+
+
+def test_what_a_batch_answered(got):
+    answer = {"type": "message", "role": "assistant", "model": "c", "content": [{"type": "text", "text": "{}"}]}
+    lines = [{"custom_id": "a", "result": {"type": "succeeded", "message": answer}}]
+    lines.append({"custom_id": "b", "result": {"type": "errored", "error": {"type": "error"}}})
+    found = got("\n".join(map(json.dumps, lines)), "batch.jsonl")
+    assert [(turn.kind, turn.raw, turn.model) for turn in found.only] == [
+        ("response", "{}", "c"),
+        ("event", None, None),
+    ]
+    assert found.entries() == lines

@@ -92,6 +92,28 @@ STREAMS = {
     ),
     "responses": sse({"type": "response.created"}, {"type": "response.completed", "response": BODIES["responses"]}),
 }
+STREAMS["responses, cut"] = sse(
+    {"type": "response.created", "response": {"id": "r", "output": []}},
+    {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "role": "assistant"}},
+    {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "A"},
+    {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "B"},
+    {"type": "response.output_item.added", "output_index": 1, "item": {"type": "function_call", "name": "f"}},
+    {"type": "response.function_call_arguments.delta", "output_index": 1, "delta": '{"a"'},
+    {"type": "response.function_call_arguments.delta", "output_index": 1, "delta": " 1}"},
+)
+STREAMS["cohere"] = sse(
+    {"type": "message-start", "delta": {"message": {"role": "assistant", "content": []}}},
+    {"type": "content-start", "index": 0, "delta": {"message": {"content": {"type": "text", "text": ""}}}},
+    {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": "A"}}}},
+    {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": "B"}}}},
+    {"type": "tool-call-start", "index": 0, "delta": {"message": {"tool_calls": {"function": {"name": "f"}}}}},
+    {
+        "type": "tool-call-delta",
+        "index": 0,
+        "delta": {"message": {"tool_calls": {"function": {"arguments": '{"a" 1}'}}}},
+    },
+    {"type": "message-end", "delta": {"finish_reason": "COMPLETE"}},
+)
 WANTED = {"responses": ("A", '{"a": 1}}')}
 
 
@@ -138,3 +160,35 @@ def test_every_answer_of_the_corpus_is_read(shared):
         if turn.kind == "event" and turn.role != "thinking" and turn.source["status"] == 200
     ]
     assert not [uri for uri in silent if uri in ("messages", "completions", "responses", "chat", "converse")]
+
+
+def test_the_model_in_the_address_and_none_that_another_exchange_named(got):
+    places = (
+        ("https://x/model/us.nova-lite-v1%3A0/converse", "bedrock", "us.nova-lite-v1:0"),
+        ("https://x/v1beta/models/gemini-2.5:generateContent?alt=sse", "google", "gemini-2.5"),
+        ("https://x/v2/chat", "cohere", None),
+    )
+    lines = [exchanged(None, BODIES[name], uri=uri) for uri, name, _ in places]
+    turns = got("\n".join(lines), "x.jsonl").only
+    assert [turn.model for turn in turns if turn.kind == "response"] == [model for *_, model in places]
+
+
+def test_what_the_model_wrote_where_its_provider_could_not_read_it(got):
+    error = {"message": "Failed to parse tool call arguments as JSON", "failed_generation": '{"name": f}'}
+    turns = got(exchanged({"model": "m"}, {"error": error}, status=400), "x.jsonl").only
+    assert [(turn.kind, turn.raw, turn.failure, turn.model) for turn in turns] == [
+        ("response", '{"name": f}', error["message"], "m"),
+        ("error", error["message"], None, None),
+    ]
+
+
+def test_thinking_in_parts_and_coheres_older_chat(got):
+    thought = {"role": "assistant", "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm"}]}]}
+    old = {"chat_history": [{"role": "CHATBOT", "message": "A"}], "message": "Q"}
+    answer = {"text": "B", "meta": {"tokens": {"input_tokens": 3, "output_tokens": 4}}}
+    lines = [exchanged(None, {"choices": [{"message": thought}]}), exchanged(old, answer)]
+    turns = got("\n".join(lines), "x.jsonl").only
+    assert [(turn.role, turn.raw) for turn in turns] == [
+        *[("thinking", "Hm"), ("assistant", "A"), ("user", "Q"), ("assistant", "B")]
+    ]
+    assert (turns[3].tokens_in, turns[3].tokens_out) == (3, 4)

@@ -164,11 +164,80 @@ def test_the_responses_api(got):
     found = got(json.dumps(body))
     assert [(turn.kind, turn.raw, turn.agent) for turn in found.only] == [
         ("prompt", "Add one and one.", None),
-        ("event", None, None),
         ("tool_call", '{"a": 1', "add"),
         ("response", "2", None),
     ]
     assert found.entries() == [body]
+
+
+def test_what_the_responses_api_thinks_calls_and_spends(got):
+    said = [
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm {"}]},
+        {"type": "function_call", "name": "add", "arguments": '{"a": 1,}', "call_id": "c"},
+        {"type": "custom_tool_call", "name": "sql", "input": "SELECT 1", "call_id": "d"},
+        {"type": "mcp_call", "id": "e", "name": "roll", "arguments": "{}", "output": "4"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "2"}]},
+    ]
+    body = {"model": "m", "created_at": 1700000000, "output": said, "usage": {"input_tokens": 3, "output_tokens": 4}}
+    asked = [{"role": "user", "content": "Q"}]
+    again = [
+        *asked,
+        *said,
+        {"type": "function_call_output", "call_id": "c", "output": "no JSON in the arguments: error"},
+    ]
+    lines = [{"request": {"instructions": "I", "input": asked}, "response": body}, {"request": {"input": again}}]
+    lines[1]["response"] = {"output": said[-1:]}
+    found = got("\n".join(map(json.dumps, lines)), "log.jsonl")
+    assert [(turn.entry, turn.kind, turn.raw, turn.tokens_out) for turn in found.only] == [
+        (0, "prompt", "I", None),
+        (0, "prompt", "Q", None),
+        (0, "event", "Hm {", None),
+        (0, "tool_call", '{"a": 1,}', 4),
+        (0, "tool_call", "SELECT 1", None),
+        (0, "tool_call", "{}", None),
+        (0, "tool_result", "4", None),
+        (0, "response", "2", None),
+        (1, "tool_result", "no JSON in the arguments: error", None),
+        (1, "response", "2", None),
+    ]
+    assert {turn.sent_at for turn in found.only[2:8]} == {datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)}
+    assert (found.only[3].failure, found.only[8].agent) == ("no JSON in the arguments: error", "add")
+    assert found.entries() == lines
+
+
+def test_items_of_the_responses_api_one_a_line(got):
+    lines = [
+        {"role": "user", "content": "Q"},
+        {"type": "function_call", "name": "f", "arguments": '{"a"', "call_id": "c"},
+        {"type": "function_call_output", "call_id": "c", "output": "R"},
+    ]
+    found = got("\n".join(map(json.dumps, lines)), "items.jsonl")
+    assert [(turn.kind, turn.raw, turn.agent) for turn in found.only] == [
+        ("prompt", "Q", None),
+        ("tool_call", '{"a"', "f"),
+        ("tool_result", "R", "f"),
+    ]
+    assert found.entries() == lines
+
+
+def test_thinking_custom_calls_and_several_choices(got):
+    custom = {"id": "d", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
+    first = {"message": {"role": "assistant", "reasoning_content": "Hm {", "content": None, "tool_calls": [custom]}}
+    body = {"choices": [first, {"text": "two"}], "usage": {"prompt_tokens": 3, "completion_tokens": 4}}
+    found = got(json.dumps(body))
+    assert [(turn.kind, turn.role, turn.raw, turn.tokens_out) for turn in found.only] == [
+        ("event", "thinking", "Hm {", None),
+        ("tool_call", "assistant", "SELECT 1", 4),
+        ("response", "assistant", "two", None),
+    ]
+
+
+def test_what_a_batch_answered(got):
+    body = {"choices": [{"message": {"role": "assistant", "content": "{}"}}], "model": "m"}
+    lines = [{"custom_id": "a", "response": {"status_code": 200, "body": body}, "error": None}] * 2
+    found = got("\n".join(map(json.dumps, lines)), "batch.jsonl")
+    assert [(turn.kind, turn.raw, turn.model) for turn in found.only] == [("response", "{}", "m")] * 2
+    assert found.entries() == lines
 
 
 @pytest.mark.parametrize("response", ["Two.", {"role": "assistant", "content": "Two."}])

@@ -10,12 +10,11 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.base import text
 from webapp.dumps.formats._chat import Path, Piece, block, content, pieces
-from webapp.dumps.formats._turns import Found, Talk, message_turns, spent, turns_of
-from webapp.dumps.records import Turn
+from webapp.dumps.formats._turns import Found, Talk, message_turns, spent, turns_of, with_once
 from webapp.dumps.times import moment
 
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions", "preamble")
-_MESSAGES = ("messages", "contents", "input", "prompt")
+_MESSAGES = ("chat_history", "messages", "contents", "input", "prompt", "message")
 _CALLS = ("function_call", "custom_tool_call", "tool_call", "mcp_call")
 
 
@@ -32,8 +31,9 @@ class Exchanges:
 
 def exchange(request: Any, response: Any, asked_at: Path, answered_at: Path, state: Exchanges) -> list[Found]:
     """A request's messages that the one before did not hold, then what was answered."""
-    if isinstance(response, dict) and isinstance(response.get("response"), dict):
-        response, answered_at = response["response"], (*answered_at, "response")
+    for key in ("response", "body"):  # OpenAI's batches wrap theirs as a body with its status
+        if isinstance(response, dict) and isinstance(response.get(key), dict):
+            response, answered_at = response[key], (*answered_at, key)
     state.talk.model = _model(response) or _model(request) or state.talk.model
     prompts = _new_prompts(request, asked_at, state)
     answers = answer(response, answered_at, state.talk)
@@ -52,12 +52,9 @@ def answer(body: Any, at: Path, talk: Talk) -> list[Found]:
         return turns_of([Piece("text", body, at)], "assistant", talk)
     if not isinstance(body, dict):
         return []
-    once = {**spent(_usage(body)), **_when(body)}
-    found: list[Found] = []
-    messages = _answered(body, at)
-    for said in [message for message in messages if message] or messages[:1]:
-        found.extend(turns_of(said, "assistant", talk, once=None if found else once))
-    return found
+    messages, when = _answered(body, at), _when(body)
+    said = [message for message in messages if message] or messages[:1]
+    return with_once([pair for one in said for pair in turns_of(one, "assistant", talk, **when)], spent(_usage(body)))
 
 
 def _answered(body: dict[str, Any], at: Path) -> list[list[Piece]]:
@@ -101,14 +98,19 @@ def _new_prompts(request: Any, at: Path, state: Exchanges) -> list[Found]:
     found: list[Found] = []
     for text_of, (_, turns) in zip(written[same:], prompts[same:], strict=True):
         if text_of not in before:
-            found.extend(pair for pair in turns() if not _was_answered(pair[0], again, state))
+            found.extend(_unseen(turns(), again, state))
     return found
 
 
-def _was_answered(turn: Turn, again: bool, state: Exchanges) -> bool:
-    """Whether a turn of a request is an answer seen before, or, where the request goes on from the last, any answer."""
-    wrote = turn.kind in ("response", "tool_call") or turn.role == "thinking"
-    return wrote and (again or hash(turn.raw) in state.answered)
+def _unseen(made: list[Found], again: bool, state: Exchanges) -> list[Found]:
+    """What of a request's message was not seen as an answer: where the request goes on from the last, no answer is new.
+
+    Results of a provider's own tools stand within the answer and go with it.
+    """
+    wrote = [turn.kind in ("response", "tool_call") or turn.role == "thinking" for turn, _ in made]
+    seen = [again or hash(turn.raw) in state.answered for turn, _ in made]
+    whole = any(wrote) and all(known for known, by_model in zip(seen, wrote, strict=True) if by_model)
+    return [pair for pair, by_model, known in zip(made, wrote, seen, strict=True) if not (known if by_model else whole)]
 
 
 def _prompts(request: dict[str, Any], at: Path, talk: Talk) -> Iterator[tuple[Any, Callable[[], list[Found]]]]:
@@ -122,11 +124,14 @@ def _prompts(request: dict[str, Any], at: Path, talk: Talk) -> Iterator[tuple[An
             yield value, partial(turns_of, content(value, (*at, key)), "user", talk)
         for index, message in enumerate(value if isinstance(value, list) else []):
             if isinstance(message, dict):
-                yield message, partial(_asked, message, (*at, key, index), talk)
+                yield message, partial(asked, message, (*at, key, index), talk)
 
 
-def _asked(message: dict[str, Any], path: Path, talk: Talk) -> list[Found]:
+def asked(message: dict[str, Any], path: Path, talk: Talk) -> list[Found]:
     """A message of a request. Google's may lack a role; items of the Responses API have a type instead."""
+    if isinstance(message.get("message"), str) and "content" not in message:  # Cohere's older history
+        role = {"CHATBOT": "assistant"}.get(str(message.get("role")), str(message.get("role")).lower())
+        return turns_of([Piece("text", message["message"], (*path, "message"))], role, talk)
     if "role" in message:
         return message_turns(message, talk, path)
     kind = message.get("type")
@@ -142,7 +147,7 @@ def _model(body: Any) -> str | None:
 
 
 def _usage(body: dict[str, Any]) -> Any:
-    usage = body.get("usage") or body.get("usageMetadata") or body.get("usage_metadata")
+    usage = body.get("usage") or body.get("usageMetadata") or body.get("usage_metadata") or body.get("meta")
     if isinstance(usage, dict) and isinstance(usage.get("tokens"), dict):
         return usage["tokens"]
     return usage

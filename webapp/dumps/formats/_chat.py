@@ -31,11 +31,13 @@ class Piece:
 
 _DEEPEST = 40
 """Steps into an entry; results within results further down are no messages, and would exhaust the call stack."""
-_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call")
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call", "mcp_call")
 _RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response")
 _WRAPPED_CALLS = ("toolUse", "functionCall", "function_call")
 _WRAPPED_RESULTS = ("toolResult", "functionResponse", "function_response")
 _THOUGHTS = ("thinking", "reasoning")
+_THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
+"""where a message holds what was thought beside its content"""
 _TEXTS = ("text", "content", "refusal", "output_text", "input_text")
 _ARGUMENTS = ("arguments", "input", "args")
 _ANSWERS = ("content", "output", "response", "result")
@@ -44,11 +46,9 @@ _NAMES = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id")
 
 def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
     """Everything a message says: its thinking, its content, then the calls that stand beside it."""
-    found = [
-        Piece("thinking", message[key], (*at, key))
-        for key in ("reasoning_content", "reasoning", "thinking")
-        if text(message.get(key))
-    ]
+    found = [Piece("thinking", message[key], (*at, key)) for key in _THINKING if text(message.get(key))]
+    if not found and isinstance(message.get("thinking_blocks"), list):  # LiteLLM's, which may repeat the text
+        found = content(message["thinking_blocks"], (*at, "thinking_blocks"))
     for key in ("content", "parts"):
         if message.get(key) is not None:
             found.extend(content(message[key], (*at, key)))
@@ -87,6 +87,8 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
         yield from _thought(value, at)
     elif kind in _CALLS:
         yield call(value, at)
+        if kind == "mcp_call" and isinstance(value.get("output"), str):
+            yield _result({"output": value["output"], "name": value.get("name"), "id": value.get("id")}, at)
     elif kind in _RESULTS or (isinstance(kind, str) and kind.endswith("_tool_result")):
         yield _result(value, at)
     else:
@@ -101,6 +103,11 @@ def _thought(block: dict[str, Any], at: Path) -> Iterator[Piece]:
         if isinstance(block.get(key), str):
             yield Piece("thinking", block[key], (*at, key))
             return
+        if isinstance(block.get(key), list):
+            raw, path = joined(content(block[key], (*at, key)))
+            if raw is not None:
+                yield Piece("thinking", raw, path)
+                return
     summary = block.get("summary")
     for index, part in enumerate(summary if isinstance(summary, list) else []):
         if isinstance(part, dict) and isinstance(part.get("text"), str):
@@ -114,20 +121,21 @@ def _beside(message: dict[str, Any], at: Path) -> Iterator[Piece]:
     if isinstance(more, dict) and isinstance(more.get("tool_calls"), list):
         calls, path = more["tool_calls"], (*at, "additional_kwargs", "tool_calls")
     for index, found in enumerate(calls if isinstance(calls, list) else []):
-        if isinstance(found, dict):
-            yield call(found, (*path, index))
+        if isinstance(found, dict) and ((one := call(found, (*path, index))).name or one.text is not None):
+            yield one
     if isinstance(message.get("function_call"), dict):
         yield call(message["function_call"], (*at, "function_call"))
 
 
 def call(value: dict[str, Any], at: Path) -> Piece:
     """A tool call: its arguments as the model wrote them where they are a text, else as JSON."""
-    function = value.get("function")
-    inner, path = (function, (*at, "function")) if isinstance(function, dict) else (value, at)
+    key = "custom" if isinstance(value.get("custom"), dict) else "function"
+    function = value.get(key)
+    inner, path = (function, (*at, key)) if isinstance(function, dict) else (value, at)
     name = text(inner.get("name")) or text(function)
-    key = next((key for key in _ARGUMENTS if inner.get(key) is not None), None)
-    written = None if key is None else inner[key]
-    said, where = (written, (*path, str(key))) if isinstance(written, str) else (_json_or_none(written), None)
+    said_at = next((key for key in _ARGUMENTS if inner.get(key) is not None), None)
+    written = None if said_at is None else inner[said_at]
+    said, where = (written, (*path, str(said_at))) if isinstance(written, str) else (_json_or_none(written), None)
     failure = text(value.get("parse_error"))
     return Piece("call", said, where, name, _id(value, "call_id"), _copied(value), failure)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
+from webapp.dumps.formats._events import cohere, is_cohere, is_responses, responses
 
 _OBJECT = re.compile(r'\{\s*"')
 _MOST = 16 * 1024 * 1024
@@ -26,11 +27,10 @@ def assembled(body: str) -> Any:
     events = whole if isinstance(whole, list) else list(_events(body))
     found = [event for event in events if isinstance(event, dict)]
     makers = ((_is_anthropic, _anthropic), (_is_bedrock, _bedrock), (_is_google, _google), (_is_chat, _chat))
-    for fits, make in makers:
+    for fits, make in (*makers, (is_responses, responses), (is_cohere, cohere)):
         if any(map(fits, found)):
             return make(found)
-    done = [event["response"] for event in found if isinstance(event.get("response"), dict)]
-    return done[-1] if done else None
+    return None
 
 
 def _events(body: str) -> Iterator[Any]:

@@ -84,7 +84,7 @@ def turns_of(
     found = [_turn(group, kind, role, talk, model, about) for group in _grouped(said)]
     if not found:
         found = [(Turn(0, kind, role=role, model=model if kind == "response" else None, **about), None)]
-    return _with_once(found, once)
+    return with_once(found, once)
 
 
 def _grouped(said: list[Piece]) -> Iterator[list[Piece]]:
@@ -136,8 +136,9 @@ def _call(piece: Piece, role: str | None, talk: Talk, model: str | None, about: 
     )
 
 
-def _with_once(found: list[Found], once: dict[str, Any] | None) -> list[Found]:
-    if not once:
+def with_once(found: list[Found], once: dict[str, Any] | None) -> list[Found]:
+    """`found` with what was spent on the first turn that the model wrote, else on the first."""
+    if not once or not found:
         return found
     wrote = next((index for index, (turn, _) in enumerate(found) if turn.kind in ("response", "tool_call")), 0)
     turn, path = found[wrote]

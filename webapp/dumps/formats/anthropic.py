@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 from webapp.dumps.answered import reported
@@ -12,7 +13,7 @@ from webapp.dumps.formats._bodies import Exchanges, exchange
 from webapp.dumps.formats._chat import content
 from webapp.dumps.formats._turns import Found, Talk, message_turns, numbered, spent, turns_of
 from webapp.dumps.head import Head
-from webapp.dumps.records import Problem, Record, Turn
+from webapp.dumps.records import Problem, Record, Turn, changed
 from webapp.dumps.source import Source
 from webapp.dumps.times import moment
 
@@ -44,7 +45,7 @@ plugin = Anthropic()
 
 def _is_ours(value: dict[str, Any]) -> bool:
     """Blocks that only Anthropic has, or a message or request as only its API writes them."""
-    for key in ("request", "response"):
+    for key in ("request", "response", "result", "message"):
         if isinstance(value.get(key), dict) and _is_ours(value[key]):
             return True
     if value.get("type") == "message" and "role" in value and ("stop_reason" in value or "model" in value):
@@ -69,18 +70,29 @@ def _turns(entries: Iterable[Entry | Problem], context: Context) -> Iterator[Tur
             yield entry
             continue
         value = entry[1]
-        found = _message(value, state.talk) if "role" in value else _exchange(value, state)
+        found = _message(value, state.talk) if "role" in value else _timed(_exchange(value, state), value)
         yield from numbered(count, value, found or [(Turn(0, "event"), None)])
         count += 1
 
 
 def _message(value: dict[str, Any], talk: Talk) -> list[Found]:
-    when = next((found for key in _TIMES if (found := moment(value.get(key)))), None)
     once = spent(value.get("usage"), value.get("cost"))
-    return message_turns(value, talk, once=once, model=text(value.get("model")), sent_at=when)
+    return message_turns(value, talk, once=once, model=text(value.get("model")), sent_at=_when(value))
+
+
+def _timed(found: list[Found], value: dict[str, Any]) -> list[Found]:
+    """The turns of an exchange, at its time where they have none of their own."""
+    when = _when(value)
+    return [(turn if turn.sent_at or not when else changed(turn, sent_at=when), path) for turn, path in found]
+
+
+def _when(value: dict[str, Any]) -> datetime | None:
+    return next((found for key in _TIMES if (found := moment(value.get(key)))), None)
 
 
 def _exchange(value: dict[str, Any], state: Exchanges) -> list[Found]:
+    if isinstance(value.get("result"), dict):  # of a batch
+        return exchange(None, value["result"].get("message"), (), ("result", "message"), state)
     if "request" in value or "response" in value:
         return exchange(value.get("request"), value.get("response"), ("request",), ("response",), state)
     if "messages" in value:

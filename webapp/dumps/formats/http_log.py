@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
 from webapp.dumps import grouping
 from webapp.dumps.answered import reported
@@ -22,6 +24,8 @@ _PLACES = ("uri", "url")
 _BODIES = ("request", "request_body", "body")
 _SESSIONS = ("session_id", "conversation_id", "source_file")
 _TIMES = ("timestamp", "time", "started_at", "recorded_at")
+_MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
+"""where Bedrock and Google have the model: in the address"""
 
 
 class HttpLog:
@@ -74,6 +78,7 @@ def _turns(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
 def _exchanged(value: dict[str, Any], state: Exchanges) -> list[Found]:
     """The turns of an exchange; a stream's text is put together, and has no place of its own in the entry."""
     key = next((key for key in _BODIES if isinstance(value.get(key), dict)), _BODIES[0])
+    state.talk.model = _addressed(value)
     response: Any = value.get("response")
     if response is None and isinstance(value.get("response_text"), str):
         response = assembled(value["response_text"])
@@ -84,6 +89,12 @@ def _exchanged(value: dict[str, Any], state: Exchanges) -> list[Found]:
         found = exchange(value.get(key), response, (key,), ("response",), state)
         return [(turn, path if path in (("response",),) or (path and path[0] == key) else None) for turn, path in found]
     return exchange(value.get(key), response, (key,), ("response",), state)
+
+
+def _addressed(value: dict[str, Any]) -> str | None:
+    """The model that the address names."""
+    found = next((found for key in _PLACES if (found := _MODEL.search(str(value.get(key) or "")))), None)
+    return unquote(found[1] or found[2]) if found else None
 
 
 def _timed(found: list[Found], value: dict[str, Any]) -> list[Found]:
@@ -97,6 +108,10 @@ def _refused(found: list[Found], value: dict[str, Any]) -> list[Found]:
     if not isinstance(status, int) or status < 400 or not isinstance(response, dict):
         return found
     error = response.get("error")
-    said = error.get("message") if isinstance(error, dict) else response.get("message")
+    said = text(error.get("message") if isinstance(error, dict) else response.get("message"))
     kept = [pair for pair in found if pair[0].kind != "response"]
-    return [*kept, (Turn(0, "error", raw=text(said), role="provider"), None)]
+    wrote = text(error.get("failed_generation")) if isinstance(error, dict) else None
+    if wrote is not None:  # Groq shows what the model wrote where that could not be read
+        model = next((text(value[key].get("model")) for key in _BODIES if isinstance(value.get(key), dict)), None)
+        kept.append((Turn(0, "response", raw=wrote, role="assistant", model=model, failure=said), None))
+    return [*kept, (Turn(0, "error", raw=said, role="provider"), None)]

@@ -55,7 +55,7 @@ def read_as(kind: Format, source: Source, head: Head) -> Iterator[Record]:
 
 
 def _is_message(value: dict[str, Any]) -> bool:
-    return value.get("role") in _ROLES and "node_type" not in value
+    return (value.get("role") in _ROLES or value.get("type") in _openai.ITEMS) and "node_type" not in value
 
 
 def _is_conversation(value: dict[str, Any]) -> bool:
@@ -64,10 +64,11 @@ def _is_conversation(value: dict[str, Any]) -> bool:
 
 def _is_exchange(value: dict[str, Any]) -> bool:
     """A whole response, alone or with its request."""
-    asked = any(key in value for key in ("request", "messages", "input"))
+    asked = any(key in value for key in ("request", "messages", "input", "custom_id"))
     return (
         "choices" in value
         or ("response" in value and asked)
+        or ("custom_id" in value and isinstance(value.get("result"), dict))
         or (isinstance(value.get("output"), list) and "model" in value)
     )
 
