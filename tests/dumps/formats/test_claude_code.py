@@ -106,3 +106,20 @@ def test_several_sessions_in_one_file(got):
         {**line("b", {"role": "user", "content": "2"}), "sessionId": "s2"},
     ]
     assert got(jsonl(*lines), "x.jsonl").ids == ["s1", "s2"]
+
+
+def test_usage_that_grows_while_a_message_streams_is_counted_at_its_last(got):
+    lines = [
+        line("a", assistant("m1", {"type": "thinking", "thinking": "Hm"}, tokens=1)),
+        line("b", assistant("m1", TEXT, tokens=1), "a"),
+        line("c", assistant("m1", CALL, tokens=57), "b"),
+    ]
+    turns = got(jsonl(*lines), "x.jsonl").only
+    assert [(turn.tokens_in, turn.tokens_out) for turn in turns] == [(3, 1), (None, None), (None, 56)]
+
+
+def test_a_subagents_own_file_is_a_session_beside_its_parents(got):
+    lines = [line("a", assistant("m1", TEXT), isSidechain=True, agentId="4f"), line("b", agentId="4f")]
+    assert got(jsonl(*lines), "agent-4f.jsonl").ids == ["s1/4f"]
+    assert got(jsonl(*lines), "project/subagents/agent-4f.jsonl").ids == ["s1/4f"]
+    assert got(jsonl(*lines), "s1.jsonl").ids == ["s1"]

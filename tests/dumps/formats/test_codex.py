@@ -89,3 +89,11 @@ def test_an_id_that_stands_twice_is_a_problem_and_both_are_kept(got):
         ("line 6", "the call id of a function_call 'c1'"),
     ]
     assert len(found.only) == 6
+
+
+def test_a_fork_that_repeats_its_parents_beginning_is_one_session(got):
+    fork = {**META, "payload": {"id": "r2", "forked_from_id": "r1"}}
+    said = item(type="message", role="assistant", content=[{"type": "output_text", "text": "A"}])
+    found = got(jsonl(fork, META, said), "x.jsonl")
+    assert (found.ids, len(found.only)) == (["r2"], 3)
+    assert got(jsonl(META, said, {**META, "payload": {"id": "r2"}}), "x.jsonl").ids == ["r1", "r2"]

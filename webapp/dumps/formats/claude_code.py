@@ -32,7 +32,7 @@ class ClaudeCode:
         return 95 if any(isinstance(sample, dict) and _is_line(sample) for sample in found) else 0
 
     def read(self, source: Source, head: Head) -> Iterator[Record]:
-        for name, entries in grouping.by_session(source, lambda line: id_text(line.get("sessionId"))):
+        for name, entries in grouping.by_session(source, lambda line: _session(line, source.stem)):
             yield SessionStart(name, self.name)
             yield from self.turns(entries, {})
 
@@ -41,6 +41,12 @@ class ClaudeCode:
 
 
 plugin = ClaudeCode()
+
+
+def _session(line: dict[str, Any], stem: str) -> str | None:
+    """The session of a line; a subagent's file, `agent-<id>.jsonl`, names its parent's and is one of its own."""
+    name, agent = id_text(line.get("sessionId")), text(line.get("agentId"))
+    return f"{name}/{agent}" if name and agent and stem.rpartition("/")[2] == f"agent-{agent}" else name
 
 
 def _is_line(value: dict[str, Any]) -> bool:
@@ -54,8 +60,8 @@ class _State:
     """What later lines need of earlier ones."""
 
     talk: Talk = field(default_factory=Talk)
-    counted: set[str] = field(default_factory=set)
-    """the messages whose usage was counted"""
+    counted: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """how much of each message's usage was counted"""
     said: dict[int, int] = field(default_factory=dict)
     """the entry in which a block of a message came first, by a hash; a message that grows is written again"""
     chains: dict[str, int] = field(default_factory=dict)
@@ -106,14 +112,19 @@ def _renamed(turn: Turn, role: str | None) -> Turn:
 
 
 def _spent(message: dict[str, Any], value: dict[str, Any], state: _State) -> dict[str, Any]:
-    """The usage of a message, the first time that it comes; its input counts what was read from a cache, too."""
+    """The usage of a message, the first time that it comes; then by how much it grew, as a message that streams says.
+
+    What came from a cache is not in it: it stays in the entry.
+    """
     name = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))
-    if name is None or name in state.counted or not isinstance(message.get("usage"), dict):
+    if name is None or not isinstance(message.get("usage"), dict):
         return {}
     if len(state.counted) > _REMEMBERED:
         state.counted.clear()
-    state.counted.add(name)
-    return spent(message["usage"], value.get("costUSD"))
+    now = spent(message["usage"], value.get("costUSD"))
+    before = state.counted.get(name, {})
+    state.counted[name] = {**before, **{key: max(before.get(key, 0), now[key]) for key in now}}
+    return {key: now[key] - before.get(key, 0) for key in now if key not in before or now[key] > before[key]}
 
 
 def _chain(value: dict[str, Any], state: _State) -> int | None:

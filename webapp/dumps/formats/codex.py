@@ -37,7 +37,7 @@ class Codex:
         return 90 if old and all(line.get("type") in _ITEMS or "record_type" in line for line in lines[1:]) else 0
 
     def read(self, source: Source, head: Head) -> Iterator[Record]:
-        for name, entries in grouping.by_session(source, _session):
+        for name, entries in grouping.by_session(source, _sessions()):
             yield SessionStart(name, self.name)
             yield from self.turns(entries, {})
 
@@ -46,6 +46,21 @@ class Codex:
 
 
 plugin = Codex()
+
+
+def _sessions() -> grouping.SessionOf:
+    """What names a session: its first line. A fork's holds its parent's again, which begins none of its own."""
+    parents: set[str] = set()
+
+    def session(line: dict[str, Any]) -> str | None:
+        payload = line.get("payload")
+        if (name := _session(line)) is None or name in parents:
+            return None
+        if isinstance(payload, dict) and (parent := id_text(payload.get("forked_from_id"))):
+            parents.add(parent)
+        return name
+
+    return session
 
 
 def _session(line: dict[str, Any]) -> str | None:
