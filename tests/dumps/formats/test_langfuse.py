@@ -23,7 +23,7 @@ def test_generations_by_start_time(got):
     assert [(turn.kind, turn.raw, turn.model) for turn in found.only] == [
         ("prompt", "Hi", None),
         ("response", '{"x": 1}', "gpt"),
-        ("response", "Bye", "gpt"),
+        ("response", "Bye", None),
     ]
     turns = found.only
     assert (turns[1].tokens_in, turns[1].tokens_out, turns[2].cost, turns[2].parent) == (3, 4, 0.5, "a")
@@ -80,3 +80,10 @@ def test_several_exports_and_bare_observations(got):
 def test_an_id_that_stands_twice(got):
     found = got(export(observation("a", 1, output="A"), observation("a", 2, output="B")))
     assert (len(found.only), len(found.problems)) == (2, 1)
+
+
+def test_a_generation_that_failed_ends_with_its_error(got):
+    failed = observation("a", 1, input="Hi", model="gpt", level="ERROR", statusMessage="rate limited")
+    found = got(export(failed))
+    assert [(turn.kind, turn.raw) for turn in found.only] == [("prompt", "Hi"), ("error", "rate limited")]
+    assert found.entries() == [failed]

@@ -57,3 +57,17 @@ def test_no_demonstration_is_a_turn_and_every_response_is_there(shared):
         assert not demos & {turn.raw for turn in found.only}
         said = [turn.raw for turn in found.only if turn.kind == "response" and "response" in turn.source]
         assert said == [step["response"] for step in value["trajectory"]]
+
+
+def test_thinking_blocks_and_the_call_that_an_observation_answers(got):
+    call = {"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{}"}}
+    thought = [{"type": "thinking", "thinking": "Hm"}]
+    history = [
+        {"role": "assistant", "content": "", "agent": "a", "tool_calls": [call], "thinking_blocks": thought},
+        {"role": "tool", "content": "x", "agent": "a", "tool_call_ids": ["c"]},
+    ]
+    found = got(json.dumps({"history": history}), "x.traj")
+    assert [(turn.kind, turn.raw, turn.parent) for turn in found.only] == [
+        *[("event", "Hm", None), ("tool_call", "{}", None), ("tool_result", "x", "c")]
+    ]
+    assert found.entries() == history

@@ -48,7 +48,7 @@ def span_turns(span: Span, state: Exchanges) -> list[Found]:
     }
     if _is_tool(own):
         return _tool_result(own, about, state)
-    state.talk.model = own.text(*_MODELS) or state.talk.model
+    state.talk.model = own.text(*_MODELS)
     answers = _answers(span, state)
     if is_outer(span):  # it names the model as it was asked for, the inner one as it answered
         answers = [(changed(turn, model=None), path) for turn, path in answers]
@@ -58,8 +58,9 @@ def span_turns(span: Span, state: Exchanges) -> list[Found]:
     state.answered.update(hash(turn.raw) for turn, _ in answers if turn.raw)
     found: list[Found] = [(_placed(turn, {**about, "agent": own.text(*_AGENTS)}), None) for turn, _ in asked]
     once = spent({"input": own.first(*_TOKENS_IN), "output": own.first(*_TOKENS_OUT)}, own.first(*_COSTS))
+    wrote = next((index for index, (turn, _) in enumerate(answers) if turn.written_by_model), 0)
     for index, (turn, path) in enumerate(answers):
-        more = {**about, "agent": own.text(*_AGENTS), **(once if not index else {})}
+        more = {**about, "agent": own.text(*_AGENTS), **(once if index == wrote else {})}
         found.append((_placed(turn, more), path))
     return found
 

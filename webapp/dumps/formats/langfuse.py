@@ -134,16 +134,29 @@ def _turns(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
 def _observation(value: dict[str, Any], state: Exchanges) -> list[Found]:
     about = {"sent_at": moment(value.get("startTime")), "parent": text(value.get("parentObservationId"))}
     if value.get("type") == "GENERATION":
-        found = _generation(value, state)
+        found = _failed(_generation(value, state), value)
     elif value.get("type") == "TOOL" and value.get("output") is not None:
         raw, path = _text(value["output"], ("output",))
         found = turns_of([Piece("result", raw, path, text(value.get("name")))], "tool", state.talk)
     elif value.get("level") == "ERROR":
-        said = [Piece("text", value["statusMessage"], ("statusMessage",))] if text(value.get("statusMessage")) else []
-        found = [(_as_error(turn), path) for turn, path in turns_of(said, None, state.talk)]
+        found = [_error(value)]
     else:
         found = [(Turn(0, "event", role=text(value.get("type")), phase=text(value.get("name"))), None)]
     return [(_placed(turn, about), path) for turn, path in found]
+
+
+def _failed(found: list[Found], value: dict[str, Any]) -> list[Found]:
+    """A generation that failed ends with its error; where nothing was answered, there is no response."""
+    if value.get("level") != "ERROR":
+        return found
+    kept = [pair for pair in found if pair[0].kind != "response" or pair[0].raw is not None]
+    turn, path = _error(value)
+    return [*kept, (replace(turn, phase=text(value.get("name"))), path)]
+
+
+def _error(value: dict[str, Any]) -> Found:
+    said = text(value.get("statusMessage"))
+    return Turn(0, "error", raw=said), None if said is None else ("statusMessage",)
 
 
 def _generation(value: dict[str, Any], state: Exchanges) -> list[Found]:
@@ -151,11 +164,12 @@ def _generation(value: dict[str, Any], state: Exchanges) -> list[Found]:
     model, name = text(value.get("model")), text(value.get("name"))
     asked, answered = _opened(value.get("input")), _opened(value.get("output"))
     request = asked if isinstance(asked, dict) else {"messages": asked} if isinstance(asked, list) else {"input": asked}
+    state.talk.model = model
     found = exchange(request, None, (), (), state)
     found = [(turn, None) for turn, _ in found]
     if not found and asked is not None and not isinstance(asked, str):
         found = turns_of([Piece("text", as_json(asked))], "user", state.talk)
-    state.talk.model = model or state.talk.model
+    state.talk.model = model or state.talk.model  # else the one that the request names
     once = {**spent(value.get("usageDetails") or value.get("usage")), **_cost(value)}
     return [*found, *_answers(value, answered, state, once, name)]
 
@@ -205,12 +219,9 @@ def _text(value: Any, path: Path) -> tuple[str | None, Path | None]:
 def _cost(value: dict[str, Any]) -> dict[str, Any]:
     details = value.get("costDetails")
     total = details.get("total") if isinstance(details, dict) else None
-    return spent(None, value.get("totalCost") if total is None else total)
+    costs = (total, value.get("totalCost"), value.get("calculatedTotalCost"))
+    return spent(None, next((cost for cost in costs if cost is not None), None))
 
 
 def _placed(turn: Turn, about: dict[str, Any]) -> Turn:
     return replace(turn, **{key: known for key, known in about.items() if known is not None})
-
-
-def _as_error(turn: Turn) -> Turn:
-    return replace(turn, kind="error")

@@ -102,7 +102,11 @@ def _turns(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
 
 def _said(value: dict[str, Any], count: int, state: _State) -> list[Found]:
     agent = text(value.get("agent"))
-    found = message_turns(value, state.talk)
+    calls = value.get("tool_call_ids")
+    if isinstance(calls, list) and len(calls) == 1 and "tool_call_id" not in value:
+        found = message_turns({**value, "tool_call_id": calls[0]}, state.talk)
+    else:
+        found = message_turns(value, state.talk)
     for turn, _ in found:
         if turn.kind == "response" and turn.raw is not None:
             state.answers.append((count, turn.raw.strip()))
