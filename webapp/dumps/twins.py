@@ -95,7 +95,7 @@ def _twin(turn: Turn, others: Iterable[Slot]) -> Slot | None:
     for other in near:
         if _stripped(other.turn) == said:
             return other
-    if turn.kind == "response":
+    if turn.kind in ("response", "tool_call"):
         return None
     for other in near:
         if _holds(other.turn, turn):

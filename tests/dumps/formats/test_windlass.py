@@ -329,3 +329,18 @@ def test_odd_values_in_every_field_do_no_harm(got):
         found = got(dump(dict.fromkeys(AGENT, odd)))
         assert len(found.only) == 1
         assert found.entries() == [dict.fromkeys(AGENT, odd)]
+
+
+def test_arguments_of_a_providers_own_calls_are_turns_and_merged_like_their_response(got):
+    call = {"id": "c", "type": "function", "function": {"name": "run", "arguments": '{"a": 1,}'}}
+    again = {**AGENT, "node_type": "turn_output", "role": "assistant", "tool_calls": [call]}
+    entries = [{**AGENT, "content": "So:", "tool_calls": [call], "tokens_out": 3}, {**again, "content": "So:"}]
+    found = got(dump(*entries))
+    assert [(turn.entry, turn.kind, turn.raw, turn.duplicate_of, turn.tokens_out) for turn in found.only] == [
+        (0, "response", "So:", None, 3),
+        (0, "tool_call", '{"a": 1,}', None, None),
+        (1, "response", "So:", 0, entries[1].get("tokens_out")),
+        (1, "tool_call", '{"a": 1,}', 0, None),
+    ]
+    assert found.only[1].agent == "run"
+    assert found.entries() == entries

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from webapp.dumps.base import Context, Entry, number, text, whole
-from webapp.dumps.records import Kind, Problem, Turn
+from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.times import moment
 from webapp.dumps.twins import LAST_RESPONSE, Side
 
@@ -68,7 +68,10 @@ def turns(entries: Iterable[Entry | Problem], context: Context) -> Iterator[tupl
             yield entry, None
             continue
         node, role = _word(entry[1].get("node_type")), _word(entry[1].get("role"))
-        yield _turn(count, entry[1], node, role, parquet), _SIDES.get((node, role))
+        turn, side = _turn(count, entry[1], node, role, parquet), _SIDES.get((node, role))
+        yield turn, side
+        for call in _calls(turn):
+            yield call, side and ("tool_call", side[1])
         count += 1
 
 
@@ -101,6 +104,16 @@ def _turn(count: int, entry: dict[str, Any], node: str, role: str, parquet: bool
         cost=number(entry.get("cost")),
         source=entry,
     )
+
+
+def _calls(turn: Turn) -> Iterator[Turn]:
+    """The arguments of a response's calls, of those that its provider's API gave as a text of JSON."""
+    for call in turn.tool_calls or () if turn.kind == "response" else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict) and isinstance(arguments := function.get("arguments"), str):
+            about: dict[str, Any] = {"agent": text(function.get("name")), "tool_calls": [call], "source": None}
+            spent: dict[str, Any] = {"tokens_in": None, "tokens_out": None, "cost": None}
+            yield changed(turn, kind="tool_call", raw=arguments, raw_at=None, answers=None, **about, **spent)
 
 
 def kind_of(node: str, role: str) -> Kind:
