@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from itertools import accumulate
 
-_NO_BRACKETS = re.compile(
-    r"""(?:[^\[\]{}"]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")++  # what is no bracket, strings included
-      | (")[^"\\]*+(?:\\.[^"\\]*+)*+\Z                  # a string that goes on in the next piece: its quote stays""",
-    re.S | re.X,
-)
+SLICE = 256 * 1024
+_ESCAPE = re.compile(r"\\.", re.S)
+_NO_BRACKETS = re.compile(r"[^\[\]{}]++")
 _STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
-_MARK = re.compile(r'[\[\]{},]|"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.S)
+_MARK = re.compile(r'[\[\]{},]|"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<closed>"?)', re.S)
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
@@ -30,30 +28,38 @@ class Passing:
 
     def end(self, piece: str) -> int | None:
         """Where in the next `piece` the item ends, at one of `ends`; None where it goes on."""
-        carried, text = len(self._carried), self._carried + piece
-        kept = len(text) - (len(text) - len(text.rstrip("\\"))) % 2
-        self._carried = text[kept:]
-        found = self._end(text[:kept])
-        return None if found is None else max(0, found - carried)
-
-    def _end(self, text: str) -> int | None:
-        start = 0
-        if self._quoted:
-            if (match := _STRING_END.match(text)) is None:
-                return None
-            start, self._quoted = match.end(), False
-        brackets, quote, _ = _NO_BRACKETS.sub(r"\1", text[start:]).partition('"')
-        closing = brackets.count("]") + brackets.count("}")
-        self._quoted = bool(quote)
-        if closing >= self._level and self._level + min(accumulate(map(_STEP.__getitem__, brackets), initial=0)) <= 0:
-            return self._stepped(text, start)
-        self._level += len(brackets) - 2 * closing
+        for at in range(0, len(piece), SLICE):
+            if (found := self._end(piece[at : at + SLICE])) is not None:
+                return at + found
         return None
 
-    def _stepped(self, text: str, start: int) -> int | None:
+    def _end(self, piece: str) -> int | None:
+        carried, text = len(self._carried), self._carried + piece
+        kept = len(text) - (len(text) - len(text.rstrip("\\"))) % 2
+        text, self._carried = text[:kept], text[kept:]
+        parts = (_ESCAPE.sub("", text) if "\\" in text else text).split('"')
+        outside = "".join(parts[self._quoted :: 2])
+        opening, closing = (outside.count(pair[0]) + outside.count(pair[1]) for pair in ("[{", "]}"))
+        if closing >= self._level and self._may_end(outside):
+            found = self._stepped(text)
+            return None if found is None else max(0, found - carried)
+        self._level += opening - closing
+        self._quoted ^= len(parts) % 2 == 0
+        return None
+
+    def _may_end(self, outside: str) -> bool:
+        steps = map(_STEP.__getitem__, _NO_BRACKETS.sub("", outside))
+        return self._level + min(accumulate(steps, initial=0)) <= 0
+
+    def _stepped(self, text: str) -> int | None:
+        start = 0
+        if self._quoted:
+            match = _STRING_END.match(text)
+            self._quoted, start = match is None, match.end() if match else len(text)
         for match in _MARK.finditer(text, start):
             mark = match[0]
             if self._level <= 0 and mark in self._ends:
                 return match.start()
             self._level = max(0, self._level + _STEP.get(mark, 0))
+            self._quoted = mark[0] == '"' and not match["closed"]
         return None
