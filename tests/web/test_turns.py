@@ -220,3 +220,22 @@ def test_nothing_to_save_is_said(client: FlaskClient) -> None:
 def test_crlf_that_a_form_made_is_taken_back(client: FlaskClient) -> None:
     page = client.post("/playground", data={"text": '{"a":\r\n1}'}).text
     assert "2 lines" in page and 'data-glyph="CR"' not in page
+
+
+def test_thinking_is_called_so_and_the_rail_shows_where_a_branch_ends(post: Post, client: FlaskClient) -> None:
+    def line(uuid: str, *blocks: dict[str, Any], side: bool = False) -> str:
+        message = {"id": uuid, "role": "assistant", "content": list(blocks)}
+        return json.dumps(
+            {"type": "assistant", "uuid": uuid, "sessionId": "s1", "isSidechain": side, "message": message}
+        )
+
+    text = {"type": "text", "text": "So."}
+    lines = [line("a", {"type": "thinking", "thinking": "Hm {"}), line("b", text, side=True), line("c", text)]
+    assert post("\n".join(lines).encode(), "s1.jsonl").status_code == 201
+    page = client.get("/sessions/s1/turns/0").text
+    assert "kept apart from what was answered" in page and "not written by a model" not in page
+    assert re.search(r"<h2>sounding 1</h2>.*turns/1.*<hr>.*turns/2", page, re.DOTALL)
+
+
+def test_mappings_stand_under_dumps(client: FlaskClient) -> None:
+    assert re.search(r'href="/dumps"\s+aria-current="page"', client.get("/mappings").text)
