@@ -5,18 +5,19 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
-import threading
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from webapp.commands.serve import command, is_loopback, make_server, settings_for
+from webapp.commands.serve import command, is_loopback, settings_for
 from webapp.config import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,16 +71,29 @@ def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "FENCEPOST_MAX_UPLOAD" in done.output
 
 
-def test_interrupting_stops_it_at_once(data: Path) -> None:
+@contextmanager
+def serving(data: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server in a process of its own, and where it is, as it says; it must end as it should when interrupted."""
     with subprocess.Popen(
         [sys.executable, "-m", "webapp", "serve", "--port", "0", "--no-examples"],
         cwd=ROOT,
-        env={**os.environ, "FENCEPOST_DATA": str(data)},
+        env={**os.environ, "FENCEPOST_DATA": str(data), **settings},
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
         assert process.stdout
-        assert "http://127.0.0.1" in process.stdout.readline()
+        found = re.search(r"http://(127\.0\.0\.1:\d+)", process.stdout.readline())
+        assert found
+        try:
+            yield process, found[1]
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+
+
+def test_interrupting_stops_it_at_once(data: Path) -> None:
+    with serving(data) as (process, _):
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
 
@@ -90,20 +104,14 @@ def test_settings_are_where_serve_reads_them() -> None:
 
 @pytest.mark.parametrize(("path", "kind"), [("/api/dumps", "application/json"), ("/dumps", "text/plain")])
 def test_an_upload_that_is_too_large_is_refused_in_words_that_help(data: Path, path: str, kind: str) -> None:
-    settings = replace(Settings.from_environment(), max_upload=1024 * 1024)
-    server = make_server(settings, "127.0.0.1", 0, 1, False)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        connection = http.client.HTTPConnection("127.0.0.1", server.effective_port, timeout=30)
+    with serving(data, FENCEPOST_MAX_UPLOAD="1") as (_, host):
+        connection = http.client.HTTPConnection(host, timeout=30)
         connection.putrequest("POST", path)
         connection.putheader("Content-Length", str(2**31))
         connection.endheaders()
         answer = connection.getresponse()
         said = answer.read().decode()
-    finally:
-        server.close()
-        thread.join(30)
+        connection.close()
     assert answer.status == 413
     assert (answer.getheader("Content-Type") or "").startswith(kind)
     assert "may have 1 MB" in said and "FENCEPOST_MAX_UPLOAD" in said
