@@ -31,7 +31,7 @@ from webapp.store.spill import Spill, sessions
 
 OWN_FORMAT = "fencepost"
 _MOST_PREPARED = 1024 * 1024
-"""characters of a session whose rows are made before it is written; a longer one is written as its turns come"""
+"""characters of a session whose rows are made before it is written; a longer one goes by `store.staging`"""
 _PROGRESS_EVERY = 200
 _NOTED_EVERY = 0.5
 """seconds between two notes in the database of how far the reading is"""
@@ -137,7 +137,7 @@ class Intake:
                 self.batch.commit()
 
     def _take(self, start: SessionStart, turns: Spill, pipeline: Pipeline) -> None:
-        """Have a short new session prepared; any other is written as its turns come, behind those before it."""
+        """Have a short new session prepared; any other is written by itself, behind those before it."""
         home, held = self._home(start), turns.held(_MOST_PREPARED)
         if self.again is not None or self._is_stored(start):
             self._write_ready(pipeline.rest())

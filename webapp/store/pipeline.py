@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ class Pipeline:
     def __init__(self, folder: Path, size: int) -> None:
         """A dump of `size` bytes; the helper's files go into `folder`."""
         self._helper: Helper | None = None
-        if size >= HELPED and processors() > 1:
+        if size >= HELPED and processors() > 1 and sys.platform != "win32":  # where pipes cannot be looked at
             with suppress(OSError):
                 self._helper = Helper(folder)
         self._gathered: list[Given] = []
@@ -71,9 +72,11 @@ class Pipeline:
 
     def _given_away(self, batch: list[Given]) -> bool:
         """Whether the helper took the batch."""
-        if self._helper is None or not self._helper.is_free:
+        if self._helper is None:
             return False
         try:
+            if not self._helper.is_free:
+                return False
             self._helper.give(batch)
         except RecursionError:
             return False
