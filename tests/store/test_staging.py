@@ -17,6 +17,9 @@ from webapp.store.ingest import ingest
 from webapp.store.models import Dump, Finding, Parse, ParseRepair, Session, SessionModel, Turn
 from webapp.store.progress import Progress, Stopped
 
+pytestmark = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+"""PostgreSQL has many writers: there a long session is written as its turns come."""
+
 ENTRIES = 1200
 TABLES = (Turn, Parse, ParseRepair, SessionModel, Finding)
 OWN = ("microseconds", "trace", "facets", "ingested_at", "grown_at", "changed")
@@ -53,12 +56,6 @@ def searched(engine: sa.Engine) -> list[object]:
         words = connection.exec_driver_sql("SELECT rowid FROM search_raw WHERE search_raw MATCH 'zebra' ORDER BY rowid")
         notes = connection.exec_driver_sql("SELECT rowid, text FROM search_note ORDER BY rowid")
         return [*map(tuple, words), *map(tuple, notes)]
-
-
-@pytest.fixture(autouse=True)
-def only_sqlite(engine: sa.Engine) -> None:
-    if engine.dialect.name != "sqlite":
-        pytest.skip("PostgreSQL has many writers: a long session is written as its turns come")
 
 
 @pytest.fixture
