@@ -5,7 +5,8 @@
 With `--searchable` alone the other figure: 10,000 turns of 1.5 KB in 500 sessions, until listed, parsed and searchable,
 beside bare `sqlite3` inserting the same rows into a table and the same FTS5 index: in one transaction, in one for each
 session (which is what makes a session whole or not there), and in one for each turn. Also what a turn takes on disk,
-everything included. `--large 2048` is the memory over 2 GB.
+everything included. With `--long TURNS` alone one session of so many turns, and how long of its ingest SQLite is locked
+while its rows are copied. `--large 2048` is the memory over 2 GB.
 
 Prints one JSON document. Everything is made here and measured in one run: `times` is how many times as long as
 the floor the ingest takes until all is listed and parsed; `memory` is the peak of a process of its own for 10 MB
@@ -33,7 +34,7 @@ from pydoc_data.topics import topics
 from typing import Any
 
 from webapp.config import Settings
-from webapp.store import database, packing
+from webapp.store import database, packing, staging
 from webapp.store.ingest import ingest
 
 MEGABYTE = 1024 * 1024
@@ -52,6 +53,7 @@ def main() -> None:
     parser.add_argument(
         "--searchable", action="store_true", help="10,000 turns beside bare sqlite3 with FTS5, and disk"
     )
+    parser.add_argument("--long", type=int, metavar="TURNS", help="one session of so many turns, and its copying")
     parser.add_argument("--rounds", type=int, default=3, help="how often both are run with --searchable")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -61,6 +63,10 @@ def main() -> None:
     if options.searchable:
         with tempfile.TemporaryDirectory(prefix="fencepost-benchmark-") as folder:
             print(json.dumps(_searchable(Path(folder), options.rounds), indent=2))
+        return
+    if options.long:
+        with tempfile.TemporaryDirectory(prefix="fencepost-benchmark-") as folder:
+            print(json.dumps(_long(Path(folder), options.long), indent=2))
         return
     timed, large = (4, 40) if options.quick else (options.megabytes, options.large)
     with tempfile.TemporaryDirectory(prefix="fencepost-benchmark-") as folder:
@@ -114,6 +120,35 @@ def _searchable(folder: Path, rounds: int) -> dict[str, Any]:
         },
         "bytes_a_turn": round((store.stat().st_size + kept) / turns),
         "of_it": {"kept_file": round(kept / turns), **_parts(store, turns)},
+    }
+
+
+def _long(folder: Path, turns: int) -> dict[str, Any]:
+    """Seconds of ingesting one session, and of the copying in it, during which nobody else can write."""
+    path = folder / "long.jsonl"
+    with path.open("w", encoding="utf-8") as out:
+        for number, entry in enumerate(itertools.islice(_entries("document"), turns)):
+            entry["content"] = f"{number} {entry['content'][:260]}"
+            out.write(json.dumps(entry) + "\n")
+    copied: list[float] = []
+    copy = staging.Stage.copy
+
+    def timed(self: staging.Stage, *given: Any) -> Any:
+        started = time.perf_counter()
+        try:
+            return copy(self, *given)
+        finally:
+            copied.append(time.perf_counter() - started)
+
+    staging.Stage.copy = timed  # type: ignore[method-assign]
+    seconds, store = _ingest(path, folder / "store")
+    load = [round(one, 1) for one in os.getloadavg()]
+    return {
+        "turns": _count(store),
+        "load_beside": load,
+        "seconds": round(seconds, 1),
+        "copying_seconds": round(sum(copied), 2),
+        "share": round(sum(copied) / seconds, 3),
     }
 
 
