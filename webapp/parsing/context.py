@@ -49,10 +49,15 @@ def code(before: str, lenient: bool) -> str | None:
     return None
 
 
-def subscript(before: str) -> bool:
-    """Whether a square bracket right behind `before` is a subscript."""
+def subscript(before: str, raw: str, at: int) -> bool:
+    """Whether the square bracket at `at`, right behind `before`, is a subscript: not if it holds objects or lists."""
     last = before[-1:]
-    return last.isalnum() or (last != "" and last in "_)]'\"")
+    if not (last.isalnum() or (last != "" and last in "_)]'\"")):
+        return False
+    return not (_objects.match(raw, at) or (last > "\x7f" and last.isalpha() and not last.islower()))
+
+
+_objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+[\["{\d])""")
 
 
 def called(before: str) -> bool:

@@ -8,15 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from webapp.parsing.nesting import COUNTED, SHORT, at_one_depth, nesting, too_deep
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a text did not decode. `at` is a code point offset in that text; `said` is the exception's own wording."""
+    """Why a text did not decode. `at` is a code point offset in that text; `wording` is the exception's own wording."""
 
     type: str
     message: str
     at: int
-    said: str
+    wording: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,34 +36,48 @@ class NotFinite(ValueError):
 def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
     """`json.loads(text, strict=strict)` as data. Never raises on any `str`.
 
-    The decoder's own RecursionError (deep nesting) and ValueError (an integer of more digits than
+    The decoder's own RecursionError (told as nesting, with its depth) and ValueError (an integer of more digits than
     `sys.get_int_max_str_digits()`) become failures like every other. With `finite`, NaN and Infinity are
     failures too, worded as the decoder words any other unexpected word (RFC 8259, section 6).
     """
+    plain = finite and not _marked(text)
     try:
-        return Decoded(_finite.decode(text) if finite and not _marked(text) else json.loads(text, strict=strict))
+        if len(text) <= SHORT:
+            return Decoded(_finite.decode(text) if plain else json.loads(text, strict=strict))
+        return Decoded(
+            at_one_depth(lambda: _finite.decode(text) if plain else json.loads(text, strict=strict), len(text))
+        )
     except json.JSONDecodeError as error:
         return Decoded(failure=Failure("JSONDecodeError", error.msg, error.pos, str(error)))
     except NotFinite:
-        found = json.JSONDecodeError("Expecting value", text, _constant_at(text))
-        return Decoded(failure=Failure("JSONDecodeError", found.msg, found.pos, str(found)))
-    except (RecursionError, ValueError) as problem:
+        unexpected = json.JSONDecodeError("Expecting value", text, _constant_at(text))
+        return Decoded(failure=Failure("JSONDecodeError", unexpected.msg, unexpected.pos, str(unexpected)))
+    except RecursionError as problem:
+        depth, at = nesting(text)
+        message = f"Nested {'more than ' if depth >= COUNTED else ''}{depth:,} deep, deeper than the decoder reads"
+        return Decoded(failure=Failure("RecursionError", message, at, str(problem)))
+    except ValueError as problem:
         return Decoded(failure=Failure(type(problem).__name__, str(problem), 0, str(problem)))
 
 
-def scan(text: str, at: int) -> tuple[int, int]:
-    """The end of the JSON value that begins at `at`, or -1, and what it cost to find out, in code points.
-
-    A failed attempt costs its offset in the whole text, since the decoder counts the lines before it.
-    """
-    end, _, cost = read(text, at)
-    return end, cost
+def scan(text: str, at: int) -> tuple[Any, int]:
+    """The value that begins at `at`, and its end. Raises as the decoder does, `StopIteration` where none begins."""
+    try:
+        value, end = scan_once(text, at)
+    except RecursionError:
+        return at_one_depth(lambda: scan_once(text, at), len(text) - at)
+    if end - at > SHORT and too_deep(text, at, end):
+        raise RecursionError
+    return value, end
 
 
 def read(text: str, at: int) -> tuple[int, Any, int]:
-    """As `scan`, with the value between: `(end or -1, value, cost)`. NaN and Infinity are not read."""
+    """The JSON value that begins at `at`: `(end or -1, value, cost in code points)`. NaN is not read.
+
+    A failed attempt costs its offset in the whole text, since the decoder counts the lines before it.
+    """
     try:
-        value, end = _scan_once(text, at)
+        value, end = scan(text, at)
     except json.JSONDecodeError as error:
         return -1, None, error.pos
     except StopIteration as stop:
@@ -78,9 +94,9 @@ def first_keys(text: str) -> tuple[Any, bool]:
     repeated: list[bool] = []
 
     def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(reversed(members))
-        repeated.append(len(made) < len(members))
-        return {key: made[key] for key, _ in members}
+        members_once = dict(reversed(members))
+        repeated.append(len(members_once) < len(members))
+        return {key: members_once[key] for key, _ in members}
 
     try:
         value = json.loads(text, object_pairs_hook=pairs)
@@ -107,4 +123,4 @@ def _constant_at(text: str) -> int:
 
 _CONSTANT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 _finite = json.JSONDecoder(parse_constant=_refuse)
-_scan_once: Callable[[str, int], tuple[Any, int]] = _finite.scan_once  # type: ignore[attr-defined]  # typeshed lacks it
+scan_once: Callable[[str, int], tuple[Any, int]] = _finite.scan_once  # type: ignore[attr-defined]  # typeshed lacks it

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
+import importlib
 import time
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -13,13 +12,13 @@ from webapp import plugins
 from webapp.parsing.decode import Failure, decode
 from webapp.parsing.edit import Edit, apply, to_raw
 from webapp.parsing.span import Span
-from webapp.parsing.trace import Attempt, Fault, Trace, Verdict
-
-_NEWLINE = re.compile("\n")
-
+from webapp.parsing.trace import Attempt, Fault, Site, Trace, Verdict
 
 JSON_SPACE = " \t\r\n"
 """White space as RFC 8259 knows it; any other character beside a value means that the response is not JSON alone."""
+
+
+PACKAGE = "webapp.parsing.profiles"
 
 
 class UnknownProfile(LookupError):
@@ -51,7 +50,7 @@ class Tracer:
     ambiguous: bool = False
     exhausted: bool = False
     policy: Mapping[str, str] = field(default_factory=dict)
-    _newlines: list[int] | None = field(default=None, repr=False)
+    _counted: tuple[int, int] = field(default=(0, 1), repr=False)
 
     def attempt(
         self,
@@ -78,10 +77,17 @@ class Tracer:
         return self._keep(Attempt(strategy, span, outcome, None, edits, score, fault, note, decoded.value))  # type: ignore[arg-type]
 
     def record(
-        self, strategy: str, span: Span, value: Any, edits: Sequence[Edit] = (), *, note: str | None = None
+        self,
+        strategy: str,
+        span: Span,
+        value: Any,
+        edits: Sequence[Edit] = (),
+        *,
+        note: str | None = None,
+        site: Site | None = None,
     ) -> Attempt:
         """Keep an accepted attempt whose value is known to be what `edits` applied to `span` decode to."""
-        return self._keep(Attempt(strategy, span, "accepted", None, tuple(edits), None, None, note, value))
+        return self._keep(Attempt(strategy, span, "accepted", None, tuple(edits), None, None, note, value, site))
 
     def reject(
         self, strategy: str, span: Span, reason: str, *, note: str | None = None, score: float | None = None
@@ -89,10 +95,38 @@ class Tracer:
         """Record a candidate that was looked at and not decoded, and why."""
         return self._keep(Attempt(strategy, span, "rejected", reason, (), score, None, note))
 
-    def fail(self, strategy: str, span: Span, reason: str, *, note: str | None = None) -> Attempt:
-        """Record a step at which the parser itself gave up (an exception of its own), and why."""
+    def fail(
+        self,
+        strategy: str,
+        span: Span,
+        reason: str,
+        edits: Sequence[Edit] = (),
+        *,
+        note: str | None = None,
+        site: Site | None = None,
+    ) -> Attempt:
+        """Record a step at which the parser itself gave up (an exception of its own), and why, without a place."""
         self.offered = True
-        return self._keep(Attempt(strategy, span, "failed", reason, (), None, None, note))
+        return self._keep(Attempt(strategy, span, "failed", reason, tuple(edits), None, None, note, site=site))
+
+    def probe(self, span: Span, edits: Sequence[Edit], *, strict: bool = True) -> Failure | None:
+        """Decode without a record, for loops that try again and again: the failure, or None where it decodes."""
+        return decode(apply(self.raw, span, edits), strict=strict).failure
+
+    def fault(
+        self,
+        strategy: str,
+        span: Span,
+        edits: Sequence[Edit],
+        failure: Failure,
+        *,
+        note: str | None = None,
+        site: Site | None = None,
+    ) -> Attempt:
+        """Record an attempt that another decoder failed at; `failure.at` counts in the text that it was given."""
+        self.offered = True
+        fault = self._fault(failure, span, tuple(edits))
+        return self._keep(Attempt(strategy, span, "failed", None, tuple(edits), None, fault, note, site=site))
 
     def amend(self, attempt: Attempt, **changes: Any) -> Attempt:
         """Replace a recorded attempt, for example to reject what decoded but was not wanted."""
@@ -119,8 +153,24 @@ class Tracer:
             return "repaired"
         start = len(self.raw) - len(self.raw.lstrip(JSON_SPACE))
         end = len(self.raw.rstrip(JSON_SPACE))
-        one = len(chosen) == 1 and chosen[0].span.start <= start and chosen[0].span.end >= end
-        return "clean" if one else "extracted"
+        alone = len(chosen) == 1 and chosen[0].span.start <= start and chosen[0].span.end >= end
+        return "clean" if alone else "extracted"
+
+    def trace(self, profile: str, version: str, microseconds: int) -> Trace:
+        """What was written down so far, as the trace of this profile."""
+        return Trace(
+            profile,
+            version,
+            self.verdict(),
+            tuple(self.attempts),
+            tuple(self.chosen),
+            tuple(self.attempts[index].value for index in self.chosen),
+            self.truncated,
+            self.ambiguous,
+            self.exhausted,
+            self.policy,
+            microseconds,
+        )
 
     def _keep(self, attempt: Attempt) -> Attempt:
         self.attempts.append(attempt)
@@ -129,27 +179,38 @@ class Tracer:
     def _fault(self, failure: Failure, span: Span, edits: tuple[Edit, ...]) -> Fault:
         at = to_raw(span, edits, failure.at)
         line, column = self._place(at)
-        return Fault(failure.type, failure.message, at, line, column, failure.said)
+        return Fault(failure.type, failure.message, at, line, column, failure.wording)
 
     def _place(self, at: int) -> tuple[int, int]:
-        """As `span.place`; the newlines are counted once, since many failures would make that quadratic."""
-        if self._newlines is None:
-            self._newlines = [match.start() for match in _NEWLINE.finditer(self.raw)]
-        before = bisect_left(self._newlines, at)
-        return before + 1, at - (self._newlines[before - 1] if before else -1)
+        """As `span.place`, counted from the last failure's place, since many failures would make that quadratic."""
+        last, line = self._counted if self._counted[0] <= at else (0, 1)
+        self._counted = at, line + self.raw.count("\n", last, at)
+        return self._counted[1], at - self.raw.rfind("\n", 0, at)
 
 
 def profiles() -> dict[str, Profile]:
-    """Every profile by name."""
-    return plugins.collect("webapp.parsing.profiles")
+    """Every profile by name, the configured ones first. Raises `BadSpec` where those cannot be read."""
+    built_in = plugins.collect(PACKAGE)
+    return {**_configured().profiles(built_in), **built_in}
+
+
+def helps() -> dict[str, str]:
+    """A line of help for each profile, by its name."""
+    lines = plugins.help_of(PACKAGE)
+    return {name: getattr(each, "help", None) or lines.get(name, "") for name, each in profiles().items()}
+
+
+def _configured() -> Any:
+    """The module of the parsers that people configured; loaded like a plugin, since it stands above this one."""
+    return importlib.import_module(f"{PACKAGE}._configured")
 
 
 def profile(name: str) -> Profile:
     """The profile called `name`; raises `UnknownProfile`."""
-    found: Profile | None = plugins.find("webapp.parsing.profiles", name)
-    if found is None:
+    match: Profile | None = plugins.find(PACKAGE, name, _configured().profiles())
+    if match is None:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(profiles())}")
-    return found
+    return match
 
 
 def parse(raw: str, using: str | Profile = "fencepost") -> Trace:
@@ -159,16 +220,4 @@ def parse(raw: str, using: str | Profile = "fencepost") -> Trace:
     started = time.perf_counter_ns()
     chosen_profile.run(tracer)
     elapsed = (time.perf_counter_ns() - started) // 1000
-    return Trace(
-        chosen_profile.name,
-        chosen_profile.version,
-        tracer.verdict(),
-        tuple(tracer.attempts),
-        tuple(tracer.chosen),
-        tuple(tracer.attempts[index].value for index in tracer.chosen),
-        tracer.truncated,
-        tracer.ambiguous,
-        tracer.exhausted,
-        tracer.policy,
-        elapsed,
-    )
+    return tracer.trace(chosen_profile.name, chosen_profile.version, elapsed)

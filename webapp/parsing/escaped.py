@@ -1,4 +1,4 @@
-"""JSON inside an escaped string: one layer of backslashes is taken off, edits are put back in raw places."""
+"""Takes a layer off JSON (a string's backslashes, a quotation's marks, entities); edits keep their raw places."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = "escaped_json"
 
 @dataclass(slots=True)
 class Layer:
-    """`text` is `raw[start:end]` with one layer of escapes removed by `patches`."""
+    """`text` is `raw[start:end]` with one layer of escapes, marks or entities removed by `patches`."""
 
     start: int
     end: int
@@ -36,33 +36,35 @@ class Layer:
 
     def compose(self, edits: list[Edit]) -> list[Patch]:
         """The patches that take the layer off and then make `edits`, which count in `text`, all in raw places."""
-        made: list[Patch] = []
+        composed: list[Patch] = []
         for edit in edits:
             start = (
                 self.raw_end(edit.span.start) if edit.span.start == edit.span.end else self.raw_start(edit.span.start)
             )
-            made.append(Patch(start, max(start, self.raw_end(edit.span.end)), edit.new, edit.repair))
-        starts = [patch.start for patch in made]
-        kept = [patch for patch in self.patches if not _covered(patch, made, starts)]
-        return kept + made
+            composed.append(Patch(start, max(start, self.raw_end(edit.span.end)), edit.new, edit.repair))
+        starts = [patch.start for patch in composed]
+        uncovered = [patch for patch in self.patches if not _covered(patch, composed, starts)]
+        return uncovered + composed
 
 
 def joined(raw: str, patches: list[Patch]) -> list[Patch]:
     """Join a backslash taken from before another with the next patch: alone it could be left out, and must not be."""
-    done: list[Patch] = []
+    joined_up: list[Patch] = []
     for patch in reversed(patches):
-        after = done[-1] if done else None
+        after = joined_up[-1] if joined_up else None
         if after and patch.repair == NAME == after.repair and raw.startswith("\\", patch.end) and not patch.new:
-            done[-1] = Patch(patch.start, after.end, raw[patch.end : after.start] + after.new, NAME)
+            joined_up[-1] = Patch(patch.start, after.end, raw[patch.end : after.start] + after.new, NAME)
         else:
-            done.append(patch)
-    return done[::-1]
+            joined_up.append(patch)
+    return joined_up[::-1]
 
 
-def _covered(patch: Patch, made: list[Patch], starts: list[int]) -> bool:
+def _covered(patch: Patch, composed: list[Patch], starts: list[int]) -> bool:
     """Whether another patch replaces what `patch` removes."""
     index = bisect_left(starts, patch.end) - 1
-    return any(other.start <= patch.start < other.end for other in made[max(0, index - 1) : index + 1])
+    return any(
+        patch_made.start <= patch.start < patch_made.end for patch_made in composed[max(0, index - 1) : index + 1]
+    )
 
 
 def peel(raw: str, start: int, limit: int) -> Layer:
@@ -79,11 +81,11 @@ def peel(raw: str, start: int, limit: int) -> Layer:
         if piece[0] == "\\":
             keep_from, inside = _peeled(layer, match, inside, after_slash)
         after_slash = piece == "\\\\" and not after_slash
-        kept = raw[keep_from : match.end()]
+        rest = raw[keep_from : match.end()]
         layer.raw_at.append(keep_from)
         layer.text_at.append(size)
-        pieces.append(kept)
-        size += len(kept)
+        pieces.append(rest)
+        size += len(rest)
     layer.text = "".join(pieces)
     return layer
 
@@ -100,3 +102,52 @@ def _peeled(layer: Layer, match: re.Match[str], inside: bool, after_slash: bool)
         layer.patches.append(Patch(start, end, "", NAME))
         return end, inside
     return start, inside
+
+
+_gap = later(r'"(?:[^"\\]|\\[\s\S])*+"?+|(?P<part>(?:\\[nrt])++)')
+_mark = later(r"\n[ \t]{0,20}+(?P<part>>[ ]?)")
+_entity = later(r"(?P<part>&(?:quot|apos|lt|gt|amp|#34|#39|#x27|#x22);)")
+_heavy = later(r'(?P<part>\\\\+)(?=")')
+_ENTITIES = {
+    **dict.fromkeys(("&quot;", "&#34;", "&#x22;"), '"'),
+    **dict.fromkeys(("&apos;", "&#39;", "&#x27;"), "'"),
+    "&lt;": "<",
+    "&gt;": ">",
+    "&amp;": "&",
+}
+LONGEST = 50_000
+"""So much text is taken out of a layer at a time."""
+
+
+def layer_at(raw: str, start: int, limit: int, failed: int) -> Layer | None:
+    """The layer that lies over the value at `start`, where the decoder's failure at `failed` shows one."""
+    limit = min(limit, start + LONGEST)
+    failing = raw[failed : failed + 2]
+    if failing in ("\\n", "\\r", "\\t"):
+        return _without(raw, start, limit, _gap, "escaped_space")
+    if failing[:1] == ">" and raw[max(0, raw.rfind("\n", 0, start)) : start].strip()[:1] == ">":
+        return _without(raw, start, limit, _mark, "quotation_mark")
+    if failing[:1] == "&" and _entity.match(raw, failed):
+        return _without(raw, start, limit, _entity, "html_entity")
+    return _without(raw, start, limit, _heavy, NAME) if failing == "\\\\" else None
+
+
+def _without(raw: str, start: int, limit: int, pattern: re.Pattern[str], repair: str) -> Layer:
+    """`raw[start:limit]` without what the pattern's `part` matches, entities replaced by what they stand for."""
+    layer, pieces, at, size = Layer(start, limit), [], start, 0
+    for match in pattern.finditer(raw, start, limit):
+        if match["part"]:
+            new = _ENTITIES.get(match["part"], "")
+            first, last = match.span("part")
+            layer.patches.append(Patch(first, last, new, repair))
+            for text, raw_at in ((raw[at:first], at), (new, last - 1)):
+                if text:
+                    layer.raw_at.append(raw_at)
+                    layer.text_at.append(size)
+                    pieces.append(text)
+                    size += len(text)
+            at = last
+    layer.raw_at.append(at)
+    layer.text_at.append(size)
+    layer.text = "".join([*pieces, raw[at:limit]])
+    return layer

@@ -75,20 +75,20 @@ def nodes(text: str, limit: int) -> tuple[list[Node], bool]:
     at = 0
     while match := _token.match(text, at):
         at = match.end()
-        which = match.lastindex or 0
-        start = match.start(which)
-        if which == _STRING and scan.key_next:
+        group = match.lastindex or 0
+        start = match.start(group)
+        if group == _STRING and scan.key_next:
             scan.key, scan.key_next = Span(start, at), False
-        elif which == _MARK:
-            scan.mark(match[which])
-        elif which == _CLOSE:
+        elif group == _MARK:
+            scan.mark(match[group])
+        elif group == _CLOSE:
             scan.closed(at)
         elif len(scan.nodes) == limit:
             return scan.nodes, True
-        elif which == _OPEN:
-            scan.opened(start, "object" if match[which] == "{" else "array")
+        elif group == _OPEN:
+            scan.opened(start, "object" if match[group] == "{" else "array")
         else:
             scan.add(
-                "string" if which == _STRING else "number" if which == _NUMBER else "word", Span(start, at), closed=True
+                "string" if group == _STRING else "number" if group == _NUMBER else "word", Span(start, at), closed=True
             )
     return scan.nodes, False

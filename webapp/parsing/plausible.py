@@ -5,25 +5,29 @@ from __future__ import annotations
 import re
 
 from webapp.parsing import context
+from webapp.parsing.machine.repair import opening
+from webapp.parsing.machine.tokens import ASCII, COLON
 from webapp.parsing.patterns import later
 
-_S = r"\s{0,200}+"
+_S = r"(?:[\s\u200b-\u200f\u2060\ufeff]|\\[nrt]|(?<=\n)>){0,200}+"
+"""White space, the kind that nobody sees, and the kind that is written as a backslash and a letter."""
 _QUOTED = (
     r""""(?:[^"\\\n]|\\.){0,200}+"|'(?:[^'\\\n]|\\.){0,200}+'"""
     r"""|[“”„«][^“”„«»\n]{0,200}+[“”»]|`[^`´\n]{0,200}+[`´]|‘[^’\n]{0,200}+’"""
 )
 _VALUE = r"""["'“‘`\[{\d+.-]|true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b|[A-Za-z_]"""
 _object = later(
-    rf"""\{{{_S}(?:
+    rf"""[{{｛﹛]{_S}(?:
       (?P<empty>\}})
-    | (?P<key>(?:{_QUOTED}){_S}[:：])
+    | (?P<key>(?:{_QUOTED}){_S}[{COLON}])
     | (?P<word>[A-Za-z_$][\w$-]*+)(?P<colon>{_S}:{_S}
         (?P<spec>[<>^=+\ \#.,%!-]{{0,3}}\d*+[,_]?(?:\.\d+)?[bcdeEfFgGnosxX%]?\}})?(?P<value>{_VALUE})?)?
-    | (?P<number>-?\d++{_S}:)
+    | (?P<number>-?\d++(?:\.\d++)?+{_S}:)
     | (?P<doubled>\{{{_S}(?:["'“]|[A-Za-z_]\w*+\s*+:|\}}))
     | (?P<note>//|/\*|\#)
     | (?P<dots>\.\.\.|…)
     | (?P<end>\Z)
+    | (?P<entity>&(?:quot|\#34|\#x22);)
     | (?P<quote>["'“])
     | (?P<comma>,)
     | (?P<inside>[\[{{])
@@ -31,13 +35,13 @@ _object = later(
     re.VERBOSE,
 )
 _array = later(
-    rf"""\[{_S}(?:
+    rf"""[\[［]{_S}(?:
       (?P<empty>\])
     | (?P<object>\{{{_S}(?:["'“}}/]|\Z|[A-Za-z_$][\w$-]*+\s*+:|\d++\s*+:))
     | (?P<string>(?:{_QUOTED}){_S}(?:[,\]]|//|/\*|\#|\Z|\+|["'{{\d]))
     | (?P<pair>(?:{_QUOTED}){_S}:)
     | (?P<number>[-+]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?{_S}(?P<then>[,\]]|[-\d]|\Z))
-    | (?P<literal>(?:true|false|null|True|False|None|NaN){_S}[,\]])
+    | (?P<literal>(?:true|false|null|True|False|None|NaN){_S}[,\]]|(?:tr?u?e?|fa?l?s?e?|nu?l?l?)\Z)
     | (?P<array>\[)
     | (?P<note>//|/\*)
     | (?P<end>\Z)
@@ -51,7 +55,6 @@ _cut_short = later(r"""\{\s{0,200}+(?:["'][^"'\n]{0,80}+["']?+\s{0,50}+)?+\Z""")
 _crossed = later(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
 _fence = later(rf"[{{\[]{_S}(?:```|~~~)")
 _comprehension = later(r"[^{}\n\"]{1,120}\bfor\b[^{}\n\"]{1,60}\bin\b")
-_tokens = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
 
 
 def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
@@ -62,7 +65,9 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
     if _fence.match(raw, at, end):
         return "it only wraps a fence"
     before = context.line_before(raw, at)
-    if raw[at] == "{":
+    if (opens := opening()) and opens.match(raw, at, end):
+        return context.code(before, lenient)
+    if ASCII.get(raw[at], raw[at]) == "{":
         return _no_object(raw, at, end, before, lenient)
     return _no_array(raw, at, end, before, lenient)
 
@@ -120,7 +125,7 @@ _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]
 
 
 def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
-    if context.subscript(before):
+    if context.subscript(before, raw, at):
         return "a subscript, not an array"
     if not lenient and context.called(before):
         return "an argument of a call in program code"
@@ -170,18 +175,4 @@ def _numbers_meant(raw: str, at: int, end: int, before: str) -> bool:
     if not before.strip() or before.rstrip()[-1:] in ":=":
         return True
     inner = _numbers.match(raw, at, end)
-    return bool(inner and inner[0].count(",") >= 2)
-
-
-def balanced_end(raw: str, start: int, limit: int) -> int:
-    """The offset after the bracket that closes the one at `start`, strings left alone, or -1."""
-    depth = 0
-    for match in _tokens.finditer(raw, start, limit):
-        char = match[0][0]
-        if char in "{[":
-            depth += 1
-        elif char in "}]":
-            depth -= 1
-            if depth == 0:
-                return match.end()
-    return -1
+    return bool(inner and inner[0].count(",") >= (1 if before[-1:].isalpha() else 2))

@@ -31,5 +31,5 @@ class Policies:
 
 @lru_cache(maxsize=64)
 def _named(policies: Policies) -> Mapping[str, str]:
-    named = {field.name: getattr(policies, field.name) for field in fields(policies)}
-    return {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in named.items()}
+    by_name = {field.name: getattr(policies, field.name) for field in fields(policies)}
+    return {name: ", ".join(value) if isinstance(value, tuple) else value for name, value in by_name.items()}

@@ -14,9 +14,6 @@ class Span(NamedTuple):
     def of(self, raw: str) -> str:
         return raw[self.start : self.end]
 
-    def shifted(self, by: int) -> Span:
-        return Span(self.start + by, self.end + by)
-
 
 def place(raw: str, at: int) -> tuple[int, int]:
     """Line and column of the code point at offset `at`, both from 1, as `json.JSONDecodeError` counts them."""
@@ -27,5 +24,5 @@ def stripped(raw: str, start: int = 0, end: int | None = None) -> Span:
     """The span of `raw[start:end]` without the white space at its ends (as `str.strip`)."""
     end = len(raw) if end is None else end
     text = raw[start:end]
-    left = len(text) - len(text.lstrip())
-    return Span(start + left, start + max(left, len(text.rstrip())))
+    start_at = len(text) - len(text.lstrip())
+    return Span(start + start_at, start + max(start_at, len(text.rstrip())))

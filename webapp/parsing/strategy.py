@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from webapp.parsing.scan import Finder
+from webapp.parsing.finder import Finder
 
-Take = Callable[["Finder", "re.Match[str]"], int]
+Take = Callable[[Finder, "re.Match[str]"], int]
 """Looks at the candidate that the pattern found; the offset from which to go on, behind the match's start."""
 
 
 @dataclass(frozen=True)
 class Strategy:
     """A way to find candidates. All patterns are tried together, in one pass, where one of the characters in
-    `starts` stands; lower `order` wins at one place.
+    `starts` stands, or where `hint` matches (for what begins with a common character). Lower `order` wins at one place.
     """
 
     name: str
@@ -25,3 +23,4 @@ class Strategy:
     starts: str = ""
     order: int = 50
     take: Take | None = None
+    hint: str = ""

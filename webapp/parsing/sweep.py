@@ -6,9 +6,8 @@ import re
 from functools import cache
 
 from webapp.parsing.edit import Edit
-from webapp.parsing.lexis import NUMBER, SPACE, STRING
-from webapp.parsing.machine import repairs
-from webapp.parsing.repair import Quicken
+from webapp.parsing.machine.repair import Quicken, repairs
+from webapp.parsing.machine.tokens import NUMBER, SPACE, STRING
 from webapp.parsing.span import Span
 
 _CLEAN = (
@@ -31,7 +30,7 @@ def sweep(raw: str, start: int, end: int) -> tuple[int, list[Edit]]:
         if kind is None:
             break
         name, quicken = makers[kind]
-        for first, last, new in quicken(match):
+        for first, last, new in quicken(raw, *match.span(kind)):
             edits.append(Edit(name, Span(first, last), raw[first:last], new))
     return at, edits
 
@@ -48,6 +47,6 @@ def _makers() -> dict[str, tuple[str, Quicken]]:
 @cache
 def _pattern() -> re.Pattern[str]:
     """Clean tokens, as many as there are, and then one plain defect or nothing."""
-    known = list(repairs().values())
-    parts = [f"(?P<{group}>{known[int(group[1:])].quick})" for group in _makers()]
+    by_index = list(repairs().values())
+    parts = [f"(?P<{group}>{by_index[int(group[1:])].quick})" for group in _makers()]
     return re.compile(_CLEAN + f"(?:{'|'.join(parts)})?+")

@@ -37,8 +37,35 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
+class Site:
+    """The line of a recorded parser that called a decoder; `source` is empty where its file is not there."""
+
+    file: str
+    line: int
+    function: str = ""
+    source: str = ""
+    through: str = ""
+    """the line of a library that stands between that line and the decoder"""
+
+    @property
+    def place(self) -> str:
+        """As tracebacks are spoken of: `parsers.py:41`."""
+        return f"{self.file.replace(chr(92), '/').rpartition('/')[2]}:{self.line}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("file", "line", "function", "source", "through")}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Site:
+        return cls(data["file"], data["line"], data["function"], data["source"], data.get("through", ""))
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
-    """Decoding one candidate, with the edits tried. `value` is what was decoded, where it was accepted."""
+    """Decoding one candidate, with the edits tried. `value` is what was decoded, where it was accepted.
+
+    Of a recorded parser, `site` is the line that called the decoder.
+    """
 
     strategy: str
     span: Span
@@ -49,6 +76,7 @@ class Attempt:
     error: Fault | None = None
     note: str | None = None
     value: Any = field(default=None, compare=False)
+    site: Site | None = None
 
     @property
     def ok(self) -> bool:
@@ -64,6 +92,7 @@ class Attempt:
             "score": self.score,
             "error": self.error.as_dict() if self.error else None,
             "note": self.note,
+            **({"site": self.site.as_dict()} if self.site else {}),
         }
 
     @classmethod
@@ -77,6 +106,7 @@ class Attempt:
             data["score"],
             Fault.from_dict(data["error"]) if data["error"] else None,
             data["note"],
+            site=Site.from_dict(data["site"]) if data.get("site") else None,
         )
 
 

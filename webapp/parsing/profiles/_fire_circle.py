@@ -23,7 +23,7 @@ _GREPPED = "Text extraction successful: three numbers out of the text; the reaso
 
 
 class Cut(NamedTuple):
-    """What is decoded, and what was done to get there; `lost` is where no closing fence was found."""
+    """What is decoded, and what was done to get there; `lost` is where no closing fence was matches."""
 
     strategy: str
     span: Span
@@ -40,11 +40,11 @@ def cut(raw: str) -> Cut:
 
 def read(tracer: Tracer) -> Attempt:
     """The one attempt that the program makes; chosen where it decodes and has the required keys."""
-    made = cut(tracer.raw)
-    if made.lost:
-        return tracer.fail(made.strategy, made.span, "ValueError: substring not found", note="; ".join(made.notes))
-    note = "; ".join(made.notes) or None
-    attempt = tracer.attempt(made.strategy, made.span, made.edits, note=note, strict=False)
+    piece = cut(tracer.raw)
+    if piece.lost:
+        return tracer.fail(piece.strategy, piece.span, "ValueError: substring not found", note="; ".join(piece.notes))
+    note = "; ".join(piece.notes) or None
+    attempt = tracer.attempt(piece.strategy, piece.span, piece.edits, note=note, strict=False)
     if not attempt.ok:
         return attempt
     reason = _missing(attempt.value)
@@ -77,9 +77,9 @@ def _fence(raw: str) -> Cut:
     return Cut("whole", whole)
 
 
-def _halve(raw: str, made: Cut) -> Cut:
+def _halve(raw: str, piece: Cut) -> Cut:
     """A leading `{{` loses one brace; whether or not it was there, a closing `}}` loses one too."""
-    (start, end), edits, notes = made.span, list(made.edits), list(made.notes)
+    (start, end), edits, notes = piece.span, list(piece.edits), list(piece.notes)
     if raw.startswith("{{", start, end):
         edits.append(Edit("double_brace", Span(start, start + 1), "{", ""))
         notes.append("{{ loses a brace")
@@ -87,36 +87,36 @@ def _halve(raw: str, made: Cut) -> Cut:
     if raw.endswith("}}", start, end):
         edits.append(Edit("double_brace", Span(end - 1, end), "}", ""))
         notes.append("}} loses a brace")
-    return made._replace(edits=tuple(edits), notes=tuple(notes))
+    return piece._replace(edits=tuple(edits), notes=tuple(notes))
 
 
-def _count(raw: str, made: Cut) -> Cut:
+def _count(raw: str, piece: Cut) -> Cut:
     """Cut after the brace that balances the first one; braces inside strings count."""
-    start, end = made.span
-    start += any(edit.span.start == start for edit in made.edits)
-    end -= any(edit.span.end == end for edit in made.edits)
+    start, end = piece.span
+    start += any(edit.span.start == start for edit in piece.edits)
+    end -= any(edit.span.end == end for edit in piece.edits)
     if not raw.startswith("{", start, end):
-        return made
+        return piece
     count = 0
     for match in _BRACE.finditer(raw, start, end):
         count += 1 if match.group() == "{" else -1
         if count == 0:
-            return _shortened(made, match.end(), end)
-    return made
+            return _shortened(piece, match.end(), end)
+    return piece
 
 
-def _shortened(made: Cut, to: int, end: int) -> Cut:
+def _shortened(piece: Cut, to: int, end: int) -> Cut:
     if to == end:
-        return made
-    edits = tuple(edit for edit in made.edits if edit.span.end <= to)
+        return piece
+    edits = tuple(edit for edit in piece.edits if edit.span.end <= to)
     note = f"cut after the brace that balances the first: {end - to} characters dropped"
-    return made._replace(span=Span(made.span.start, to), edits=edits, notes=(*made.notes, note))
+    return piece._replace(span=Span(piece.span.start, to), edits=edits, notes=(*piece.notes, note))
 
 
 def gives_up(tracer: Tracer, attempt: Attempt, then: str) -> None:
     """Note on the failed attempt what the program logs of it, and what follows."""
-    said = attempt.error.said if attempt.error else attempt.reason
-    note = f"Unparseable response from {{model}}: {said}; {then}"
+    message = attempt.error.said if attempt.error else attempt.reason
+    note = f"Unparseable response from {{model}}: {message}; {then}"
     tracer.amend(attempt, note=f"{attempt.note}; {note}" if attempt.note else note)
 
 
@@ -126,26 +126,26 @@ def grep(tracer: Tracer) -> None:
     The edits turn what lies from the first name to the last number into an object of the three.
     """
     whole = Span(0, len(tracer.raw))
-    found = {name: match for name in NUMBERS if (match := _GREP[name].search(tracer.raw))}
-    missing = [name for name in NUMBERS if name not in found]
+    matches = {name: match for name in NUMBERS if (match := _GREP[name].search(tracer.raw))}
+    missing = [name for name in NUMBERS if name not in matches]
     if missing:
         tracer.fail("grep", whole, f"no number follows {', '.join(missing)}", note=_ZOMBIE)
         return
     try:
-        numbers = {name: float(match[1]) for name, match in found.items()}
+        numbers = {name: float(match[1]) for name, match in matches.items()}
     except ValueError as error:
         tracer.fail("grep", whole, f"ValueError: {error}", note=_ZOMBIE)
         return
-    span, edits = _object(tracer.raw, found, numbers)
+    span, edits = _object(tracer.raw, matches, numbers)
     tracer.choose(tracer.attempt("grep", span, edits, note=_GREPPED))
 
 
-def _object(raw: str, found: dict[str, re.Match[str]], numbers: dict[str, float]) -> tuple[Span, list[Edit]]:
-    ordered = sorted(found, key=lambda name: found[name].start())
-    at = start = found[ordered[0]].start()
+def _object(raw: str, matches: dict[str, re.Match[str]], numbers: dict[str, float]) -> tuple[Span, list[Edit]]:
+    ordered = sorted(matches, key=lambda name: matches[name].start())
+    at = start = matches[ordered[0]].start()
     edits = []
     for index, name in enumerate(ordered):
-        number = Span(*found[name].span(1))
+        number = Span(*matches[name].span(1))
         edits.append(
             Edit("grep", Span(at, number.start), raw[at : number.start], f'{", " if index else "{"}"{name}": ')
         )

@@ -76,8 +76,8 @@ def _is_error(tracer: Tracer, attempt: Attempt, index: int) -> bool:
         return False
     arguments = value.get("arguments", {})
     if not isinstance(arguments, dict):
-        said = f"Tool call 'arguments' must be an object/dict, got {type(arguments).__name__}"
-        tracer.amend(attempt, outcome="failed", reason=said)
+        message = f"Tool call 'arguments' must be an object/dict, got {type(arguments).__name__}"
+        tracer.amend(attempt, outcome="failed", reason=message)
         tracer.offered = True
         return True
     note = f"tool call prompt_tool_{index}: {_named(value['tool'])}"
@@ -92,12 +92,12 @@ def _named(tool: object) -> str:
 
 
 def _tell(tracer: Tracer, errors: list[int]) -> None:
-    """Note on each failure what the agent is told of it: nothing, where another block is a call."""
-    told = "validation error dropped, since another block is a call" if tracer.chosen else "validation error sent"
+    """Note on each failure what the agent is outcome of it: nothing, where another block is a call."""
+    outcome = "validation error dropped, since another block is a call" if tracer.chosen else "validation error sent"
     for index in errors:
         attempt = tracer.attempts[index]
-        said = attempt.error.said if attempt.error else attempt.reason
-        note = f"{told}: {said}"
+        message = attempt.error.said if attempt.error else attempt.reason
+        note = f"{outcome}: {message}"
         tracer.attempts[index] = replace(attempt, note=f"{attempt.note}; {note}" if attempt.note else note)
 
 

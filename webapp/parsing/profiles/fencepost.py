@@ -9,24 +9,46 @@ from typing import TYPE_CHECKING, Any
 from webapp.parsing.decode import first_keys
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import Tracer
+from webapp.parsing.leftovers import name_leftovers
 from webapp.parsing.policies import Policies
+from webapp.parsing.profile_groups import FENCEPOST
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
 if TYPE_CHECKING:
-    from webapp.parsing.scan import Finder
+    from webapp.parsing.finder import Finder
 
 _SPACE = " \t\r\n"
-_thought = re.compile(r"<(/?)(think|thinking|thought|thoughts|reasoning|scratchpad|reflection)>", re.IGNORECASE)
+_THOUGHT_WORDS = (
+    "think",
+    "thought",
+    "THINK",
+    "Think",
+    "THOUGHT",
+    "reasoning",
+    "scratchpad",
+    "reflection",
+    "analysis<|",
+)
+"""No text without one of these has a thought in tags; looking for them costs less than the pattern."""
+_THOUGHT_MARKS = ("<", "◁", "THINK]")
+_thought = re.compile(
+    r"<(?:\w+:)?(?P<closes>/?)(?:think|thinking|thought|thoughts|reasoning|scratchpad|reflection)>|◁(?P<moon>/?)think▷"
+    r"|<\|(?:START|(?P<end>END))_THINKING\|>|\[(?P<bracket>/?)THINK\]"
+    r"|<\|channel\|>analysis<\|message\|>|(?P<harmony><\|(?:end|channel)\|>)",
+    re.IGNORECASE,
+)
 
 ABOUT = """\
 1. Decodes the whole response; if that works, it is clean. 2. Sets thoughts (<think>…</think>) aside; they are \
 searched only where nothing outside of them offered itself. 3. Goes from one place where JSON may begin to the \
-next: fences of any kind, tool tags, escaped strings, JSON lines, brackets in prose. Placeholders, f-strings, \
-references and code of other languages are rejected with the reason. 4. Decodes each candidate as it stands; else \
-mends small plain defects in one pass; else reads it with a machine that writes down edits. The value is what the \
-edited text decodes to, never anything else. 5. Chooses: a fence or a tag goes before an object in prose, that \
-before a list of numbers in a sentence. Several answers of the same rank are all taken.
+next: fences of any kind, tags, tool calls in other notations, escaped strings, JSON lines, brackets in prose, keys \
+that no bracket opens. Placeholders, f-strings, references and code of other languages are rejected with the reason. \
+4. Decodes each candidate as it stands; else mends small plain defects in one pass; else takes out or puts in one \
+structural character; else reads it with a machine that writes down edits. The value is what the edited text \
+decodes to, never anything else. 5. Chooses: a fence or a tag that says call or answer goes before an object in \
+prose, that before a list of numbers in a sentence and before quoted input. Several answers of the same rank are all \
+taken. 6. Names what no attempt explains: brackets and keys outside of all values.
 A candidate that offered itself and cannot be read to its end has failed, and no fragment of it is taken instead. A \
 text that ends before its value does is marked as cut off. The policies that decided are named in the trace."""
 
@@ -36,7 +58,8 @@ class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
     name: str = "fencepost"
-    version: str = "1"
+    version: str = "2"
+    group: str = FENCEPOST
     policies: Policies = field(default_factory=Policies)
     about: str = ABOUT
 
@@ -46,16 +69,21 @@ class Fencepost:
         if whole.ok:
             self._take_whole(tracer, whole)
             return
-        from webapp.parsing.scan import Finder  # only here: its patterns take longer to compile than clean JSON to read
+        # only here: its patterns take longer to compile than clean JSON to read
+        from webapp.parsing.finder import Finder
+        from webapp.parsing.scan import scan_region
 
         finder = Finder(tracer, self.policies)
         outside, inside = _regions(tracer.raw)
+        looked_at = []
         for regions in (outside, inside):
+            looked_at.append(regions)
             for start, end in regions:
-                finder.region(start, end)
-            if finder.found or tracer.offered:
+                scan_region(finder, start, end)
+            if finder.accepted or tracer.offered:
                 break
         self._choose(tracer, finder)
+        name_leftovers(tracer, inside if len(looked_at) == 1 else [])
 
     def _take_whole(self, tracer: Tracer, whole: Attempt) -> None:
         """The response is JSON: it is the result, unless a policy says otherwise."""
@@ -65,9 +93,9 @@ class Fencepost:
             tracer.chosen.append(0)
 
     def _choose(self, tracer: Tracer, finder: Finder) -> None:
-        best = max((tier for tier, _ in finder.found), default=0)
-        kept: list[int] = []
-        for tier, index in finder.found:
+        best = max((tier for tier, _ in finder.accepted), default=0)
+        accepted: list[int] = []
+        for tier, index in finder.accepted:
             if tier < best:
                 _amend(
                     tracer, index, outcome="rejected", reason="what a fence, a tag or an object holds goes before it"
@@ -76,9 +104,9 @@ class Fencepost:
                 _amend(tracer, index, outcome="failed", reason="it was cut off (policy: refuse)")
                 tracer.offered = True
             elif _duplicates(tracer, index, self.policies.duplicates):
-                kept.append(index)
-        tracer.chosen.extend(_roots(tracer, kept, self.policies))
-        tracer.ambiguous = len(kept) > 1
+                accepted.append(index)
+        tracer.chosen.extend(_roots(tracer, accepted, self.policies))
+        tracer.ambiguous = len(accepted) > 1
         tracer.truncated = bool(finder.cut.intersection(tracer.chosen)) or (not tracer.chosen and bool(finder.cut))
 
 
@@ -101,15 +129,15 @@ def _duplicates(tracer: Tracer, index: int, policy: str) -> bool:
     return True
 
 
-def _roots(tracer: Tracer, kept: list[int], policies: Policies) -> list[int]:
+def _roots(tracer: Tracer, accepted: list[int], policies: Policies) -> list[int]:
     """The attempts that the policy `roots` makes the result; the others stay accepted and unchosen."""
-    if len(kept) < 2 or policies.roots == "all":
-        return kept
+    if len(accepted) < 2 or policies.roots == "all":
+        return accepted
     if policies.roots == "best":
-        for index in kept:
+        for index in accepted:
             _amend(tracer, index, score=_score(tracer.attempts[index], policies.wanted))
-        return [max(kept, key=lambda index: tracer.attempts[index].score or 0)]
-    return [kept[0] if policies.roots == "first" else kept[-1]]
+        return [max(accepted, key=lambda index: tracer.attempts[index].score or 0)]
+    return [accepted[0] if policies.roots == "first" else accepted[-1]]
 
 
 def _score(attempt: Attempt, wanted: tuple[str, ...]) -> float:
@@ -132,9 +160,13 @@ def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """The text outside of thoughts and the thoughts themselves; a thought may lack its opening or its closing tag."""
     outside: list[tuple[int, int]] = []
     inside: list[tuple[int, int]] = []
+    if not any(mark in raw for mark in _THOUGHT_MARKS) or not any(word in raw for word in _THOUGHT_WORDS):
+        return [(0, len(raw))], []
     at, depth = 0, 0
     for match in _thought.finditer(raw):
-        closes = bool(match[1])
+        closes = any(match[group] for group in ("closes", "moon", "end", "bracket", "harmony"))
+        if match["harmony"] and not depth:
+            continue
         if (closes and depth == 0 and not outside and not inside) or (closes and depth):
             inside.append((at, match.start()))
         elif not closes and not depth:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
 from webapp.parsing.profiles._fire_circle import gives_up, grep, read
@@ -23,24 +21,23 @@ DEPARTS = (
 )
 
 
-@dataclass(frozen=True)
-class FireCircle(Described):
-    name: str = "fire-circle"
-    report: str | None = "000"
-    about: str = (
+def run(tracer: Tracer) -> None:
+    attempt = read(tracer)
+    if not tracer.chosen:
+        gives_up(tracer, attempt, "attempting text extraction fallback")
+        grep(tracer)
+
+
+plugin = Described(
+    name="fire-circle",
+    report="000",
+    about=(
         STEPS + "8. Where any of that fails, looks for truth, indeterminacy and falsehood in the response, each with "
         "colons or white space and then a number behind it; all three make a value. 9. Else the model becomes a "
         "zombie: it is left out of later rounds, and the circle goes on while enough models are left."
         + DEPARTS
         + " In "
         'step 8 "truth": 0.7 never matches, since a quote follows the word.'
-    )
-
-    def run(self, tracer: Tracer) -> None:
-        attempt = read(tracer)
-        if not tracer.chosen:
-            gives_up(tracer, attempt, "attempting text extraction fallback")
-            grep(tracer)
-
-
-plugin = FireCircle()
+    ),
+    parser=run,
+)

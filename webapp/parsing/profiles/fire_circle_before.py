@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
 from webapp.parsing.profiles._fire_circle import LABELS
 from webapp.parsing.span import Span, stripped
 
 
-@dataclass(frozen=True)
-class FireCircleBefore(Described):
-    name: str = "fire-circle-before"
-    report: str | None = "000"
-    about: str = (
-        "1. Strips white space. 2. Where the response starts with ```json, ```python or ``` and ends with ```, strips "
-        "both. 3. Decodes what is left, as json.loads does. So prose before the fence or after the JSON fails, which "
-        "is what the report set out to mend. The required keys of the later versions are not checked here."
-    )
-
-    def run(self, tracer: Tracer) -> None:
-        whole = stripped(tracer.raw)
-        span = _inside(tracer.raw, whole)
-        attempt = tracer.attempt("fenced" if span != whole else "whole", span)
-        if attempt.ok:
-            tracer.choose(attempt)
+def run(tracer: Tracer) -> None:
+    whole = stripped(tracer.raw)
+    span = _inside(tracer.raw, whole)
+    attempt = tracer.attempt("fenced" if span != whole else "whole", span)
+    if attempt.ok:
+        tracer.choose(attempt)
 
 
 def _inside(raw: str, whole: Span) -> Span:
@@ -37,4 +25,13 @@ def _inside(raw: str, whole: Span) -> Span:
     return stripped(raw, whole.start + len(label), max(whole.start + len(label), whole.end - 3))
 
 
-plugin = FireCircleBefore()
+plugin = Described(
+    name="fire-circle-before",
+    report="000",
+    about=(
+        "1. Strips white space. 2. Where the response starts with ```json, ```python or ``` and ends with ```, strips "
+        "both. 3. Decodes what is left, as json.loads does. So prose before the fence or after the JSON fails, which "
+        "is what the report set out to mend. The required keys of the later versions are not checked here."
+    ),
+    parser=run,
+)

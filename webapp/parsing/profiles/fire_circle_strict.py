@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
 from webapp.parsing.profiles._fire_circle import gives_up, read
 from webapp.parsing.profiles.fire_circle import DEPARTS, STEPS
 
 
-@dataclass(frozen=True)
-class FireCircleStrict(Described):
-    name: str = "fire-circle-strict"
-    report: str | None = "000"
-    about: str = STEPS + "8. Where any of that fails, raises: the whole circle fails, with all its models." + DEPARTS
-
-    def run(self, tracer: Tracer) -> None:
-        attempt = read(tracer)
-        if not tracer.chosen:
-            gives_up(tracer, attempt, "raises, and the whole circle fails")
+def run(tracer: Tracer) -> None:
+    attempt = read(tracer)
+    if not tracer.chosen:
+        gives_up(tracer, attempt, "raises, and the whole circle fails")
 
 
-plugin = FireCircleStrict()
+plugin = Described(
+    name="fire-circle-strict",
+    report="000",
+    about=STEPS + "8. Where any of that fails, raises: the whole circle fails, with all its models." + DEPARTS,
+    parser=run,
+)

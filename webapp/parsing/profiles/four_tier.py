@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
@@ -31,11 +30,11 @@ def fix_json(raw: str, span: Span) -> list[Edit]:
     """
     edits, inside = [], False
     for match in _TOKEN.finditer(raw, *span):
-        found = match.group()
-        if found == '"':
+        text = match.group()
+        if text == '"':
             inside = not inside
-        elif inside and found in ESCAPES:
-            edits.append(Edit("control_character", Span(*match.span()), found, ESCAPES[found]))
+        elif inside and text in ESCAPES:
+            edits.append(Edit("control_character", Span(*match.span()), text, ESCAPES[text]))
     return edits
 
 
@@ -48,8 +47,8 @@ def first_fence(raw: str) -> Span | None:
     if closing < 0:
         return None
     body = raw[start:closing]
-    left = len(body) - len(body.lstrip(WHITE))
-    return Span(start + left, start + max(left, len(body.rstrip(WHITE))))
+    margin = len(body) - len(body.lstrip(WHITE))
+    return Span(start + margin, start + max(margin, len(body.rstrip(WHITE))))
 
 
 def outermost(raw: str) -> Span | None:
@@ -58,40 +57,23 @@ def outermost(raw: str) -> Span | None:
     return Span(start, end + 1) if 0 <= start < end else None
 
 
-@dataclass(frozen=True)
-class FourTier(Described):
-    name: str = "four-tier"
-    report: str | None = "003"
-    about: str = (
-        "1. Decodes the whole response. 2a. Decodes the content of the first ```json fence, 2b. the same after "
-        "fixJSON, which escapes line feeds, returns, tabs, backspaces and form feeds inside strings. 3a. Decodes from "
-        "the first { to the last }, 3b. the same after fixJSON. 4. Decodes everything after fixJSON.\n"
-        "Where it departs from its report: one try stands round steps 2 to 4. Where a fence is there and 2b fails, it "
-        "throws, and 3 and 4 are never reached; likewise after 3b; 4 runs only where the response holds no {…} at all. "
-        "An empty fence is passed over. The fence ends at the first ```, inside a string too. fixJSON escapes no other "
-        "control character, and a backslash outside a string makes it take strings for the text between them.\n"
-        "The original is TypeScript. Here Python's decoder words the errors; as JSON.parse does, it refuses NaN and "
-        "Infinity. Unlike JSON.parse it keeps large integers exact, and gives up on very long ones "
-        "and very deep nesting."
-    )
-
-    def run(self, tracer: Tracer) -> None:
-        raw = tracer.raw
-        everything = Span(0, len(raw))
-        first = tracer.attempt("whole", everything, note="Strategy 1: Direct parse", finite=True)
-        if first.ok:
-            tracer.choose(first)
-            return
-        tracer.amend(first, note=f"Strategy 1: Direct parse. {_FIRST}")
-        fence, braces = first_fence(raw), outermost(raw)
-        if fence and fence.start == fence.end:
-            tracer.reject("fenced", fence, "an empty fence is passed over", note="Strategy 2")
-        if fence and fence.start < fence.end:
-            _twice(tracer, "fenced", fence, "2", "Extract from markdown code block", "Extract from markdown")
-        elif braces:
-            _twice(tracer, "outermost", braces, "3", "Extract JSON object", "Extract JSON object")
-        else:
-            _fixed(tracer, "whole", everything, "4: Fix control chars in entire content", _OVER)
+def run(tracer: Tracer) -> None:
+    raw = tracer.raw
+    everything = Span(0, len(raw))
+    first = tracer.attempt("whole", everything, note="Strategy 1: Direct parse", finite=True)
+    if first.ok:
+        tracer.choose(first)
+        return
+    tracer.amend(first, note=f"Strategy 1: Direct parse. {_FIRST}")
+    fence, braces = first_fence(raw), outermost(raw)
+    if fence and fence.start == fence.end:
+        tracer.reject("fenced", fence, "an empty fence is passed over", note="Strategy 2")
+    if fence and fence.start < fence.end:
+        _twice(tracer, "fenced", fence, "2", "Extract from markdown code block", "Extract from markdown")
+    elif braces:
+        _twice(tracer, "outermost", braces, "3", "Extract JSON object", "Extract JSON object")
+    else:
+        _fixed(tracer, "whole", everything, "4: Fix control chars in entire content", _OVER)
 
 
 def _twice(tracer: Tracer, strategy: str, span: Span, number: str, plain: str, fixed: str) -> None:
@@ -111,4 +93,20 @@ def _fixed(tracer: Tracer, strategy: str, span: Span, label: str, failed: str) -
         tracer.choose(attempt)
 
 
-plugin = FourTier()
+plugin = Described(
+    name="four-tier",
+    report="003",
+    about=(
+        "1. Decodes the whole response. 2a. Decodes the content of the first ```json fence, 2b. the same after "
+        "fixJSON, which escapes line feeds, returns, tabs, backspaces and form feeds inside strings. 3a. Decodes from "
+        "the first { to the last }, 3b. the same after fixJSON. 4. Decodes everything after fixJSON.\n"
+        "Where it departs from its report: one try stands round steps 2 to 4. Where a fence is there and 2b fails, it "
+        "throws, and 3 and 4 are never reached; likewise after 3b; 4 runs only where the response holds no {…} at all. "
+        "An empty fence is passed over. The fence ends at the first ```, inside a string too. fixJSON escapes no other "
+        "control character, and a backslash outside a string makes it take strings for the text between them.\n"
+        "The original is TypeScript. Here Python's decoder words the errors; as JSON.parse does, it refuses NaN and "
+        "Infinity. Unlike JSON.parse it keeps large integers exact, and gives up on very long ones "
+        "and very deep nesting."
+    ),
+    parser=run,
+)

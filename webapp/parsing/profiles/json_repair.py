@@ -14,6 +14,7 @@ from typing import Any
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
+from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.span import Span, stripped
 
 LONGEST = 20_000  # characters; from there on the library's time grows with the square of the length
@@ -32,6 +33,7 @@ class JsonRepair:
     name = "json-repair"
     roots = "list"
     report = None
+    group = LIBRARIES
     about = (
         "1. Decodes the whole response, as the library does first. 2. Else hands it to json_repair.loads. The library "
         "says nothing of where its value comes from. Where exactly that value stands unchanged behind one of the first "
@@ -39,7 +41,7 @@ class JsonRepair:
         "replaces the whole response, and the note says that it is unlocated.\n"
         f"Responses of more than {LONGEST:,} characters are not given to it, and on shorter ones it is stopped after a "
         "fixed number of calls, since on some it would take minutes; the trace then says that it was exhausted. The "
-        "library is optional: install fencepost[json-repair]. Without it this profile decodes whole responses only."
+        "library comes with Fencepost; where it was taken out, this profile decodes whole responses only and says so."
     )
 
     @cached_property
@@ -51,6 +53,11 @@ class JsonRepair:
         except metadata.PackageNotFoundError:
             return "absent"
 
+    @property
+    def absent(self) -> str | None:
+        """What has to be installed for it to run."""
+        return "json-repair" if self.version == "absent" else None
+
     def run(self, tracer: Tracer) -> None:
         everything = Span(0, len(tracer.raw))
         attempt = tracer.attempt("whole", everything, offers=False)
@@ -58,28 +65,35 @@ class JsonRepair:
             tracer.choose(attempt)
         elif attempt.error and attempt.error.type == "RecursionError":
             tracer.fail("library", everything, f"{attempt.error.said}: the library lets this error escape")
-        elif len(tracer.raw) > LONGEST:
-            _stop(tracer, everything, f"longer than {LONGEST:,} characters: not given to the library")
         else:
             _repair(tracer, everything)
 
 
 def _repair(tracer: Tracer, everything: Span) -> None:
+    text = repaired_text(tracer, everything)
+    if text is not None:
+        _judge(tracer, everything, text)
+
+
+def repaired_text(tracer: Tracer, span: Span) -> str | None:
+    """What the library makes of the text at `span`, as JSON; None, with the reason in the trace, otherwise."""
+    text = span.of(tracer.raw)
+    if len(text) > LONGEST:
+        _stop(tracer, span, f"longer than {LONGEST:,} characters: not given to the library")
+        return None
     try:
         library: Any = import_module("json_repair")
     except ImportError:
-        tracer.reject("library", everything, "the library is not installed: fencepost[json-repair]")
-        return
+        tracer.reject("library", span, "not run: json-repair is not installed")
+        return None
     try:
-        with _limited(CALLS * len(tracer.raw) + MORE_CALLS):
-            value = library.repair_json(tracer.raw, return_objects=True, skip_json_loads=True)
-        text = json.dumps(value)
+        with _limited(CALLS * len(text) + MORE_CALLS):
+            return json.dumps(library.repair_json(text, return_objects=True, skip_json_loads=True))
     except _Spent:
-        _stop(tracer, everything, "the library was stopped: it took more calls than a response of this length may take")
+        _stop(tracer, span, "the library was stopped: it took more calls than a response of this length may take")
     except RAISES as error:
-        tracer.fail("library", everything, f"{type(error).__name__}: {error}")
-    else:
-        _judge(tracer, everything, text)
+        tracer.fail("library", span, f"{type(error).__name__}: {error}")
+    return None
 
 
 class _Spent(BaseException):
@@ -89,12 +103,12 @@ class _Spent(BaseException):
 @contextmanager
 def _limited(calls: int) -> Iterator[None]:
     """Stop what runs inside after so many calls and returns: unlike seconds, the same on every machine."""
-    before, left = sys.getprofile(), calls
+    before, calls_left = sys.getprofile(), calls
 
     def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+        nonlocal calls_left
+        calls_left -= 1
+        if calls_left < 0:
             raise _Spent
 
     sys.setprofile(count)

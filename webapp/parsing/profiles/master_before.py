@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
 from webapp.parsing.span import Span
 
 
-@dataclass(frozen=True)
-class MasterBefore(Described):
-    name: str = "master-before"
-    report: str | None = "002"
-    about: str = (
+def run(tracer: Tracer) -> None:
+    start = tracer.raw.find("{")
+    end = tracer.raw.find("}", start) if start >= 0 else -1
+    if end < 0:
+        return
+    attempt = tracer.attempt("shortest", Span(start, end + 1))
+    if attempt.ok:
+        tracer.choose(attempt)
+
+
+plugin = Described(
+    name="master-before",
+    report="002",
+    about=(
         "Takes what the pattern \\{.*?\\} matches first, from the first { to the first } after it, and decodes that, "
         "once. So every object that holds another one is cut short at the inner one's end, a { in prose spoils all, "
         "and arrays are not found. Without a { and a } after it nothing is tried."
-    )
-
-    def run(self, tracer: Tracer) -> None:
-        start = tracer.raw.find("{")
-        end = tracer.raw.find("}", start) if start >= 0 else -1
-        if end < 0:
-            return
-        attempt = tracer.attempt("shortest", Span(start, end + 1))
-        if attempt.ok:
-            tracer.choose(attempt)
-
-
-plugin = MasterBefore()
+    ),
+    parser=run,
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
@@ -39,25 +39,9 @@ def score(value: object) -> int:
     return sum(points for key, points in SCORES.items() if key in value) if isinstance(value, dict) else 0
 
 
-@dataclass(frozen=True)
-class MasterScored(Described):
-    name: str = "master-scored"
-    roots: str = "best"
-    report: str | None = "002"
-    about: str = (
-        "1. Tries every ```json fence that holds an object and nothing else; the first that decodes wins, unscored. "
-        "2. The same for unlabelled fences. 3. Counts braces over the whole text and collects every balanced object; "
-        "each that decodes scores agents 100, complexity 10, strategy 10, and the highest wins, the first "
-        "among equals. 4. Decodes the whole response without the white space around it. 5. Else its program gets an "
-        'object with "error" and the first 1000 characters of the response, which is no value here.\n'
-        "Where it departs from its report: the fence pattern stops at three levels of braces. Braces inside strings "
-        "are counted; a stray } makes the count negative and hides what follows. An array of objects gives only one of "
-        "them, and any object wins over the array or text around it. Nothing is repaired."
-    )
-
-    def run(self, tracer: Tracer) -> None:
-        if not _fenced(tracer) and not _scored(tracer):
-            _whole(tracer)
+def run(tracer: Tracer) -> None:
+    if not _fenced(tracer) and not _scored(tracer):
+        _whole(tracer)
 
 
 def _fenced(tracer: Tracer) -> bool:
@@ -104,4 +88,19 @@ def _whole(tracer: Tracer) -> None:
         tracer.choose(attempt)
 
 
-plugin = MasterScored()
+plugin = Described(
+    name="master-scored",
+    report="002",
+    roots="best",
+    about=(
+        "1. Tries every ```json fence that holds an object and nothing else; the first that decodes wins, unscored. "
+        "2. The same for unlabelled fences. 3. Counts braces over the whole text and collects every balanced object; "
+        "each that decodes scores agents 100, complexity 10, strategy 10, and the highest wins, the first "
+        "among equals. 4. Decodes the whole response without the white space around it. 5. Else its program gets an "
+        'object with "error" and the first 1000 characters of the response, which is no value here.\n'
+        "Where it departs from its report: the fence pattern stops at three levels of braces. Braces inside strings "
+        "are counted; a stray } makes the count negative and hides what follows. An array of objects gives only one of "
+        "them, and any object wins over the array or text around it. Nothing is repaired."
+    ),
+    parser=run,
+)

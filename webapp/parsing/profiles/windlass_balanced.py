@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
@@ -31,12 +29,15 @@ def balance(raw: str, span: Span) -> tuple[list[Edit], str] | None:
     return [], warning
 
 
-@dataclass(frozen=True)
-class WindlassBalanced(Described):
-    name: str = "windlass-balanced"
-    roots: str = "tools"
-    report: str | None = "004"
-    about: str = (
+def run(tracer: Tracer) -> None:
+    call_tools(tracer, fenced(tracer.raw), balance)
+
+
+plugin = Described(
+    name="windlass-balanced",
+    report="004",
+    roots="tools",
+    about=(
         "1. Takes the blocks that windlass-strict takes. 2. Decodes each as written. 3. Where that fails and the block "
         "has more } than {, strips all } from its end, appends as many as there are {, decodes again, and warns how "
         "many it removed. 4. Goes on as windlass-strict: calls, silence, one validation error a block, errors dropped "
@@ -45,10 +46,6 @@ class WindlassBalanced(Described):
         '{"tool":"t","arguments":{"a":{"b":1},"c":2}}}} still fails. Braces inside strings are counted, so that the '
         "step may even add braces. The report says that unfenced JSON is found and that the failure was silent; only "
         "```json fences are looked at."
-    )
-
-    def run(self, tracer: Tracer) -> None:
-        call_tools(tracer, fenced(tracer.raw), balance)
-
-
-plugin = WindlassBalanced()
+    ),
+    parser=run,
+)

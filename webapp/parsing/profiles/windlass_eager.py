@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import accumulate
 
 from webapp.parsing.edit import Edit
@@ -25,13 +24,13 @@ def blocks(raw: str) -> Iterator[Block]:
     fences = list(FENCE.finditer(raw))
     for fence in fences:
         yield Block(Span(*fence.span(1)))
-    kept = _kept(raw, [Span(*fence.span()) for fence in fences])
-    begins = [0, *accumulate(span.end - span.start for span in kept)]
-    for match in BRACES.finditer("".join(span.of(raw) for span in kept)):
+    spans = _kept(raw, [Span(*fence.span()) for fence in fences])
+    begins = [0, *accumulate(span.end - span.start for span in spans)]
+    for match in BRACES.finditer("".join(span.of(raw) for span in spans)):
         first = bisect_right(begins, match.start()) - 1
         last = bisect_right(begins, match.end() - 1) - 1
-        span = Span(kept[first].start + match.start() - begins[first], kept[last].start + match.end() - begins[last])
-        gaps = [Span(kept[index].end, kept[index + 1].start) for index in range(first, last)]
+        span = Span(spans[first].start + match.start() - begins[first], spans[last].start + match.end() - begins[last])
+        gaps = [Span(spans[index].end, spans[index + 1].start) for index in range(first, last)]
         edits = tuple(Edit("removed_fence", gap, gap.of(raw), "") for gap in gaps)
         yield Block(span, edits, "balanced")
 
@@ -43,12 +42,15 @@ def _kept(raw: str, removed: list[Span]) -> list[Span]:
     return [span for span in spans if span.start < span.end]
 
 
-@dataclass(frozen=True)
-class WindlassEager(Described):
-    name: str = "windlass-eager"
-    roots: str = "tools"
-    report: str | None = "001"
-    about: str = (
+def run(tracer: Tracer) -> None:
+    call_tools(tracer, blocks(tracer.raw))
+
+
+plugin = Described(
+    name="windlass-eager",
+    report="001",
+    roots="tools",
+    about=(
         "1. Takes every ```json or unlabelled fence whose content starts with { and ends with } and holds no backtick. "
         "2. Takes those fences out of the text, and from the rest every {…} with at most one level of braces inside. "
         '3. Decodes each; an object with a "tool" is a tool call, JSON without one is ignored silently, and every '
@@ -57,10 +59,6 @@ class WindlassEager(Described):
         "validation errors in one session. Where it departs from its report: the upper-case ```JSON is no fence to it, "
         "a call with two levels of braces inside is found in fences only, and an inner object may be taken instead. "
         "What stands before and after a fence that was taken out may join to one block."
-    )
-
-    def run(self, tracer: Tracer) -> None:
-        call_tools(tracer, blocks(tracer.raw))
-
-
-plugin = WindlassEager()
+    ),
+    parser=run,
+)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
 from webapp.parsing.patterns import later
-from webapp.parsing.repair import Repair
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
-
 
 LONGEST = 20_000
 """So far the end of a line, or of a comment in HTML, is looked for."""
@@ -43,15 +39,14 @@ def _end(raw: str, match: re.Match[str], limit: int) -> int:
 
 def _before_closer(raw: str, start: int, end: int) -> int:
     """A line comment that no line's end ends stops at the first closing bracket, with which the value goes on."""
-    found = _closer.search(raw, start, end)
-    return found.start() if found else end
+    closer = _closer.search(raw, start, end)
+    return closer.start() if closer else end
 
 
 _closer = later(r"\s{0,100}+[}\]]")
 
 
-def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
-    start, end = match.span(match.lastgroup or 0)
+def _quicken(raw: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
     return ((start, end, ""),)
 
 

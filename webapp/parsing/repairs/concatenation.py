@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from webapp.parsing.repair import Repair
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
+from webapp.parsing.machine import strings
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
@@ -24,13 +22,11 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
 
 def _join(machine: Machine, start: int, begin: int) -> bool:
     """Remove what stands between two strings; the second one's opening quote at `begin` goes with it."""
-    from webapp.parsing import quotes
-
     machine.patch(plugin.name, start, begin + 1)
-    made = len(machine.patches)
+    before = len(machine.patches)
     machine.at = begin
-    quotes.read(machine, "v" if machine.inside == "{" else "i")
-    machine.patches[made:] = [patch for patch in machine.patches[made:] if patch[:2] != (begin, begin + 1)]
+    strings.read_string(machine, "v" if machine.inside == "{" else "i")
+    machine.patches[before:] = [patch for patch in machine.patches[before:] if patch[:2] != (begin, begin + 1)]
     return True
 
 

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
-from webapp.parsing.patch import Patch
+from webapp.parsing.machine.escapes import control
+from webapp.parsing.machine.repair import Repair
 from webapp.parsing.patterns import later
-from webapp.parsing.repair import Repair
-
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 
 
-def patch(raw: str, at: int) -> Patch:
-    """The escape of the control character at `at` (RFC 8259, section 7)."""
-    char = raw[at]
-    return Patch(at, at + 1, _SHORT.get(char) or f"\\u{ord(char):04x}", "control_character")
-
-
-def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
-    start, end = match.span(match.lastgroup or 0)
-    found = _controls.finditer(match.string, start, end)
-    return tuple((spot.start(), spot.end(), patch(match.string, spot.start()).new) for spot in found)
+def _quicken(raw: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
+    places = [match.start() for match in _controls.finditer(raw, start, end)]
+    return tuple((at, at + 1, control(raw, at).new) for at in places)
 
 
 _controls = later(r"[\x00-\x1f]")

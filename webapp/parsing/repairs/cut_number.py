@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from webapp.parsing.repair import Repair
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
@@ -19,8 +16,7 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
         machine.value_done(match.end())
         machine.last = match.end("number")
     else:
-        machine.patch("cut_number", match.start(), match.end(), "null")
-        machine.value_done(match.end())
+        machine.replace("cut_number", match, "null", value=True)
     return True
 
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from webapp.parsing.repair import Repair
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    machine.patch(plugin.name, match.start(), match.end())
-    machine.at = match.end()
-    return True
+    return machine.replace(plugin.name, match)
 
 
 _SPACES = "\x0b\x0c\x1c-\x1f\x85\xa0\xad\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff"

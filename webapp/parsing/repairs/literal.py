@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from webapp.parsing.repair import Repair
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
-
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import DELIMITED
 
 _JSON = {"true": "true", "false": "false", "null": "null", "none": "null", "undefined": "null", "nil": "null"}
 
@@ -21,14 +18,13 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
-    word = match[match.lastgroup or 0]
-    return ((match.end() - len(word), match.end(), _JSON[word.lower()]),)
+def _quicken(raw: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
+    return ((start, end, _JSON[raw[start:end].lower()]),)
 
 
 plugin = Repair(
     "literal",
-    r"(?i:true|false|null|none|undefined|nil)\b(?=[ \t]*+(?:[,}\])\n;\"]|//|/\*|\#|```|\Z)|\s*+[,}\])])",
+    r"(?i:true|false|null|none|undefined|nil)\b" + DELIMITED,
     "v",
     "tTfFnNuU",
     order=20,

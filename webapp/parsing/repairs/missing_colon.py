@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from webapp.parsing.repair import Repair
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import COLON_LIKE
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    machine.patch(plugin.name, match.start(), match.end(), ":")
-    machine.at, machine.state = match.end(), "v"
-    return True
+    machine.state = "v"
+    return machine.replace(plugin.name, match, ":")
 
 
-plugin = Repair("missing_colon", r"=>?|:=|->", "c", "=:-", mend=_mend)
+plugin = Repair("missing_colon", COLON_LIKE, "c", "=:-|→ie", mend=_mend)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from webapp.parsing.repair import Repair
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import DELIMITED
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    machine.patch(plugin.name, match.start(), match.end(), "null")
-    machine.value_done(match.end())
-    return True
+    return machine.replace(plugin.name, match, "null", value=True)
 
 
 plugin = Repair(
     "non_finite",
-    r"[-+]?(?:NaN|nan|NAN|Infinity|infinity|inf|Inf|-?math\.(?:nan|inf)|float\([\"'](?:nan|-?inf)[\"']\))"
-    r"(?=[ \t]*+(?:[,}\])\n;\"]|//|/\*|\#|```|\Z)|\s*+[,}\])])",
+    r"[-+]?(?:NaN|nan|NAN|Infinity|infinity|inf|Inf|-?math\.(?:nan|inf)|float\([\"'](?:nan|-?inf)[\"']\))" + DELIMITED,
     "v",
     "nNiI+-mf",
     order=20,

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import DELIMITED
 from webapp.parsing.patterns import later
-from webapp.parsing.repair import Repair
 
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
-
-
-_END = r"(?=[ \t]*+(?:[,}\])\n;\"]|//|/\*|\#|```|\Z)|\s*+[,}\])])"
 _based = later(r"([-+]?)0([xXoObB])([0-9a-fA-F_]++)")
 _grouped = later(r"-?[1-9]\d{0,2}(?:,\d{3})++(?:\.\d++)?(?=\s*+(?:\}|,\s*+[\"'A-Za-z_}]))")
 
@@ -22,9 +18,7 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     new = _based_number(text) if _based.match(text) else _plain_number(text)
     if new is None or new == text:
         return False
-    machine.patch(plugin.name, match.start(), match.end(), new)
-    machine.value_done(match.end())
-    return True
+    return machine.replace(plugin.name, match, new, value=True)
 
 
 def _based_number(text: str) -> str | None:
@@ -60,7 +54,7 @@ def _either(machine: Machine, match: re.Match[str]) -> bool:
 
 plugin = Repair(
     "number",
-    rf"[-+]?(?:0[xXoObB][0-9a-fA-F_]++|(?:\d[\d_]*+\.?[\d_]*+|\.\d++)(?:[eE][-+]?\d++)?+[nLfFdDl]?)(?P<end>{_END})?",
+    rf"[-+]?(?:0[xXoObB][0-9a-fA-F_]++|(?:\d[\d_]*+\.?[\d_]*+|\.\d++)(?:[eE][-+]?\d++)?+[nLfFdDl]?)(?P<end>{DELIMITED})?",
     "v",
     "+-.0123456789",
     order=20,

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from webapp.parsing.repair import Repair
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
-from webapp.parsing.repair import Repair
+from webapp.parsing.machine.repair import Repair
 
 
-def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
-    end = match.end()
-    start = match.start(match.lastgroup or 0)
+def _quicken(raw: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
     return (start, start + 1, '"'), (end - 1, end, '"')
 
 

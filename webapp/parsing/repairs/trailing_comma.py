@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
-from webapp.parsing.repair import Repair
+from webapp.parsing.machine.repair import Repair
 
 
-def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
-    return ((match.end() - 1, match.end(), ""),)
+def _quicken(raw: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
+    return ((end - 1, end, ""),)
 
 
 plugin = Repair("trailing_comma", quick=r",(?=[ \t\r\n]*+[}\]])", quicken=_quicken)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from webapp.parsing.repair import Repair
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    if not machine.frames:
+    if not machine.frames and not machine.lenient:
         return False
     machine.patch(plugin.name, machine.at, machine.at + 1, "[")
     machine.push("(", as_kind="[")

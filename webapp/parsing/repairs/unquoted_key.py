@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from webapp.parsing.repair import Repair
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import COLON
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
@@ -25,14 +23,15 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-def _quicken(match: re.Match[str]) -> tuple[tuple[int, int, str], ...]:
-    start, end = match.span(match.lastgroup or 0)
+def _quicken(raw: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
     return (start, start, '"'), (end, end, '"')
 
 
 plugin = Repair(
     "unquoted_key",
-    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>\")?(?=\s*+(?::|：|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
+    r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>\")?(?=\s*+(?:["
+    + COLON
+    + r"]|=>))|[\w$-]++(?P<cut>)(?=\s*+(?:\Z|[\"'“‘\[{]))",
     "k",
     order=60,
     mend=_mend,

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from webapp.parsing.machine import escapes
+from webapp.parsing.machine.repair import Repair
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import CLOSE, COMMA
 from webapp.parsing.patch import Refused
 from webapp.parsing.patterns import later
-from webapp.parsing.repair import Repair
-from webapp.parsing.repairs import control_character
-
-if TYPE_CHECKING:
-    from webapp.parsing.machine import Machine
-
 
 LONGEST = 2_000
 """A longer bare value is cut there, which nothing that means to be JSON has; so looking for its end stays cheap."""
@@ -85,12 +82,12 @@ def _escape(machine: Machine, start: int, end: int) -> None:
         if match["slash"]:
             machine.patch("bad_escape", match.start(), match.start(), "\\")
         elif match["control"]:
-            machine.patches.append(control_character.patch(machine.raw, match.start()))
+            machine.patches.append(escapes.control(machine.raw, match.start()))
 
 
-_number = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
+_number = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null")
 _special = later(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<slash>\\)|(?P<control>[\x00-\x1f])')
-_stop = later(r"(?:[^,，{}\]\n\"()\\]|\\[^\n])*+")
+_stop = later(r"(?:[^" + COMMA + CLOSE + r"{\n\"()\\]|\\[^\n])*+")
 _braced = later(r"\{[\w ]{1,80}+\}")
 _call = later(r"\([^()\n\"]{0,200}+\)")
 _bracket = later(r"\s{0,100}+(?:[}\]\n]|\Z)")

@@ -4,29 +4,51 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing import plausible, scan
+from webapp.parsing import decode, plausible
+from webapp.parsing.finder import MARKED, PROSE, QUOTED, WEAK, Finder
 from webapp.parsing.patterns import later
 from webapp.parsing.strategies import lines
 from webapp.parsing.strategy import Strategy
 
+_observation = later(r"(?:\A|\n)[ \t>*]*+(?:Observation|Tool (?:output|result))\**\s*+:\**\s*+\Z")
 _empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 
 
-def _take(finder: scan.Finder, match: re.Match[str]) -> int:
+def _take(finder: Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
-    reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at) or finder.meant)
-    if reason:
+    observed = _observation.search(raw, max(0, at - 60), at)
+    tier = finder.tier(at, MARKED if finder.meant else QUOTED if observed else PROSE)
+    reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at, tier))
+    if reason and reason.startswith("it is assigned") and _whole_statement(finder, at):
+        return finder.consider("balanced", at, None, PROSE)
+    if reason and not (reason.startswith("a subscript") and at == finder.mark.end):
         return _reject(finder, at, reason)
-    tier = scan.MARKED if finder.meant else scan.PROSE
     weak = _empty.match(raw, at, finder.end)
-    if weak and tier == scan.PROSE:
-        tier = scan.WEAK
-    last = finder.tracer.attempts[finder.found[-1][1]].span.end if finder.found else 0
-    name = "lines" if lines.on_a_line(raw, last, at) else "balanced"
+    if weak and tier == PROSE:
+        tier = WEAK
+    until = finder.mark.until
+    if tier == MARKED and not finder.meant:
+        return finder.consider("tagged", at, lambda: [until, finder.end] if until > at else [finder.end], tier)
+    name = "lines" if lines.on_a_line(raw, finder.last_end(), at) else "balanced"
     return finder.consider(name, at, None, tier)
 
 
-def _reject(finder: scan.Finder, at: int, reason: str) -> int:
+def _whole_statement(finder: Finder, at: int) -> bool:
+    """Whether the response, or a fence in it, is one assignment of JSON to a name and nothing else."""
+    raw = finder.tracer.raw
+    if not _declared.search(raw, max(0, at - 120), at):
+        return False
+    end = decode.read(raw, at)[0]
+    return end > 0 and _statement_end.match(raw, end) is not None
+
+
+_declared = later(
+    r"(?:\A|\A[^`]{0,100}```\w{0,12}\n)\s*+(?:export\s+)?(?:const|let|var|default)\b[^\n{}\[\]\"']{0,60}\Z"
+)
+_statement_end = later(r"\s*;?\s*(?:```\s*)?\Z")
+
+
+def _reject(finder: Finder, at: int, reason: str) -> int:
     """Pass over a bracket that begins no JSON; over all of what it holds, where that is a piece of program."""
     raw = finder.tracer.raw
     if ("program" in reason and "placeholder" not in reason) or "Python" in reason or "shell" in reason:
@@ -39,4 +61,4 @@ def _reject(finder: scan.Finder, at: int, reason: str) -> int:
     return finder.reject("balanced", at, end, reason)
 
 
-plugin = Strategy("balanced", r"[{\[]", "{[", 90, _take)
+plugin = Strategy("balanced", r"[{\[｛﹛［]", "{[｛﹛［", 90, _take)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing import plausible, scan
+from webapp.parsing import plausible
+from webapp.parsing.finder import MARKED, Finder
 from webapp.parsing.patterns import later
+from webapp.parsing.strategies import called
 from webapp.parsing.strategy import Strategy
 
 JSON_LABELS = {
@@ -30,10 +32,11 @@ JSON_LABELS = {
 }
 _label = later(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
 _space = later(r"\s*+")
+_call = later(r"<(?:[\w]+:)?(?:tool_calls?|function|function_calls|invoke|tool_use|tools?)\b")
 _close = later(r"\s*+(?:`{3,}|~{3,})")
 
 
-def _take(finder: scan.Finder, match: re.Match[str]) -> int:
+def _take(finder: Finder, match: re.Match[str]) -> int:
     raw, ticks = finder.tracer.raw, match[0].strip()
     if finder.fence and ticks.startswith(finder.fence):
         finder.fence, finder.meant = "", False
@@ -43,13 +46,15 @@ def _take(finder: scan.Finder, match: re.Match[str]) -> int:
     begin = info.end() if info else match.end()
     at = _content(raw, begin, finder.end)
     opens = at < finder.end and raw[at] in "{["
-    if label not in JSON_LABELS and not opens:
+    if calls := called.take_calls(finder, at) if label in ("tool_code", "tool_call", "tool") else 0:
+        return calls
+    if label not in JSON_LABELS and not opens and not _call.match(raw, at, finder.end):
         return _code(finder, match.start(), begin, ticks, label)
     if not opens or plausible.why_not(raw, at, finder.end, lenient=True):
         finder.fence = ticks if "\n" in raw[begin : at + 1] else ""
         finder.meant = bool(finder.fence) and label.startswith("json")
         return at
-    end = finder.consider("fenced", at, lambda: _limits(finder, at, ticks), scan.MARKED, _note(label))
+    end = finder.consider("fenced", at, lambda: _limits(finder, at, ticks), finder.tier(at, MARKED), _note(label))
     close = _close.match(raw, end, finder.end)
     finder.fence = "" if close or end >= finder.end else ticks
     finder.meant = bool(finder.fence)
@@ -62,10 +67,10 @@ def _content(raw: str, at: int, end: int) -> int:
         space = _space.match(raw, at, end)
         at = space.end() if space else at
         closer = {"//": "\n", "/*": "*/"}.get(raw[at : at + 2])
-        found = raw.find(closer, at, min(end, at + 5_000)) if closer else -1
-        if not closer or found < 0:
+        close_at = raw.find(closer, at, min(end, at + 5_000)) if closer else -1
+        if not closer or close_at < 0:
             break
-        at = found + len(closer)
+        at = close_at + len(closer)
     return at
 
 
@@ -73,18 +78,18 @@ def _note(label: str) -> str | None:
     return f"fence labelled {label}" if label else None
 
 
-def _limits(finder: scan.Finder, at: int, ticks: str) -> list[int]:
+def _limits(finder: Finder, at: int, ticks: str) -> list[int]:
     """Where the fence's content may end: the first closing fences, since some may stand inside a string."""
-    found: list[int] = []
+    ends: list[int] = []
     closing = re.compile(rf"\n[ \t>]*+{ticks[0]}{{{len(ticks)},}}[ \t]*+(?=\n|\Z)|{ticks[0]}{{{len(ticks)},}}")
     for match in closing.finditer(finder.tracer.raw, at, finder.end):
-        found.append(match.start())
-        if len(found) == 4:
+        ends.append(match.start())
+        if len(ends) == 4:
             break
-    return found or [finder.end]
+    return ends or [finder.end]
 
 
-def _code(finder: scan.Finder, start: int, begin: int, ticks: str, label: str) -> int:
+def _code(finder: Finder, start: int, begin: int, ticks: str, label: str) -> int:
     """A fence of another language: passed over up to its end, and shown as rejected."""
     close = re.compile(rf"(?:^|\n)[ \t>]*+{ticks[0]}{{{len(ticks)},}}[ \t]*+(?=\n|\Z)").search(
         finder.tracer.raw, begin, finder.end

@@ -1,34 +1,38 @@
-"""A value behind a tool tag: <tool_call>, <function=…>, [TOOL_CALLS] and their like, closed or not."""
+"""Values behind a tag that says what they are: <tool_call>, <function=…>, [TOOL_CALLS], <answer>, <observation> …"""
 
 from __future__ import annotations
 
 import re
 
-from webapp.parsing import plausible, scan
+from webapp.parsing.calls import markup
+from webapp.parsing.calls.markup import Mark
+from webapp.parsing.finder import Finder
+from webapp.parsing.strategies import called
 from webapp.parsing.strategy import Strategy
 
-
-def _take(finder: scan.Finder, match: re.Match[str]) -> int:
-    raw, at = finder.tracer.raw, match.end()
-    if at >= finder.end or raw[at] not in "{[":
-        return at
-    if plausible.why_not(raw, at, finder.end, lenient=True):
-        return at
-    return finder.consider("tagged", at, lambda: _limits(finder, match[0].strip(), at), scan.MARKED, match[0].strip())
+FAR = 100_000
+"""So far a closing tag is looked for."""
 
 
-def _limits(finder: scan.Finder, tag: str, at: int) -> list[int]:
-    """The closing tag, where there is one near enough, and the region's end."""
-    name = re.match(r"<([\w|]+)", tag)
-    close = finder.tracer.raw.find(f"</{name[1]}", at, min(finder.end, at + 100_000)) if name else -1
-    return [close, finder.end] if close > 0 else [finder.end]
+def _take(finder: Finder, match: re.Match[str]) -> int:
+    """Remember what the tag says of the values behind it; calls in Python's notation right behind it are taken here."""
+    kind = markup.kind_of(match[0])
+    if kind == markup.END:
+        finder.mark = Mark()
+    elif kind:
+        end = _closing(finder, match)
+        if kind != markup.QUOTED or end > 0:
+            finder.mark = Mark(kind, match[0].strip(), match.end(), end)
+        if kind == markup.CALL:
+            return called.take_calls(finder, match.end()) or match.end()
+    return match.end()
 
 
-plugin = Strategy(
-    "tagged",
-    r"<[A-Za-z|｜][^<>\n]{0,60}+>\s*+(?=[{\[])"
-    r"|\[/?[A-Z][A-Z_]{2,30}\](?:[ \t\r\n]*+[a-z_]\w{0,60}(?=\{))?\s*+",
-    "<[",
-    20,
-    _take,
-)
+def _closing(finder: Finder, match: re.Match[str]) -> int:
+    """Where the closing tag stands, where it is near enough, else -1."""
+    name = re.match(r"<([\w:]+)", match[0])
+    raw, limit = finder.tracer.raw, min(finder.end, match.end() + FAR)
+    return raw.find(f"</{name[1]}", match.end(), limit) if name else -1
+
+
+plugin = Strategy("tagged", markup.TAG, "<[◁", 20, _take)

@@ -1,0 +1,131 @@
+"""Calls in Python's notation: f(a=1, b={"c": 2}), alone behind a tag or in a list."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from webapp.parsing.calls.xml import Call
+from webapp.parsing.edit import Edit
+from webapp.parsing.patterns import later
+from webapp.parsing.span import Span
+
+REPAIR = "call_syntax"
+OPENING = r"[A-Za-z_][\w.]{0,80}+\(\s*(?:\)|[A-Za-z_]\w{0,80}+\s*=(?!=))"
+"""Where a call begins: a name, a bracket, and a keyword or the closing bracket."""
+_token = later(
+    r"\s*(?:(?P<string>[rbuRBU]{0,2}(?:\"\"\"(?s:.*?)\"\"\"|'''(?s:.*?)'''|\"(?:[^\"\\\n]|\\[\s\S])*+\"|'(?:[^'\\\n]|\\[\s\S])*+'))"
+    r"|(?P<number>[-+]?(?:\d[\d_]*+(?:\.[\d_]*+)?|\.\d++)(?:[eE][-+]?\d++)?)"
+    r"|(?P<word>[A-Za-z_]\w*+)|(?P<mark>[()\[\]{},:=]))"
+)
+_WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
+_ESCAPES = dict(zip("ntrbfav\n\\'\"", ["\n", "\t", "\r", "\b", "\f", "\a", "\v", "", "\\", "'", '"'], strict=True))
+_escape = later(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([\s\S]))")
+_CLOSERS = {")": "(", "]": "[", "}": "{"}
+
+
+@dataclass(slots=True)
+class _Reading:
+    raw: str
+    edits: list[Edit] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    comma: int = -1
+    keyword: bool = True
+
+    def put(self, start: int, end: int, new: str) -> None:
+        if self.raw[start:end] != new:
+            self.edits.append(Edit(REPAIR, Span(start, end), self.raw[start:end], new))
+
+
+def read_call(raw: str, start: int, end: int) -> Call:
+    """The call whose name begins at `start`."""
+    bracket = raw.index("(", start)
+    name = raw[start:bracket].strip().removesuffix(".call")
+    reading = _Reading(raw)
+    if bracket > start:
+        reading.edits.append(Edit(REPAIR, Span(start, start), "", '{"name": "'))
+    stem = start + len(name)
+    reading.edits.append(Edit(REPAIR, Span(stem, bracket + 1), raw[stem : bracket + 1], '", "arguments": {'))
+    reading.open.append("call")
+    at, problem = bracket + 1, None
+    while reading.open:
+        token = _token.match(raw, at, end)
+        problem = _step(reading, token) if token else "it ends before its bracket closes, or holds what is no value"
+        if not token or problem:
+            return Call(name, Span(start, max(at, bracket + 1)), problem=problem)
+        at = token.end()
+    return Call(name, Span(start, at), tuple(reading.edits))
+
+
+def _step(reading: _Reading, token: re.Match[str]) -> str | None:
+    """Take one token; why it does not fit, in words, or None."""
+    kind = token.lastgroup or ""
+    start, end = token.span(kind)
+    if kind == "mark":
+        return _mark(reading, token[kind], start)
+    reading.comma = -1
+    if kind == "word" and reading.open[-1] == "call" and reading.keyword:
+        reading.put(start, start, '"')
+        reading.edits.append(Edit(REPAIR, Span(end, end), "", '"'))
+        return None
+    if reading.open[-1] == "call" and reading.keyword:
+        return "an argument without a name"
+    if kind == "word" and token[kind] not in _WORDS:
+        return f"{token[kind][:40]} is a name, not a value"
+    if kind == "word":
+        reading.put(start, end, _WORDS[token[kind]])
+    elif kind == "string":
+        reading.put(start, end, _json_string(token[kind]))
+    else:
+        number = float(token[kind]) if re.search("[.eE]", token[kind]) else int(token[kind].replace("_", ""))
+        reading.put(start, end, token[kind] if _PLAIN.fullmatch(token[kind]) else json.dumps(number))
+    return None
+
+
+def _mark(reading: _Reading, mark: str, at: int) -> str | None:
+    inside = reading.open[-1]
+    if mark in "([{":
+        reading.put(at, at + 1, "[" if mark == "(" else mark)
+        reading.open.append(mark)
+        reading.keyword = False
+        return "an argument without a name" if inside == "call" and reading.raw[at - 1 : at].isalnum() else None
+    if mark in ")]}":
+        if inside != _CLOSERS[mark] and not (inside == "call" and mark == ")"):
+            return f"{mark!r} closes nothing"
+        if reading.comma >= 0:
+            reading.put(reading.comma, reading.comma + 1, "")
+        reading.open.pop()
+        reading.put(at, at + 1, "}}" if inside == "call" else "]" if mark == ")" else mark)
+    elif mark == "=":
+        if inside != "call" or not reading.keyword:
+            return "an equals sign stands where a value belongs"
+        reading.put(at, at + 1, ":")
+        reading.keyword = False
+        return None
+    reading.comma = at if mark == "," else -1
+    if mark == "," or mark in ")]}":
+        reading.keyword = bool(reading.open) and reading.open[-1] == "call" and mark == ","
+    return None
+
+
+def _json_string(text: str) -> str:
+    """A Python string as JSON: itself where it is one already."""
+    try:
+        if text[0] == '"' and not text.startswith('"""') and isinstance(json.loads(text), str):
+            return text
+    except ValueError:
+        pass
+    prefix = len(text) - len(text.lstrip("rbuRBU"))
+    raw = "r" in text[:prefix].lower()
+    quotes = 3 if text[prefix : prefix + 3] in ('"""', "'''") and len(text) >= prefix + 6 else 1
+    inner = text[prefix + quotes : -quotes]
+    return json.dumps(inner if raw else _escape.sub(_unescaped, inner), ensure_ascii=False)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code = match[1] or match[2]
+    return chr(int(code, 16)) if code else _ESCAPES.get(match[3], "\\" + match[3])
+
+
+_PLAIN = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")

@@ -1,0 +1,125 @@
+"""Calls in XML: <function=f><parameter=x>…, <invoke name="f"><parameter name="x">…, <tool_call>f<arg_key>…"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from webapp.parsing.edit import Edit
+from webapp.parsing.machine.escapes import control
+from webapp.parsing.patterns import later
+from webapp.parsing.span import Span
+
+REPAIR = "call_markup"
+_PREFIX = r"(?:[A-Za-z][\w-]{0,30}:|｜DSML｜)?"
+_NAME = r"[\"']?(?P<name>[A-Za-z_][\w.:/-]{0,80}+)[\"']?"
+OPENING = (
+    rf"<{_PREFIX}(?:function|invoke|tool)(?:\s*=\s*|\s+name\s*=\s*){_NAME}\s*>(?=\s*(?:<{_PREFIX}param|</|\Z))"
+    rf"|<function=(?P<odd>[A-Za-z_][\w.:/-]{{0,80}}+)>(?=\s*<[A-Za-z])"
+    r"|<tool_call>\s*(?P<plain>[A-Za-z_][\w.:/-]{0,80}+)(?=\s*(?:<arg_key>|</tool_call>))"
+    r"|<invoke>\s*<tool_name>\s*(?P<old>[A-Za-z_][\w.:/-]{0,80}+)\s*</tool_name>(?:\s*<parameters>)?"
+)
+"""Where a call in XML begins whose arguments are not JSON."""
+_argument = later(
+    rf"\s*<{_PREFIX}(?:parameter|param|arg)(?:\s*=\s*|\s+name\s*=\s*)[\"']?(?P<key>[^\s\"'<>]{{1,80}}+)[\"']?"
+    r"(?P<rest>[^<>]{0,80})>"
+    r"|\s*<arg_key>\s*(?P<glm>[^\s<>\"\\]{1,80}+)\s*</arg_key>\s*<arg_value>"
+    r"|\s*<(?P<old>[A-Za-z_][\w.-]{0,80}+)>(?=.{0,20000}?</(?P=old)>)",
+    re.DOTALL,
+)
+_value_end = later(
+    rf"</{_PREFIX}(?:parameter|param|arg)>|</arg_value>|<{_PREFIX}(?:parameter|param)[=\s]|</{_PREFIX}(?:function|invoke|tool)>"
+    r"|</tool_call>|<arg_key>"
+)
+_call_end = later(rf"\s*(?:</parameters>\s*)?</{_PREFIX}(?:function|invoke|tool|tool_call)>")
+_next_tag = later(rf"</|<[|｜]|<{_PREFIX}(?:function|invoke|tool|tool_call)\b")
+_calls_end = later(rf"</{_PREFIX}(?:function|invoke|tool|tool_call|function_calls)>")
+_special = later(r'["\\\x00-\x1f]')
+
+
+class Call(NamedTuple):
+    """A call that is not JSON as written: its tool, span, and the edits that make JSON of it; or why that fails."""
+
+    name: str
+    span: Span
+    edits: tuple[Edit, ...] = ()
+    truncated: bool = False
+    problem: str | None = None
+
+
+def read_xml(raw: str, match: re.Match[str], end: int) -> Call:
+    """The call whose opening tag `match` (of `OPENING`) holds; it ends before `end`."""
+    group = next(name for name in ("name", "plain", "old", "odd") if match[name])
+    name = Span(*match.span(group))
+    edits = [Edit(REPAIR, Span(match.start(), name.start), raw[match.start() : name.start], '{"name": "')]
+    at, gap, lead, truncated = match.end(), name.end, '", "arguments": {', False
+    while argument := _argument.match(raw, at, end):
+        key = Span(*argument.span(next(key for key in ("key", "glm", "old") if argument[key])))
+        value, at, truncated = _value(raw, argument, end)
+        text = '"' if _is_text(raw, value, argument) else ""
+        edits.append(Edit(REPAIR, Span(gap, key.start), raw[gap : key.start], f'{lead}"'))
+        edits.append(Edit(REPAIR, Span(key.end, value.start), raw[key.end : value.start], f'": {text}'))
+        edits += escaped(raw, value) if text else ()
+        gap, lead = value.end, f"{text}, "
+    closing = _call_end.match(raw, at, end)
+    stop = closing.end() if closing else at
+    rest = raw[stop : min(end, stop + 200)].lstrip()
+    if rest.startswith("<") and ">" not in rest:
+        rest, stop = "", end
+    if not closing and rest and not _next_tag.match(rest):
+        problem = f"{rest[:20]!r} stands where an argument or its end belongs"
+        return Call(name.of(raw), Span(match.start(), _problem_end(raw, stop, end)), problem=problem)
+    edits.append(Edit(REPAIR, Span(gap, stop), raw[gap:stop], lead.removesuffix(", ") + "}}"))
+    return Call(name.of(raw), Span(match.start(), stop), tuple(edits), truncated or (not closing and not rest))
+
+
+def _problem_end(raw: str, at: int, end: int) -> int:
+    """Where a call ends that cannot be read: behind its closing tag, so that no part of it is taken for an answer."""
+    closing = _calls_end.search(raw, at, end)
+    return closing.end() if closing else end
+
+
+def _value(raw: str, argument: re.Match[str], end: int) -> tuple[Span, int, bool]:
+    """The span of an argument's value, where its closing tag ends, and whether it was cut off."""
+    start = argument.end()
+    old = argument["old"]
+    closing = re.compile(f"</{re.escape(old)}>").search(raw, start, end) if old else _value_end.search(raw, start, end)
+    stop = closing.start() if closing else end
+    after = closing.end() if closing and raw.startswith("</", stop) and _own_end(closing[0]) else stop
+    begin = start + (raw[start : start + 1] == "\n" and start < stop)
+    last = stop - (stop > begin and raw[stop - 1] == "\n")
+    return Span(begin, last), after, closing is None
+
+
+def _own_end(tag: str) -> bool:
+    return not re.search(r"function>|invoke>|tool>|tool_call>", tag)
+
+
+def _is_text(raw: str, value: Span, argument: re.Match[str]) -> bool:
+    """Whether a value is a string: what is JSON itself (a number, a list) stays as it is, unless the tag says else."""
+    if 'string="true"' in (argument["rest"] or ""):
+        return True
+    text = value.of(raw).strip()
+    if not text or (text[0] not in '{["-tfn' and not text[0].isdigit()):
+        return True
+    try:
+        return isinstance(json.loads(text, parse_constant=_refuse), str) and not text.startswith('"')
+    except (ValueError, RecursionError):
+        return True
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+def escaped(raw: str, value: Span) -> list[Edit]:
+    """The escapes that a string needs in JSON; a backslash in XML is only a backslash."""
+    edits = []
+    for match in _special.finditer(raw, *value):
+        at, char = match.start(), match[0]
+        if char in '"\\':
+            edits.append(Edit(REPAIR, Span(at, at), "", "\\"))
+        else:
+            edits.append(Edit(REPAIR, Span(at, at + 1), char, control(raw, at).new))
+    return edits

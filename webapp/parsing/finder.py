@@ -1,0 +1,299 @@
+"""The finder: tries a candidate as it stands, swept, then repaired, and records what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.parsing import decode, escaped
+from webapp.parsing.calls import markup
+from webapp.parsing.calls.markup import Mark
+from webapp.parsing.edit import Edit, apply
+from webapp.parsing.engine import Tracer
+from webapp.parsing.machine import closers, tokens
+from webapp.parsing.machine.reader import read_value
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.one_character import closed_twice, one_character
+from webapp.parsing.patch import Refused, in_order
+from webapp.parsing.policies import Policies
+from webapp.parsing.span import Span, stripped
+from webapp.parsing.sweep import sweep
+from webapp.parsing.trace import Attempt
+
+Limits = Callable[[], list[int]] | None
+"""Asked for only where repairs are needed: the offsets at which the value may have to end, nearest first."""
+QUOTED, WEAK, PROSE, MARKED = 1, 2, 3, 4
+"""How plainly a place says that JSON is meant as the answer: quoted input, numbers in a sentence, an object in prose, a
+fence or a tag."""
+SHOWN = 2_000
+"""So many rejected candidates are shown one by one."""
+
+
+@dataclass(slots=True)
+class Finder:
+    """Looks for candidates in `raw` and tries each; `accepted` has tier and index of each attempt accepted.
+
+    `fence` is what the open fence began with, `meant` whether it says JSON; `resume_at` the end of a candidate
+    that reached past its region, `loose` where brackets stand that began nothing, `hidden` rejected ones past
+    the limit.
+    """
+
+    tracer: Tracer
+    policies: Policies
+    accepted: list[tuple[int, int]] = field(default_factory=list)
+    end: int = 0
+    budget: int = 0
+    skips: int = 0
+    look: int = 0
+    tries: int = 0
+    resume_at: int = 0
+    rejected: int = 0
+    cut: set[int] = field(default_factory=set)
+    hidden: tuple[int, int, int] = (0, 0, 0)
+    fence: str = ""
+    meant: bool = False
+    loose: dict[str, int] = field(default_factory=dict)
+    mark: Mark = field(default_factory=Mark)
+    whole: Span = field(default_factory=lambda: Span(0, 0))
+
+    def enter(self, start: int, end: int) -> int:
+        """Turn to `raw[start:end]`; where to begin in it, since the last candidate may have reached into it."""
+        size = len(self.tracer.raw)
+        if not self.whole.end:
+            self.budget, self.skips = 6 * size + 10_000, 4 * size + 10_000
+            self.look, self.tries = 60 * size + 20_000, 8 * size + 20_000
+        self.whole, self.end = stripped(self.tracer.raw), end
+        return max(start, self.resume_at)
+
+    def leave(self, at: int) -> None:
+        """The region is over, its last candidate ended at `at`."""
+        self.resume_at = at if at > self.end else 0
+        self._count_hidden()
+
+    def lenient(self, start: int, tier: int = PROSE) -> bool:
+        """Whether the place says that JSON is meant: a fence, a tag, or the very beginning of the response."""
+        return tier == MARKED or start <= self.whole.start
+
+    def marked(self, at: int) -> bool:
+        """Whether the value at `at` belongs to the tag read last: before its closing tag, or close behind it."""
+        return self.mark.covers(self.tracer.raw, at, self.last_end())
+
+    def last_end(self) -> int:
+        """Where the value that was accepted last ends."""
+        return self.tracer.attempts[self.accepted[-1][1]].span.end if self.accepted else 0
+
+    def tier(self, at: int, otherwise: int = PROSE) -> int:
+        """The rank of a value at `at`."""
+        if not self.marked(at):
+            return otherwise
+        return QUOTED if self.mark.kind == markup.QUOTED else MARKED
+
+    def _noted(self, start: int, value: Any, note: str | None) -> str | None:
+        return markup.note_of(self.tracer.raw, start, value, self.mark if self.marked(start) else Mark(), note)
+
+    def reject(self, strategy: str, start: int, end: int, reason: str) -> int:
+        """Record a candidate that is no JSON; after the first thousands, only how many there were."""
+        self.rejected += 1
+        if self.rejected <= SHOWN:
+            self.tracer.reject(strategy, Span(start, end), reason)
+        else:
+            first, _, count = self.hidden
+            self.hidden = (first or start, end, count + 1)
+        kind = self.tracer.raw[start]
+        if kind in "{[":
+            self.loose[kind] = start
+        return end
+
+    def give_up(self, at: int) -> None:
+        """Name the rest of the region as not looked at."""
+        self.tracer.exhausted = True
+        reason = f"after {len(self.tracer.attempts):,} attempts the rest was not looked at"
+        self.tracer.reject("balanced", Span(at, self.end), reason)
+
+    def _count_hidden(self) -> None:
+        start, end, count = self.hidden
+        if count:
+            self.hidden = (0, 0, 0)
+            self.tracer.exhausted = True
+            reason = f"{count:,} more candidates were looked at and are no JSON"
+            self.tracer.reject("balanced", Span(start, end), reason)
+
+    def consider(self, strategy: str, start: int, limits: Limits, tier: int, note: str | None = None) -> int:
+        """Try the value that begins at `start`: as it is, swept, then repaired up to one of `limits`; where it ends."""
+        if self.budget > 0:
+            end, value, cost = decode.read(self.tracer.raw, start)
+            if end > 0 and not closers.goes_on(self.tracer.raw, start, end, self.end):
+                return self._as_it_is(strategy, start, end, value, tier, note)
+            self.budget -= cost
+            if end < 0 and (layer := escaped.layer_at(self.tracer.raw, start, self.end, cost)):
+                self.skips -= layer.end - start
+                if self.skips > 0:
+                    return self.unescaped(start, layer, tier)
+            if end < 0 and (stop := self._swept(strategy, start, tier, note)):
+                return stop
+            if stop := self._one_character(strategy, start, tier, note):
+                return stop
+        return self._mended(strategy, start, limits() if limits else [self.end], tier, note)
+
+    def _swept(self, strategy: str, start: int, tier: int, note: str | None) -> int:
+        """Try the value with the edits that one lexical pass finds; where it ends, or 0."""
+        raw = self.tracer.raw
+        stop, edits = sweep(raw, start, self.end)
+        self.budget -= stop - start
+        while stop > start and raw[stop - 1] in " \t\r\n":
+            stop -= 1
+        while edits and edits[-1].span.end > stop:
+            edits.pop()
+        if not edits or raw[stop - 1] not in "}]":
+            return 0
+        span = Span(start, stop)
+        decoded = decode.decode(apply(raw, span, edits), finite=True)
+        if decoded.failure or closers.goes_on(raw, start, stop, self.end):
+            return 0
+        name = self._name(strategy, start, stop)
+        self.accept(
+            self.tracer.record(name, span, decoded.value, edits, note=self._noted(start, decoded.value, note)), tier
+        )
+        return stop
+
+    def _one_character(self, strategy: str, start: int, tier: int, note: str | None) -> int:
+        """Try the value with one structural character taken out or put in; where it ends, or 0."""
+        raw = self.tracer.raw
+        result = one_character(raw, start, self.end)
+        if not result or closers.goes_on(raw, start, result.end, self.end):
+            return 0
+        name, span = self._name(strategy, start, result.end), Span(start, result.end)
+        note = self._noted(start, result.value, note)
+        self.accept(self.tracer.record(name, span, result.value, result.edits, note=note), tier)
+        return result.end
+
+    def _as_it_is(self, strategy: str, start: int, end: int, value: Any, tier: int, note: str | None) -> int:
+        raw = self.tracer.raw
+        edits: tuple[Edit, ...] = ()
+        tail = self._tail(start, end, self.end, tier)
+        if tail > end and "\n" in raw[start:end] and (earlier := closed_twice(raw, start, end, tail)):
+            value, edits = earlier.value, earlier.edits
+        elif tail > end:
+            first = end + len(raw[end:tail]) - len(raw[end:tail].lstrip())
+            edits = (Edit("extra_closer", Span(first, tail), raw[first:tail], ""),)
+        name = self._name(strategy, start, tail)
+        self.accept(
+            self.tracer.record(name, Span(start, tail), value, edits, note=self._noted(start, value, note)), tier
+        )
+        return tail
+
+    def _tail(self, start: int, end: int, limit: int, tier: int) -> int:
+        """The end of the extra closers behind a value; in prose only those that touch it and close no other opener."""
+        raw = self.tracer.raw
+        tail = closers.tail(raw, end, limit)
+        if tail == end or tier == MARKED or start <= self.whole.start:
+            return tail
+        if raw[end].isspace() or any(start - self.loose.get(kind, -1000) < 300 for kind in "{["):
+            return end
+        return tail
+
+    def _name(self, strategy: str, start: int, end: int) -> str:
+        return "whole" if start <= self.whole.start and end >= self.whole.end else strategy
+
+    def accept(self, attempt: Attempt, tier: int) -> None:
+        if attempt.ok:
+            self.accepted.append((tier, self.tracer.index(attempt)))
+
+    def _mended(self, strategy: str, start: int, limits: list[int], tier: int, note: str | None) -> int:
+        end = start
+        for last, limit in enumerate(limits, 1 - len(limits)):
+            machine = Machine(
+                self.tracer.raw,
+                start,
+                limit,
+                lenient=self.lenient(start, tier),
+                final=limit >= self.whole.end,
+                missing=self.policies.missing,
+                look=self.look,
+                tries=self.tries,
+            )
+            try:
+                self.run(machine)
+            except Refused as refused:
+                end = self._refused(strategy, start, limit, refused, tier)
+                if last:
+                    continue
+                return end
+            if machine.truncated and last and not machine.final:
+                self.reject(
+                    strategy, start, limit, "it stops short at this fence or tag; there is another one further on"
+                )
+                continue
+            return self.conclude(strategy, start, machine, tier, note)
+        return end
+
+    def conclude(self, strategy: str, start: int, machine: Machine, tier: int, note: str | None) -> int:
+        tail = self._tail(start, machine.at, machine.end, tier)
+        raw = self.tracer.raw
+        if tail > machine.at:
+            first = machine.at + len(raw[machine.at : tail]) - len(raw[machine.at : tail].lstrip())
+            machine.patch("extra_closer", first, tail)
+        span = Span(start, max(tail, machine.last))
+        self.tracer.exhausted = self.tracer.exhausted or machine.exhausted
+        name = self._name(strategy, start, tail)
+        attempt = self.tracer.attempt(name, span, machine.edits(), finite=True)
+        note = self._noted(start, attempt.value, note)
+        if note:
+            attempt = self.tracer.amend(attempt, note=note)
+        if attempt.ok and closers.text_goes_on.match(raw, tail) and raw[tail] != raw[start - 1 : start]:
+            self.tracer.amend(attempt, outcome="failed", reason="the text behind it goes on as if it were not over")
+            self.tracer.offered = True
+            return max(tail, self.skip(start, machine.end))
+        if machine.truncated:
+            attempt = self.tracer.amend(attempt, note=f"{note}; cut off" if note else "cut off")
+            self.cut.add(self.tracer.index(attempt))
+        self.accept(attempt, tier)
+        return tail
+
+    def run(self, machine: Machine) -> None:
+        """Run a machine on what is left to spend; all machines of one parse share it, so that time stays linear."""
+        try:
+            read_value(machine)
+        finally:
+            self.look, self.tries = machine.look, machine.tries
+
+    def unescaped(self, start: int, layer: escaped.Layer, tier: int) -> int:
+        """Try a value whose text is the inside of a JSON string: `layer` takes that string's escapes off."""
+        final = layer.end >= self.whole.end
+        machine = Machine(layer.text, 0, len(layer.text), final=final, look=self.look, tries=self.tries)
+        whole = decode.decode(layer.text, finite=True)
+        patches = list(layer.patches)
+        end = layer.end
+        if whole.failure:
+            try:
+                self.run(machine)
+            except Refused as refused:
+                return self.reject("escaped", start, layer.end, str(refused))
+            patches = layer.compose(machine.edits())
+            end = layer.raw_end(max(machine.at, machine.last))
+        patches.sort(key=lambda patch: (patch.start, patch.end))
+        whole_ones = [patch for patch in patches if patch.end <= end]
+        edits = in_order(self.tracer.raw, escaped.joined(self.tracer.raw, whole_ones))
+        attempt = self.tracer.attempt("escaped", Span(start, end), edits, finite=True)
+        if machine.truncated:
+            self.cut.add(self.tracer.index(attempt))
+        self.accept(attempt, tier)
+        return end
+
+    def _refused(self, strategy: str, start: int, limit: int, refused: Refused, tier: int) -> int:
+        """Record that the machine gave up, and step over all that it gave up on, so that no fragment is taken."""
+        end = self.skip(start, limit)
+        end = end if end > refused.at else max(refused.at, start + 1)
+        if self.lenient(start, tier):
+            self.tracer.fail(strategy, Span(start, end), str(refused))
+            return end
+        return self.reject(strategy, start, end, str(refused))
+
+    def skip(self, start: int, limit: int) -> int:
+        """The end of the bracketed text that begins at `start`; `start` where it never closes or costs too much."""
+        if self.skips < 0:
+            return start
+        end = tokens.balanced_end(self.tracer.raw, start, limit)
+        self.skips -= (end if end > 0 else limit) - start
+        return max(end, start)

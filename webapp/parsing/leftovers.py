@@ -1,0 +1,139 @@
+"""What no attempt explains: brackets and keys outside of every candidate, which a trace must name before it is done."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.one_character import closed_twice, opened_twice
+from webapp.parsing.patterns import later
+from webapp.parsing.span import Span
+from webapp.parsing.trace import Attempt
+
+_token = later(r'(?P<tag>\[/?[A-Z][A-Z_]{2,30}\])|[{\[]|[}\]]|"[^"\n]{1,100}+"\s{0,20}+:')
+LONG = 10_000
+"""What an attempt so long passes over is not looked at again."""
+_REASONS = {
+    "closer": "a closing bracket behind a value, which closes nothing that was read",
+    "key": "a key and its colon, which belong to no object that was read",
+    "opener": "a bracket at which nothing was looked at",
+    "tag": "a tag in square brackets, not an array",
+    "thought": "inside a thought, which is read only where nothing outside of it offers itself",
+}
+
+
+def name_leftovers(tracer: Tracer, thoughts: list[tuple[int, int]]) -> None:
+    """Add an attempt for each run of unexplained brackets and keys; beside a value they make the trace ambiguous."""
+    runs = list(_runs(tracer, [Span(*thought) for thought in thoughts]))
+    for kind, start, end in runs:
+        tracer.reject("leftover", Span(start, end), _REASONS[kind])
+    unsure = any(read_otherwise(tracer.raw, tracer.attempts[index]) for index in tracer.chosen)
+    loose = any(attempt.strategy == "unopened" and attempt.outcome == "rejected" for attempt in tracer.attempts)
+    if tracer.chosen and (unsure or loose or any(kind not in ("thought", "tag") for kind, _, _ in runs)):
+        tracer.ambiguous = True
+
+
+_MOVED = {"missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
+_DOUBTFUL = _MOVED | {"stray_text", "unescaped_quote"}
+_key_behind = later(r'"\s{0,20}+:')
+
+
+def read_otherwise(raw: str, attempt: Attempt) -> bool:
+    """Whether the text has another reading: a bracket moved in its midst, or a quote escaped that could end a key."""
+    if not attempt.edits:
+        return False
+    core = _core(raw, attempt)
+    names = {edit.repair for edit in attempt.edits}
+    if {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names:
+        return True
+    single = False
+    for edit in attempt.edits:
+        single ^= edit.repair == "single_quotes"
+        if edit.repair not in _DOUBTFUL:
+            continue
+        at = edit.span.start
+        if edit.repair in _MOVED and attempt.span.start < at < core:
+            return True
+        if edit.repair == "stray_text":
+            return True
+        if edit.repair == "missing_closer" and opened_twice(raw, attempt.span):
+            return True
+        if edit.repair == "extra_closer" and raw[edit.span.end : attempt.span.end].strip():
+            return True
+        if edit.repair == "extra_closer" and closed_twice(raw, attempt.span.start, at, attempt.span.end):
+            return True
+        if (
+            edit.repair == "unescaped_quote"
+            and not single
+            and (_key_behind.match(raw, at) or raw[max(0, at - 20) : at].rstrip()[-1:] == ",")
+        ):
+            return True
+    return False
+
+
+def _core(raw: str, attempt: Attempt) -> int:
+    """Where what a value holds ends: before its last closing brackets, and before what was taken off its end."""
+    start, core = attempt.span.start, attempt.span.end
+    for edit in reversed(attempt.edits):
+        core = start + len(raw[start:core].rstrip("}] \t\r\n"))
+        if edit.new or edit.span.end < core:
+            break
+        core = min(core, edit.span.start)
+    return start + len(raw[start:core].rstrip("}] \t\r\n"))
+
+
+def _runs(tracer: Tracer, thoughts: list[Span]) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of each run of leftovers that no attempt parts."""
+    covered = _merged([attempt.span for attempt in tracer.attempts[1:]])
+    starts = [span.start for span in covered]
+    passed = [attempt.span for attempt in tracer.attempts[1:] if attempt.span.end - attempt.span.start > LONG]
+    values = _merged([*(tracer.attempts[index].span for index in tracer.chosen), *passed])
+    run: tuple[str, int, int] | None = None
+    for kind, match in _leftovers(tracer.raw, values):
+        index = bisect_right(starts, match.start()) - 1
+        if index >= 0 and match.start() < covered[index].end:
+            continue
+        kind = "thought" if any(span.start <= match.start() < span.end for span in thoughts) else kind
+        if run and run[0] == kind and bisect_right(starts, run[1]) == index + 1:
+            run = kind, run[1], match.end()
+            continue
+        if run:
+            yield run
+        run = kind, match.start(), match.end()
+    if run:
+        yield run
+
+
+def _leftovers(raw: str, values: list[Span]) -> Iterator[tuple[str, re.Match[str]]]:
+    """Openers, keys, and closers that no bracket outside of the values opened and that stand behind a value."""
+    edges = [0, *(edge for span in values for edge in span), len(raw)]
+    open_brackets: list[str] = []
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        for match in _token.finditer(raw, start, min(len(raw), end + 130)):
+            if match.start() >= end:
+                break
+            char = match[0][0]
+            if match["tag"]:
+                yield "tag", match
+            elif char in "{[":
+                open_brackets.append("}" if char == "{" else "]")
+                yield "opener", match
+            elif char == '"':
+                yield "key", match
+            elif open_brackets and open_brackets[-1] == char:
+                open_brackets.pop()
+            elif start > 0:
+                yield "closer", match
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    """The spans in order, those that overlap made one."""
+    merged: list[Span] = []
+    for span in sorted(spans):
+        if merged and span.start < merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged

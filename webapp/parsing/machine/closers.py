@@ -1,0 +1,200 @@
+"""Closing brackets: right, doubled, extra, missing or of the wrong kind, decided by what follows them."""
+
+from __future__ import annotations
+
+from webapp.parsing.machine.state import Frame, Machine
+from webapp.parsing.machine.tokens import (
+    ARROW,
+    ASCII,
+    CLOSERS,
+    COLON,
+    COMMA,
+    KEY_AHEAD,
+    LITERAL,
+    OPENERS,
+    SCALAR,
+    SPACE,
+)
+from webapp.parsing.patch import Refused
+from webapp.parsing.patterns import later
+
+ANY_KEY = (
+    rf"""(?:{KEY_AHEAD}|'[^'\n]{{1,80}}+'{SPACE}(?:[{COLON}]|{ARROW})|“[^”\n]{{1,80}}+”{SPACE}[{COLON}]"""
+    rf"""|[A-Za-z_$][\w$-]*+"?+{SPACE}:(?!/)|-?\d++(?:\.\d++)?+"?+{SPACE}:)"""
+)
+"""A key and its colon, however it is quoted."""
+_more_members = later(
+    rf"""{SPACE}[{COMMA}]{SPACE}{ANY_KEY}"""
+    rf"""|[ \t]{{0,20}}+\n?+[ \t]{{0,40}}+"[^"\n]{{1,60}}+"[ ]?+:[ \t\n]{{0,20}}+(?:["'\[{{\d-]|{LITERAL})"""
+)
+_more_items = later(rf"{SPACE},{SPACE}(?:{SCALAR}{SPACE},{SPACE})*+{SCALAR}{SPACE}\]")
+_in_object = later(rf"{SPACE}(?:[}}\])]|\Z|,{SPACE}(?:{ANY_KEY}|[}}\]]|\Z))")
+_stays_in_object = later(rf"{SPACE}(?:\}}|,{SPACE}{ANY_KEY})")
+_in_array = later(rf"{SPACE}(?:[}}\])]|\Z|,(?!{SPACE}{ANY_KEY}))")
+_stays_in_array = later(rf"{SPACE}(?:\]|,(?!{SPACE}{ANY_KEY}))")
+_at_root = later(rf"{SPACE}(?![,}}\]])")
+_tail = later(r"[ \t\r\n]{0,200}+[}\]](?:[ \t\r\n]{0,20}+[}\]])*+")
+text_goes_on = later(r"""[ \t]{0,20}+(?:["':]|,[ \t]{0,20}+"[^"\n]{1,60}+"[ \t]{0,20}+:)""")
+DEEPEST = 64
+"""How many open containers a closer of the wrong kind is compared with."""
+
+
+def close(machine: Machine, char: str) -> None:
+    """A closing bracket stands at `machine.at`."""
+    if not machine.frames:
+        raise Refused(machine.at, f"{char!r} closes nothing")
+    if CLOSERS[char] in (machine.frames[-1].kind, machine.frames[-1].as_kind):
+        _close_top(machine)
+    else:
+        _mismatched(machine, char)
+
+
+def _close_top(machine: Machine) -> None:
+    raw, at, frame = machine.raw, machine.at, machine.frames[-1]
+    if len(machine.frames) == 1 and goes_on(raw, frame.start, at + 1, machine.end):
+        if machine.state in "cv":
+            settle(machine)
+            machine.state = "a"
+        machine.patch("extra_closer", at, at + 1)
+        machine.at += 1
+        return
+    settle(machine)
+    width = 1
+    if frame.doubled and raw.startswith("}", at + 1):
+        machine.patch("doubled_brace", at + 1, at + 2)
+        width = 2
+    if raw[at] != OPENERS[frame.as_kind]:
+        repair = "full_width" if raw[at] in ASCII else "tuple" if frame.kind == "(" else "set"
+        machine.patch(repair, at, at + 1, OPENERS[frame.as_kind])
+    machine.frames.pop()
+    machine.value_done(at + width)
+
+
+def settle(machine: Machine) -> None:
+    """Make the innermost container ready to be closed: no comma, key or colon left hanging."""
+    frame = machine.frames[-1]
+    if machine.state == "c":
+        machine.patch("missing_value", machine.key_end, machine.key_end, ": null")
+        machine.last = machine.key_end
+    elif machine.state == "v" and frame.as_kind == "{":
+        no_value(machine)
+    elif machine.comma >= 0:
+        machine.unpatch(machine.comma, machine.comma + 1)
+        machine.patch("trailing_comma", machine.comma, machine.comma + 1)
+        machine.comma = -1
+
+
+def no_value(machine: Machine) -> None:
+    """A key has its colon and no value: null by default, or the member is dropped (policy `missing`)."""
+    raw, at = machine.raw, machine.at
+    while raw[at - 1] in " \t\r\n":
+        at -= 1
+    if machine.missing == "drop":
+        start = machine.comma if machine.comma >= 0 else machine.key_start
+        machine.unpatch(start, start + 1)
+        machine.patch("missing_value", start, at)
+        machine.last = max(machine.last, start)
+    else:
+        machine.patch("missing_value", at, at, "null" if raw[at - 1].isspace() else " null")
+        machine.last = at
+
+
+def place(machine: Machine) -> int:
+    """Where a missing closer belongs: right after the last thing inside the innermost container."""
+    return max(machine.last, machine.frames[-1].start + 1)
+
+
+def close_missing(machine: Machine, down_to: int) -> None:
+    """Insert the closers of every container above index `down_to`."""
+    settle(machine)
+    at = place(machine)
+    closed: list[Frame] = []
+    while len(machine.frames) > down_to:
+        closed.append(machine.frames.pop())
+    machine.patch("missing_closer", at, at, "".join(OPENERS[frame.as_kind] for frame in closed))
+    machine.last = at
+    machine.state = "a"
+    machine.comma = -1
+    if machine.frames:
+        machine.frames[-1].count += 1
+
+
+def _mismatched(machine: Machine, char: str) -> None:
+    opener = _opener_of(machine, char)
+    follows = _fits(machine, opener - 1) if opener >= 0 else False
+    top = len(machine.frames) - 1
+    stays = _fits(machine, top, stays=True)
+    if stays and (balance := _closers_ahead(machine)) in (top, top + 1):
+        follows, stays = False, balance == top + 1
+    if follows:
+        _fill(machine, opener)
+    elif stays:
+        machine.patch("extra_closer", machine.at, machine.at + 1)
+        machine.at += 1
+        if machine.state == "v" and machine.frames[-1].as_kind == "[":
+            machine.state = "v"
+    elif opener >= 0 and not _fits(machine, top - 1):
+        _fill(machine, opener)
+    else:
+        _replace(machine)
+
+
+def _closers_ahead(machine: Machine) -> int:
+    """How many more brackets close than open behind this one, as far as the region ends soon enough; else -1."""
+    start, end = machine.at + 1, machine.end
+    if end - start > 2_000 or machine.look < end - start:
+        return -1
+    machine.look -= 10 * (end - start)
+    count = 0
+    for token in _brackets.finditer(machine.raw, start, end):
+        char = token[0][0]
+        count += (char in "}]") - (char in "{[")
+    return count
+
+
+_brackets = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
+
+
+def _fill(machine: Machine, opener: int) -> None:
+    """The containers inside the one that this bracket closes lack their closers."""
+    close_missing(machine, opener + 1)
+
+
+def _replace(machine: Machine) -> None:
+    """This bracket is meant for the innermost container, and of the wrong kind."""
+    settle(machine)
+    frame = machine.frames.pop()
+    machine.patch("mismatched_closer", machine.at, machine.at + 1, OPENERS[frame.as_kind])
+    machine.value_done(machine.at + 1)
+
+
+def _opener_of(machine: Machine, char: str) -> int:
+    """Index of the innermost container that `char` closes, or -1; only so deep is looked."""
+    kind = CLOSERS[char]
+    for index in range(len(machine.frames) - 1, max(-1, len(machine.frames) - 1 - DEEPEST), -1):
+        if machine.frames[index].kind == kind:
+            return index
+    return -1
+
+
+def _fits(machine: Machine, index: int, *, stays: bool = False) -> bool:
+    """Whether what follows this bracket can stand in the container at `index` (-1: outside all)."""
+    if index < 0:
+        pattern = _at_root
+    elif machine.frames[index].as_kind == "{":
+        pattern = _stays_in_object if stays else _in_object
+    else:
+        pattern = _stays_in_array if stays else _in_array
+    return pattern.match(machine.raw, machine.at + 1, machine.end) is not None
+
+
+def goes_on(raw: str, start: int, end: int, limit: int) -> bool:
+    """Whether more members follow a container that ended at `end`: it was closed too early."""
+    pattern = _more_members if raw[start] == "{" else _more_items
+    return pattern.match(raw, end, limit) is not None
+
+
+def tail(raw: str, at: int, end: int) -> int:
+    """The end of a run of closers that follows a finished value, or `at`."""
+    match = _tail.match(raw, at, end)
+    return match.end() if match else at

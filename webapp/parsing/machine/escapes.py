@@ -1,0 +1,99 @@
+"""Escapes in strings: a backslash that begins none JSON knows, a control character that needs one, half of one."""
+
+from __future__ import annotations
+
+from webapp.parsing.patch import Patch
+from webapp.parsing.patterns import later
+
+NAME = "bad_escape"
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+
+_good = later(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_hex = later(r"\\x([0-9a-fA-F]{2})")
+_wide = later(r"\\u\{([0-9a-fA-F]{1,6})\}")
+_path = later(r"[A-Za-z]:\\[\w. -]|\\\\[\w.-]+\\")
+_slash = later(r'\\["\\/]|\\')
+_commands = (
+    "alpha|beta|bar|begin|bf|binom|big|frac|forall|nu|nabla|neq|ne|not|newline"
+    "|bmod|boldsymbol|bot|bigcup|bigcap|bullet|fbox|flat|neg|ni|nolimits|nmid|rangle|rceil|rfloor|root|rVert"
+    "|rho|right|rm|rightarrow|text|textbf|textit|textrm|tfrac|tilde|times|theta|tau|tan|tanh|to|top|triangle"
+)
+_latex_name = later(rf"\\(?:{_commands})(?![A-Za-z])|\\[A-Zac-eg-mo-qsv-z]")
+_latex = later(r"\\(?:[a-zA-Z]{2,}|[{}()\[\],;])")
+_half = later(r"\\(?:u[0-9a-fA-F]{0,3})?\Z|\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
+_partial = later(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
+
+
+def backslash(raw: str, at: int, end: int) -> tuple[Patch | None, int]:
+    """What to do with the backslash at `at`, and the offset after its escape."""
+    good = _good.match(raw, at, end) or _partial.match(raw, at, end)
+    if good:
+        return None, good.end()
+    if match := _hex.match(raw, at, end):
+        return Patch(at, match.end(), f"\\u00{match[1]}", NAME), match.end()
+    if (match := _wide.match(raw, at, end)) and int(match[1], 16) <= 0xFFFF:
+        return Patch(at, match.end(), f"\\u{int(match[1], 16):04x}", NAME), match.end()
+    following = raw[at + 1 : at + 2] if at + 1 < end else ""
+    if following == "_":
+        return Patch(at, at + 1, "", NAME), at + 2
+    if following in ("'", "`", "\n") and following:
+        width = 2 if following == "\n" else 1
+        return Patch(at, at + width, "", NAME), at + 2
+    return Patch(at, at, "\\", NAME), at + 1
+
+
+def is_path(raw: str, start: int, end: int) -> bool:
+    """Whether a string begins as a Windows path does."""
+    return _path.match(raw, start, end) is not None
+
+
+def control(raw: str, at: int) -> Patch:
+    """The escape of the control character at `at` (RFC 8259, section 7)."""
+    char = raw[at]
+    return Patch(at, at + 1, _SHORT.get(char) or f"\\u{ord(char):04x}", "control_character")
+
+
+def together(raw: str, start: int, end: int, patches: list[Patch]) -> list[Patch]:
+    """The patches of the string `raw[start:end]`; one for all backslashes where it is a Windows path or LaTeX.
+
+    There a backslash that does begin an escape (`\\n` in `C:\\Users\\new`) is meant as a backslash as well.
+    """
+    if any(patch.repair == NAME and patch.new == "\\" for patch in patches):
+        patches = [_doubled(raw, patch) for patch in patches]
+    bad = [patch for patch in patches if patch.repair == NAME and patch.new == "\\"]
+    if not bad or not (_path.search(raw, start, end) or _latex.search(raw, start, end)):
+        return patches
+    sure = _path.match(raw, start, end)
+    alone = [match.start() for match in _slash.finditer(raw, start, end) if len(match[0]) == 1]
+    spots = [at for at in alone if sure or _latex_name.match(raw, at, end)]
+    spots = sorted({*spots, *(patch.start for patch in bad)})
+    if len(spots) == len(bad):
+        return patches
+    first, last = spots[0], spots[-1] + 1
+    remaining = [patch for patch in patches if patch not in bad]
+    if any(first <= patch.start < last for patch in remaining):
+        return patches
+    pieces = "".join(raw[a:b].replace("\\", "\\\\", 1) for a, b in zip(spots, [*spots[1:], last], strict=True))
+    return sorted([*remaining, Patch(first, last, pieces, NAME)], key=lambda patch: patch.start)
+
+
+def _doubled(raw: str, patch: Patch) -> Patch:
+    """Among backslashes that are meant, one before an underscore is meant too, and not Markdown's."""
+    markdown = patch.repair == NAME and not patch.new and raw.startswith("\\_", patch.start)
+    return Patch(patch.start, patch.start, "\\", NAME) if markdown else patch
+
+
+def cut_off(raw: str, start: int, end: int) -> tuple[int, int]:
+    """The span at the end of `raw[start:end]` that is half an escape: `(its start, its end)`, or `(end, 0)`."""
+    low = max(start, end - 12)
+    match = _half.search(raw, low, end)
+    if not match or (match.start() > start and _backslashes(raw, start, match.start()) % 2):
+        return end, 0
+    return match.start(), end
+
+
+def _backslashes(raw: str, start: int, at: int) -> int:
+    count = 0
+    while at - count > start and raw[at - count - 1] == "\\":
+        count += 1
+    return count

@@ -1,0 +1,107 @@
+"""Where did a string end that lacks its closing quote? Decided by the key, item or line that begins inside of it."""
+
+from __future__ import annotations
+
+from webapp.parsing.machine import string_end
+from webapp.parsing.machine.state import Machine, Reading
+from webapp.parsing.machine.tokens import OPENERS
+from webapp.parsing.patterns import later
+
+_rest_of_key = later(r"""[^"\\\n{}\[\]:,]{1,60}+["”]\s{0,50}+:""")
+_rest_of_items = later(r'[^"\\\n\[\]]{1,60}+"(?:\s{0,50}+,\s{0,50}+"[^"\\\n]{0,60}+"){0,20}+\s{0,50}+\]')
+_key_text = later(r"""[^:"',{}\[\]\n]{1,60}+(?=:)""")
+_next_line_key = later(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
+_next_line_item = later(r"""\n\s{0,200}+"[^"\n]{0,300}+"\s{0,50}+[,\]\n]""")
+_last_fence = later(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
+_spaced_comma = later(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
+_spaced_colon = later(r":\s")
+
+
+def opens_next(machine: Machine, reading: Reading, at: int) -> int:
+    """Where the string should have ended if the quote at `at` opens what comes next: `"a": "b, "c": 1`; else -1."""
+    if reading.where == "v":
+        return _opens_next_key(machine, reading, at)
+    if reading.where == "i":
+        return _opens_next_item(machine, reading, at)
+    return _key_without_quote(machine, reading, at)
+
+
+def _opens_next_key(machine: Machine, reading: Reading, at: int) -> int:
+    raw = machine.raw
+    if not _rest_of_key.match(raw, at + 1, machine.end):
+        return -1
+    before = _spaced_comma.search(raw, max(reading.open_end, at - 210), at)
+    if not before or before.start() <= reading.open_end or raw[before.start() - 1] in '\\"':
+        return -1
+    machine.look -= at - reading.open_end
+    if raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at):
+        return -1
+    if string_end.score(machine, reading, at + 1) >= string_end.CERTAIN:
+        return -1
+    return _trimmed(raw, reading.open_end, before.start())
+
+
+def _trimmed(raw: str, low: int, stop: int) -> int:
+    while stop > low and raw[stop - 1] in ", \t\r\n":
+        stop -= 1
+    return stop
+
+
+def _opens_next_item(machine: Machine, reading: Reading, at: int) -> int:
+    raw = machine.raw
+    if reading.inner or not _rest_of_items.match(raw, at + 1, machine.end):
+        return -1
+    before = _spaced_comma.search(raw, max(reading.open_end, at - 60), at)
+    if not before or before.start() <= reading.open_end or raw[before.start()] != ",":
+        return -1
+    return before.start()
+
+
+def _key_without_quote(machine: Machine, reading: Reading, at: int) -> int:
+    """A key's string that reaches past its colon lacks its closing quote: `{"a: 1, "b": 2}`."""
+    raw = machine.raw
+    after = None if reading.inner else string_end.after_key.match(raw, at + 1, machine.end)
+    if after and after.lastgroup == "colon" and not _spaced_colon.search(raw, reading.open_end, at):
+        return -1
+    colon = colon_inside(machine, reading)
+    return colon if reading.open_end < colon < at else -1
+
+
+def colon_inside(machine: Machine, reading: Reading) -> int:
+    """Where a key that swallowed its colon should have ended, or -1."""
+    match = _key_text.match(machine.raw, reading.open_end, machine.end)
+    return match.end() if match else -1
+
+
+def line_ends_it(machine: Machine, reading: Reading, at: int) -> int:
+    """Where the string ended if at the line break at `at` a new member or item begins, else -1."""
+    raw, end = machine.raw, machine.end
+    if reading.where == "k" or reading.inner % 2:
+        return -1
+    next_line = (_next_line_key if reading.where == "v" else _next_line_item).match(raw, at, end)
+    if not next_line or machine.look < 0:
+        return -1
+    machine.look -= at - reading.open_end
+    if raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at):
+        return -1
+    stop = at
+    while stop > reading.open_end and raw[stop - 1] in ", \t\r":
+        stop -= 1
+    if reading.where == "i" and "," not in raw[stop:at] and not machine.frames:
+        return -1
+    return stop
+
+
+def end_of_unclosed(machine: Machine, reading: Reading) -> int:
+    """Where a string ends that nothing closes: before the closers that fit at the text's end, else at that end."""
+    raw, end = machine.raw, machine.end
+    tail = _last_fence.search(raw, max(reading.open_end, end - 300), end)
+    at = stop = tail.start() if tail else end
+    while at > reading.open_end and (raw[at - 1] in "}]" or raw[at - 1].isspace()) and stop - at < 300:
+        at -= 1
+    closers = [char for char in raw[at:stop] if char in "}]"]
+    needed = [OPENERS[frame.kind] for frame in reversed(machine.frames[-len(closers) :])] if closers else []
+    opened = raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at)
+    if closers and closers == needed and not opened:
+        return at
+    return stop

@@ -1,0 +1,159 @@
+"""What the machine does where the next token is missing or is none: commas, colons, values, and giving up."""
+
+from __future__ import annotations
+
+from webapp.parsing.machine import closers
+from webapp.parsing.machine.closers import ANY_KEY
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.tokens import SPACE
+from webapp.parsing.patch import Refused
+from webapp.parsing.patterns import later
+
+_keyed = later(
+    rf"""{ANY_KEY}|"[^"\n]{{1,40}}+"[ ]{{1,20}}+(?:-?\d[\w.]*+|[A-Za-z]{{2,9}}+|"[^"\n]{{0,80}}+"){SPACE}[,}}]"""
+)
+_valued = later(r"""(?!```)["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
+_delimited = later(r"\s*+[,}\]]")
+_object = later(rf"\{{{SPACE}(?:\}}|{ANY_KEY})")
+_set = later(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
+_bare_item = later(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")
+_commas = later(rf",(?:{SPACE},)*+")
+_colons = later(rf":(?:{SPACE}:)*+")
+_set_items = later(r"""-?\d[\d.]*+\s{0,50}+[,}]""")
+_stray = later(r"""[^,{}\[\]"'\n]{1,80}+(?=[,}\]])""")
+
+
+def no_comma(machine: Machine, char: str) -> None:
+    """After a value stands neither comma nor closer."""
+    raw, at, end = machine.raw, machine.at, machine.end
+    if char == '"' and at == machine.last and raw[at - 1].isalnum() and _delimited.match(raw, at + 1, end):
+        machine.patch("stray_text", at, at + 1)
+        machine.at = at + 1
+    elif machine.inside == "{":
+        if _keyed.match(raw, at, end):
+            _insert_comma(machine)
+        elif char == "{" and len(machine.frames) > 1 and machine.frames[-2].as_kind == "[":
+            closers.close_missing(machine, len(machine.frames) - 1)
+            _insert_comma(machine)
+        else:
+            _stop(machine, char)
+    elif _valued.match(raw, at, end) or (char.isalpha() and _item_follows(machine)):
+        _insert_comma(machine)
+    else:
+        _stop(machine, char)
+
+
+def _item_follows(machine: Machine) -> bool:
+    """A bare word follows, as another item of an array."""
+    if not machine.lenient:
+        return False
+    return "\n" not in machine.raw[machine.last : machine.at] or bool(
+        _bare_item.match(machine.raw, machine.at, machine.end)
+    )
+
+
+def _insert_comma(machine: Machine) -> None:
+    machine.patch("missing_comma", machine.last, machine.last, ",")
+    machine.state = "k" if machine.inside == "{" else "v"
+
+
+def _stop(machine: Machine, char: str) -> None:
+    """No JSON goes on here: stray text before a delimiter is dropped, prose on a new line ends the value."""
+    raw, at = machine.raw, machine.at
+    stray = _stray.match(raw, at, machine.end)
+    line_ends = "\n" in raw[machine.last : at]
+    if stray and not line_ends:
+        machine.patch("stray_text", at, stray.end())
+        machine.at = stray.end()
+    elif char in "`~<|)" or (line_ends and char not in "\"':}]"):
+        while machine.patches and machine.patches[-1].end > machine.last:
+            machine.patches.pop()
+        closers.close_missing(machine, 0)
+        machine.at, machine.state = machine.last, ""
+    else:
+        raise Refused(at, f"{_shown(raw, at)} stands where a comma or a closing bracket belongs")
+
+
+def no_colon(machine: Machine, char: str) -> None:
+    """After a key stands no colon."""
+    raw, at, end = machine.raw, machine.at, machine.end
+    frame = machine.frames[-1]
+    if char in ",}":
+        if frame.count == 0 and frame.kind == "{" and _set.match(raw, at, end):
+            machine.patch("set", frame.start, frame.start + 1, "[")
+            frame.as_kind = "["
+            machine.value_done(machine.key_end)
+        else:
+            machine.patch("missing_value", machine.key_end, machine.key_end, ": null")
+            machine.value_done(machine.key_end)
+    elif _valued.match(raw, at, end):
+        machine.patch("missing_colon", machine.key_end, machine.key_end, ":")
+        machine.state = "v"
+    else:
+        raise Refused(at, f"{_shown(raw, at)} stands where a colon belongs")
+
+
+def no_value(machine: Machine, char: str) -> None:
+    """Where a value belongs stands a comma, a colon, or nothing that any repair reads."""
+    at = machine.at
+    if char == "," and machine.inside == "{":
+        closers.no_value(machine)
+        machine.value_done(machine.last)
+        machine.at = at
+    elif char == "," and machine.inside:
+        drop_commas(machine)
+    elif (colons := _colons.match(machine.raw, at, machine.end)) and machine.inside == "{":
+        machine.patch("doubled_colon", at, colons.end())
+        machine.at = colons.end()
+    else:
+        raise Refused(at, f"{_shown(machine.raw, at)} stands where a value belongs")
+
+
+def drop_commas(machine: Machine) -> None:
+    """A run of commas with nothing before each is removed as one."""
+    match = _commas.match(machine.raw, machine.at, machine.end)
+    end = match.end() if match else machine.at + 1
+    machine.patch("doubled_comma", machine.at, end)
+    machine.at = end
+
+
+def stray_in_key(machine: Machine, char: str) -> None:
+    """Where a key belongs stands none."""
+    at, frames = machine.at, machine.frames
+    if char == ",":
+        drop_commas(machine)
+    elif len(frames) > 1 and frames[-1].count == 0 and _set_items.match(machine.raw, at, machine.end):
+        machine.patch("set", frames[-1].start, frames[-1].start + 1, "[")
+        frames[-1].as_kind, machine.state = "[", "v"
+    elif char == "{" and machine.comma >= 0 and len(frames) > 1 and frames[-2].as_kind == "[":
+        comma = machine.comma
+        machine.comma = -1
+        closers.close_missing(machine, len(frames) - 1)
+        machine.state, machine.comma = "v", comma
+    else:
+        raise Refused(at, f"{_shown(machine.raw, at)} stands where a key belongs")
+
+
+def _shown(raw: str, at: int) -> str:
+    text = raw[at : at + 12].split("\n")[0]
+    return repr(text)
+
+
+def item_is_key(machine: Machine, start: int, end: int) -> None:
+    """An array's item has a colon: the array should have been closed, or the object before it closed too early."""
+    frames = machine.frames
+    machine.key_start, machine.key_end, machine.at = start, end, end
+    raw, last = machine.raw, machine.last
+    if raw[last - 1] == "}" and machine.comma >= 0 and (raw[last - 2] == "}" or len(frames) == 1):
+        machine.patch("extra_closer", last - 1, last)
+        machine.push("{", 0)
+        machine.frames[-1].count = 1
+    elif len(frames) > 1 and frames[-2].as_kind == "{" and machine.comma >= 0:
+        comma = machine.comma
+        machine.comma = -1
+        closers.close_missing(machine, len(frames) - 1)
+        machine.comma = comma
+    else:
+        machine.patch("missing_opener", start, start, "{")
+        machine.push("{", 0)
+    machine.at, machine.state = end, "c"

@@ -1,0 +1,117 @@
+"""The loop of the repair machine: reads one broken JSON value in a single pass, without recursion."""
+
+from __future__ import annotations
+
+from webapp.parsing.decode import read
+from webapp.parsing.machine import closers, missing_tokens, strings, tokens, truncation
+from webapp.parsing.machine.repair import candidates
+from webapp.parsing.machine.state import Machine
+from webapp.parsing.patterns import later
+
+
+def read_value(machine: Machine) -> None:
+    """Read one value; afterwards `machine.at` is where it ended. Raises `Refused` where it is no JSON."""
+    machine.at = machine.last = machine.start
+    raw, end, skip, steps = machine.raw, machine.end, tokens.space.match, _STEPS
+    while machine.state:
+        at = machine.at
+        if at < end and raw[at] in " \t\r\n" and (space := skip(raw, at, end)):
+            at = machine.at = space.end()
+        if at >= end:
+            truncation.finish(machine)
+        else:
+            steps[machine.state](machine, raw[at])
+
+
+def _mend(machine: Machine, char: str) -> bool:
+    """Try the repairs whose pattern may begin with `char`; True where one of them moved the machine on."""
+    for pattern, mend in candidates(machine.state, char):
+        match = pattern.match(machine.raw, machine.at, machine.end)
+        if match and mend(machine, match):
+            return True
+    return False
+
+
+def _key(machine: Machine, char: str) -> None:
+    raw, at, end = machine.raw, machine.at, machine.end
+    if char == '"':
+        if run := tokens.members.match(raw, at, end):
+            _eat(machine, run.end())
+            return
+        if clean := tokens.key.match(raw, at, end):
+            machine.key_start, machine.key_end = at, clean.end()
+            machine.at, machine.state = clean.end(), "c"
+            return
+    if char in "}])":
+        closers.close(machine, char)
+    elif not _mend(machine, char) and not strings.read_string(machine, "k"):
+        missing_tokens.stray_in_key(machine, char)
+
+
+def _eat(machine: Machine, end: int) -> None:
+    """Clean members up to `end`, the last of them with its comma: only the last comma's place is needed."""
+    raw = machine.raw
+    comma = raw.rfind(",", machine.at, end)
+    last = comma
+    while raw[last - 1] in " \t\r\n":
+        last -= 1
+    machine.at, machine.last, machine.comma = end, last, comma
+    machine.frames[-1].count += 1
+
+
+def _colon(machine: Machine, char: str) -> None:
+    if char == ":" and not machine.raw.startswith("=", machine.at + 1):
+        machine.at += 1
+        machine.state = "v"
+    elif not _mend(machine, char):
+        missing_tokens.no_colon(machine, char)
+
+
+def _value(machine: Machine, char: str) -> None:
+    raw, at, end = machine.raw, machine.at, machine.end
+    item = machine.inside != "{"
+    if item and machine.frames and (run := tokens.items.match(raw, at, end)):
+        _eat(machine, run.end())
+        return
+    if char == '"':
+        clean = (tokens.settled_item if item else tokens.settled).match(raw, at, end)
+    else:
+        clean = tokens.plain.match(raw, at, end)
+    if clean and not item and _thousands.match(raw, clean.end(), end) and _mend(machine, char):
+        return
+    if clean:
+        machine.string_end = clean.end() if char == '"' else -1
+        machine.value_done(clean.end())
+    elif char in "{[":
+        _container(machine, char)
+    elif char in "}])":
+        closers.close(machine, char)
+    elif not _mend(machine, char) and not strings.read_string(machine, "i" if item else "v"):
+        missing_tokens.no_value(machine, char)
+
+
+def _container(machine: Machine, char: str) -> None:
+    """A container that the C decoder reads is eaten whole, as long as failures stay within the budget."""
+    if machine.frames and machine.tries > 0:
+        stop, _, cost = read(machine.raw, machine.at)
+        if -1 < stop <= machine.end:
+            machine.value_done(stop)
+            return
+        machine.tries -= cost
+    if not _mend(machine, char):
+        machine.push(char)
+
+
+def _after(machine: Machine, char: str) -> None:
+    if char == ",":
+        machine.comma = machine.at
+        machine.at += 1
+        machine.state = "k" if machine.inside == "{" else "v"
+    elif char in "}])":
+        closers.close(machine, char)
+    elif not _mend(machine, char):
+        missing_tokens.no_comma(machine, char)
+
+
+_thousands = later(r",\d{3}(?!\d)")
+_STEPS = {"k": _key, "c": _colon, "v": _value, "a": _after}

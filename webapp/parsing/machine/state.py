@@ -1,0 +1,112 @@
+"""What the machine knows while it reads: where it is, which containers are open, and the patches made so far."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from webapp.parsing.edit import Edit
+from webapp.parsing.patch import Patch, in_order
+
+
+@dataclass(slots=True)
+class Frame:
+    """An open container: its bracket, where it stands, how many members it has, and whether it was doubled."""
+
+    kind: str
+    start: int
+    count: int = 0
+    doubled: bool = False
+    as_kind: str = ""
+
+
+@dataclass(slots=True)
+class Machine:
+    """Reads `raw[start:end]`. `state` is one letter: `k` key, `c` colon, `v` value, `a` after a value, `` finished.
+
+    `last` is the end of the last value, `comma` the offset of the comma read since (or -1), `key_end` the end of
+    the last key, `string_end` that of the last value read as a string. `lenient` is set where the place says that
+    JSON is meant (a fence, a tag, the whole text), `final` where `end` is the end of the whole text, so that what is
+    missing there was cut off. `look` and `tries` are what may still be spent on looking ahead and on the C decoder.
+    """
+
+    raw: str
+    start: int
+    end: int
+    lenient: bool = True
+    final: bool = True
+    missing: str = "null"
+    at: int = 0
+    state: str = "v"
+    last: int = 0
+    comma: int = -1
+    string_end: int = -1
+    key_start: int = 0
+    key_end: int = 0
+    frames: list[Frame] = field(default_factory=list)
+    patches: list[Patch] = field(default_factory=list)
+    truncated: bool = False
+    exhausted: bool = False
+    look: int = 1_000_000
+    tries: int = 100_000
+
+    def edits(self) -> list[Edit]:
+        """The edits, in order, once `run` has returned."""
+        return in_order(self.raw, self.patches)
+
+    def patch(self, repair: str, start: int, end: int, new: str = "") -> None:
+        self.patches.append(Patch(start, end, new, repair))
+
+    def replace(self, repair: str, match: re.Match[str], new: str = "", *, value: bool = False) -> bool:
+        """Put `new` in the place of what `match` holds and move on; with `value` a value ended there. Always True."""
+        self.patch(repair, match.start(), match.end(), new)
+        self.at = match.end()
+        if value:
+            self.value_done(match.end())
+        return True
+
+    def unpatch(self, start: int, end: int) -> bool:
+        """Take back the recent patch of exactly `raw[start:end]`, where there is one."""
+        for index in range(len(self.patches) - 1, max(-1, len(self.patches) - 9), -1):
+            if self.patches[index][:2] == (start, end):
+                del self.patches[index]
+                return True
+        return False
+
+    def value_done(self, end: int) -> None:
+        """A value ended at `end`."""
+        self.at = self.last = end
+        self.comma = -1
+        if self.frames:
+            self.frames[-1].count += 1
+            self.state = "a"
+        else:
+            self.state = ""
+
+    def push(self, kind: str, width: int = 1, *, as_kind: str = "") -> None:
+        """Open a container that stands at `at`."""
+        self.frames.append(Frame(kind, self.at, as_kind=as_kind or kind))
+        self.at += width
+        self.comma = -1
+        self.state = "k" if self.frames[-1].as_kind == "{" else "v"
+
+    @property
+    def inside(self) -> str:
+        """The kind of the innermost open container, or nothing."""
+        return self.frames[-1].as_kind if self.frames else ""
+
+
+@dataclass(slots=True)
+class Reading:
+    """A string being read: patches so far, and the best place to close it met so far."""
+
+    start: int
+    open_end: int
+    where: str
+    closers: str
+    patches: list[Patch] = field(default_factory=list)
+    inner: int = 0
+    best: int = -1
+    best_score: int = 0
+    best_patches: int = 0
+    best_extra: tuple[Patch, ...] = ()

@@ -1,0 +1,212 @@
+"""Does this quote close its string? Decided by a bounded look at what stands behind it, and a little before it."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing.machine import tokens
+from webapp.parsing.machine.closers import ANY_KEY
+from webapp.parsing.machine.repair import fits
+from webapp.parsing.machine.state import Machine, Reading
+from webapp.parsing.machine.tokens import CLOSE, COLON, COLON_LIKE, COMMA, LITERAL, NOTE, SCALAR, SPACE
+from webapp.parsing.patterns import later
+
+CERTAIN = 3
+_LINE_NOTE = r"(?://|\#\ )[^\n\"]{0,300}+(?:\n|(?<=[}\]])|\Z)|(?://|\#\ )[^\n\"}\]]{0,300}+[}\]]|/\*"
+_after_value = later(
+    rf"""\s{{0,1000}}+(?:
+      (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
+    | (?P<close>[{CLOSE}])
+    | [{COMMA};]\s{{0,1000}}+(?:
+        (?P<key>{ANY_KEY}|["'][^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,)
+      | (?P<near>"[^"\n]{{1,60}}+"\s++(?:{SCALAR}\s{{0,50}}+[,}}]|[\[{{])
+        |"\w[\w\ -]{{0,40}}+:\s{{0,3}}+(?:["\d\[{{-]|{LITERAL}))
+      | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_][\w\ ]{{0,40}}+(?:"[^"\n]{{1,80}}+"\s*+:)))
+    | (?P<glued>(?<=[^\s]["”'])[A-Za-z_]\w{{0,40}}+"\s{{0,20}}+:\s{{0,20}}+(?:["\d\[{{-]|{LITERAL}))
+    | (?P<unit>(?<=[\s])[A-Za-z%$€][\w%./-]{{0,20}}+(?:[ ][\w./-]{{1,20}}+){{0,2}}+\s{{0,20}}+
+        (?:,\s{{0,60}}+{ANY_KEY}|\}}\s*+\Z))
+    | (?P<nocomma>"[^"\\\n:]{{1,80}}+"{SPACE}:|'[\w -]{{1,60}}+'{SPACE}:)
+    | (?P<joined>"[^"\n]{{0,300}}+"\s{{0,99}}+[,}}])
+    | (?P<comment>{_LINE_NOTE})
+    | (?P<plus>\+\s*+["'`])
+    | (?P<word>\n\s*+[A-Za-z_]\w*+\s*+:)
+    | (?P<bare>(?<=\s)[A-Za-z_]\w*+\s?+:\s)
+    | (?P<weak>,|\)|\ [\w\ ]{{1,40}}+[}}\],])
+    )""",
+    re.VERBOSE,
+)
+_after_item = later(
+    rf"""\s{{0,1000}}+(?:
+      (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
+    | (?P<close>[{CLOSE})])
+    | [{COMMA};]\s{{0,1000}}+(?:
+        (?P<string>["'“])|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_]\w*+"?+\s*+[,\]])
+      | (?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
+    | (?P<colon>:)
+    | (?P<next>["']|[\d\[{{]|-\d|{LITERAL})
+    | (?P<comment>{_LINE_NOTE})
+    | (?P<plus>\+\s*+["'`])
+    | (?P<word>(?<=\s)[A-Za-z_]\w*+"?+\s*+[,\]])
+    | (?P<weak>,)
+    )""",
+    re.VERBOSE,
+)
+after_key = later(
+    rf"""\s{{0,1000}}+(?:
+      (?P<colon>[{COLON}](?!=))|(?P<arrow>=>?|{COLON_LIKE}(?=\s*+(?:["'“\d\[{{-]|{LITERAL})))
+    | (?P<pair>[\[{{]|(?<=\s)(?:-?\d[\w.]*+|{LITERAL})(?=\s)
+      |(?:{SCALAR}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
+    | (?P<value>["'\d\[{{]|{LITERAL})|(?P<alone>,\s{{0,100}}+{ANY_KEY})|(?P<none>[,}}])|(?P<end>\Z)
+    )""",
+    re.VERBOSE,
+)
+_closed_string = later(r"""(["'])[^"'\\\n]{0,300}+\1\s{0,200}+(?:[,\]"'\d]|\Z)""")
+_closed_number = later(r"(?:-?[\d.]++|[A-Za-z]++)\s{0,50}+(?:[,\]\"]|\Z|(?<=\s)(?:-?\d|true\b|false\b|null\b))")
+_one_word = later(r"\w++\Z")
+_last_closers = later(r"""\s{0,1000}+(?:[}\]]\s{0,200}+)*+(?:</[\w|]{1,40}+>\s*+|```\s*+)*+\Z""")
+_value_ahead = later(rf"""\s{{0,50}}+(?:["'“\[{{\d-]|{LITERAL})""")
+_colon = later(r"\s{0,200}+:(?!/)")
+
+
+def score(machine: Machine, reading: Reading, after: int) -> int:
+    """How sure it is that a quote just before `after` closes the string: 0 not, 1 perhaps, 2 likely, 3 certain."""
+    machine.look -= 100
+    raw = machine.raw
+    if reading.open_end - reading.start == 2 and raw.startswith(raw[reading.start], after):
+        after += 1
+    if reading.where == "k":
+        match = after_key.match(raw, after, machine.end)
+        return _score_key(match, reading) if match else _score_repaired(machine, reading, after)
+    if _apostrophe(raw, reading, after):
+        return 0
+    if reading.where == "v" or (reading.where == "i" and machine.inside == "{"):
+        match = _after_value.match(raw, after, machine.end)
+        return _score_value(machine, reading, match) if match else _score_repaired(machine, reading, after)
+    match = _after_item.match(raw, after, machine.end)
+    return _score_item(machine, reading, match) if match else _score_repaired(machine, reading, after)
+
+
+def _apostrophe(raw: str, reading: Reading, after: int) -> bool:
+    """Whether the single quote just before `after` stands between two letters."""
+    at = after - 1
+    return raw[at] == "'" and at - 1 > reading.open_end and raw[at - 1].isalnum() and raw[after : after + 1].isalpha()
+
+
+def _score_key(match: re.Match[str], reading: Reading) -> int:
+    kind = match.lastgroup
+    if kind in ("colon", "arrow", "pair"):
+        return CERTAIN
+    if kind == "alone":
+        return CERTAIN if not reading.inner else 1
+    if kind in ("value", "none"):
+        return 2 if not reading.inner else 1
+    return 2 if kind == "end" and not reading.inner else 0
+
+
+def _score_repaired(machine: Machine, reading: Reading, after: int) -> int:
+    """Nothing mendable follows the quote: it closes where a repair knows what stands there."""
+    space = tokens.space.match(machine.raw, after, machine.end)
+    at = space.end() if space else after
+    mendable = fits("c" if reading.where == "k" else "a", machine.raw, at, machine.end)
+    return (2 if not reading.inner else 1) if mendable else 0
+
+
+def _score_value(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
+    kind = match.lastgroup
+    if kind in ("close", "trail"):
+        return _score_close(machine, reading, match)
+    if kind == "joined":
+        return CERTAIN if not reading.inner and "\n" in match[0][: match.start(kind) - match.start()] else 0
+    if kind in ("plus", "comment", "note", "comma", "dots"):
+        return CERTAIN if not reading.inner else 2
+    if kind in ("unit", "glued") and machine.raw[match.start() - 1] != machine.raw[reading.start]:
+        return 0
+    if kind in ("bare", "near", "unit", "glued"):
+        return CERTAIN if not reading.inner else 0
+    if kind == "object":
+        return CERTAIN if len(machine.frames) > 1 else 1
+    return 1 if kind == "weak" else CERTAIN
+
+
+def _score_item(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
+    kind, raw = match.lastgroup, machine.raw
+    if kind in ("close", "trail"):
+        return _score_close(machine, reading, match)
+    if kind in ("plus", "comment", "note", "comma"):
+        return CERTAIN if not reading.inner else 2
+    if kind == "string":
+        return CERTAIN if _string_stands(raw, match.start("string"), machine.end) else 1
+    if kind == "next":
+        return _score_next(machine, reading, match)
+    if kind == "colon":
+        return (
+            CERTAIN if machine.frames and not reading.inner and _value_ahead.match(raw, match.end(), machine.end) else 1
+        )
+    if kind == "word":
+        return CERTAIN if not reading.inner and _one_word.match(raw, reading.open_end, match.start() - 1) else 0
+    return 1 if kind == "weak" else CERTAIN
+
+
+def _score_next(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
+    """An item follows without a comma: sure where white space parts them and the next one is whole."""
+    raw, at = machine.raw, match.start("next")
+    if reading.inner:
+        return 0
+    if raw[at] in "\"'":
+        return CERTAIN if match.end() - match.start() > 1 and _closed_string.match(raw, at, machine.end) else 0
+    if raw[at].isalnum() or raw[at] == "-":
+        return CERTAIN if _closed_number.match(raw, at, machine.end) else 0
+    return 2
+
+
+def _string_stands(raw: str, at: int, end: int) -> bool:
+    """Whether the quote at `at` opens a string that a delimiter follows, as far as 300 characters show."""
+    quote = raw[at]
+    close = {"“": "”"}.get(quote, quote)
+    match = re.compile(rf"(?:[^{close}\\]|\\.){{0,300}}+").match(raw, at + 1, end)
+    stop = match.end() if match else at + 1
+    if stop >= end or raw[stop] != close:
+        return True
+    return _delimited.match(raw, stop + 1, end) is not None
+
+
+_delimited = later(r"\s{0,200}+(?:[,\]:}]|\Z|//|/\*|\+|[\"'])")
+
+
+def _score_close(machine: Machine, reading: Reading, match: re.Match[str]) -> int:
+    """A closing bracket follows the quote: does it, and what follows it, fit the containers that are open?"""
+    raw, at = machine.raw, match.end() - 1
+    depth, end = len(machine.frames) - 1, machine.end
+    braces = raw.count("{", reading.open_end, match.start()) - raw.count("}", reading.open_end, match.start())
+    brackets_in = raw.count("[", reading.open_end, match.start()) - raw.count("]", reading.open_end, match.start())
+    machine.look -= match.start() - reading.open_end
+    open_inside = (braces if raw[at] == "}" else brackets_in) > 0
+    if _last_closers.match(raw, at, end):
+        return CERTAIN
+    if open_inside and reading.inner:
+        return 2
+    closers = 0
+    while at < end and (raw[at] in "}])" or raw[at].isspace()) and closers <= depth + 1:
+        if raw[at] in "}])":
+            closers += 1
+            if closers > depth:
+                return CERTAIN if _root_ends.match(raw, at + 1, end) else 2
+        at += 1
+    following = raw[at : at + 1]
+    if following == ",":
+        return CERTAIN if _sound.match(raw, at, end) else 1
+    return 2 if following in "`<\"'{[" else 1
+
+
+_root_ends = later(r"\s{0,200}+(?![\w\"':])|\s{0,200}+\n|\s{1,200}+[A-Z]|[ ]")
+_sound = later(rf""",\s{{0,200}}+(?:{ANY_KEY}|["'{{\[\-\d}}\]]|\Z|{LITERAL}|\.\.\.|{NOTE}|```)""")
+
+
+def comma_inside(machine: Machine, at: int) -> bool:
+    """Whether the comma right before the closing quote at `at` belongs behind it: `"x," "b": 1`."""
+    match = _after_value.match(machine.raw, at + 1, machine.end)
+    return bool(match and match.lastgroup == "nocomma" and machine.inside == "{")
+
+
+def colon_follows(machine: Machine, end: int) -> bool:
+    return machine.inside != "{" and _colon.match(machine.raw, end, machine.end) is not None

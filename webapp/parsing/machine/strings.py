@@ -1,0 +1,285 @@
+"""Strings that are not plainly right: which quote closes them, and what inside must be escaped."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing.machine import escapes, lost_quotes, missing_tokens, string_end, tokens, truncation
+from webapp.parsing.machine.state import Machine, Reading
+from webapp.parsing.patch import Patch
+from webapp.parsing.patterns import later
+
+QUOTES = {
+    '"': '"”“„″＂',
+    "'": "'’‘\"",
+    "`": "`´",
+    "´": "´`",
+    "“": '”“"„',
+    "”": '”“"',
+    "„": '“”"',
+    "‘": "’‘'",
+    "’": "’‘'",
+    "«": "»",
+    "»": "«»",
+    "‹": "›",
+    "「": "」",
+    "『": "』",
+    "＂": '＂"',
+    "＇": "＇'",
+    "″": '″"',
+}
+"""The quotes that open a string, each with those that may close it."""
+NAMES = {'"': "double", "'": "single_quotes", "`": "backticks", "´": "backticks"}
+_runs = {quote: re.compile(rf'[^"\\\x00-\x1f{re.escape(ends)}]*+') for quote, ends in QUOTES.items()}
+_single_ahead = later(r"[^'\n]{0,300}+'")
+_triple = later(r'"""|\'\'\'')
+_doubled = later(r"""(["'])\1(?=[^\s,:}\]"'])[^"'\n]{0,200}+\1\1""")
+_doubled_open = later(r'""(?=[ ]?\w)[^"\n]{0,200}+"(?=\s{0,50}+[,:}\]])')
+
+
+def read_string(machine: Machine, where: str) -> bool:
+    """Read the string at `machine.at` in place `where` (`k` key, `v` object's value, `i` item or root).
+
+    False where no quote stands there. Its closing quote is the first that its surroundings make certain, else the
+    likeliest one; looking ahead is bounded and charged to `machine.look`.
+    """
+    opener = machine.raw[machine.at]
+    if opener not in QUOTES:
+        return False
+    if _triple.match(machine.raw, machine.at, machine.end) and _read_triple(machine, where):
+        return True
+    if where != "k" and (end := _embedded_end(machine)) > 0:
+        _read_embedded(machine, where, end)
+        return True
+    width = 2 if _opens_twice(machine, opener) else 1
+    reading = Reading(machine.at, machine.at + width, where, QUOTES[opener])
+    _walk(machine, reading, _runs[opener], reading.open_end)
+    return True
+
+
+def _embedded_end(machine: Machine) -> int:
+    """Where a string ends that holds JSON whose quotes are not escaped, the offset of its closing quote; else -1."""
+    raw, at = machine.raw, machine.at
+    if not _embedded.match(raw, at, machine.end) or machine.look < 0:
+        return -1
+    end = tokens.balanced_end(raw, at + 1, min(machine.end, at + 20_000))
+    machine.look -= max(end - at, 100)
+    return end if end > 0 and raw[end : end + 1] == '"' and _delimited.match(raw, end + 1, machine.end) else -1
+
+
+def _read_embedded(machine: Machine, where: str, end: int) -> None:
+    """Read the string up to its closing quote at `end`, every quote and control character in it escaped."""
+    reading = Reading(machine.at, machine.at + 1, where, "")
+    for match in _inside_triple.finditer(machine.raw, machine.at + 1, end):
+        if patch := _triple_patch(machine.raw, match.start(), end):
+            machine.patches.append(patch)
+    finish(machine, reading, end + 1)
+
+
+_embedded = later(
+    r"""\"(?:\{\s{0,50}+"[^"\\\n]{1,80}+"\s{0,20}+:|\[\s{0,50}+(?:"[^"\\\n]{0,80}+"\s{0,20}+[,\]]|\{\s{0,20}+"))"""
+)
+_delimited = later(r"\s*+[,}\]]")
+
+
+def _opens_twice(machine: Machine, opener: str) -> bool:
+    if opener not in "\"'" or not machine.raw.startswith(opener, machine.at + 1):
+        return False
+    raw, at, end = machine.raw, machine.at, machine.end
+    return bool(_doubled.match(raw, at, end) or _doubled_open.match(raw, at, end))
+
+
+def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> None:
+    raw, end = machine.raw, machine.end
+    while True:
+        at = run.match(raw, at, end).end()  # type: ignore[union-attr]  # always matches
+        if at >= end:
+            _ran_out(machine, reading)
+            return
+        char = raw[at]
+        if char == "\\":
+            at = _escape(machine, reading, at)
+        elif char < " ":
+            if char == "\n" and (stop := lost_quotes.line_ends_it(machine, reading, at)) >= 0:
+                close_before(machine, reading, stop)
+                return
+            reading.patches.append(escapes.control(raw, at))
+            at += 1
+        elif char in reading.closers and _closes(machine, reading, at):
+            return
+        else:
+            if char == '"':
+                reading.patches.append(Patch(at, at, "\\", "unescaped_quote"))
+            reading.inner += 1
+            at += 1
+
+
+def _escape(machine: Machine, reading: Reading, at: int) -> int:
+    """A backslash at `at`: a good escape is passed, a bad one mended. The offset after it."""
+    raw = machine.raw
+    if raw.startswith('\\"', at) and '"' in reading.closers:
+        certain = string_end.score(machine, reading, at + 2) >= string_end.CERTAIN
+        if certain and escapes.is_path(raw, reading.open_end, at):
+            reading.patches.append(Patch(at, at, "\\", "bad_escape"))
+            return at + 1
+        if certain and at - reading.open_end < 300:
+            _remember(reading, at + 1, 1, Patch(at, at, "\\", "bad_escape"))
+        return at + 2
+    patch, after = escapes.backslash(raw, at, machine.end)
+    if patch:
+        reading.patches.append(patch)
+    return after
+
+
+def _closes(machine: Machine, reading: Reading, at: int) -> bool:
+    """Whether the string is settled at the quote at `at`; a merely possible one is remembered."""
+    if (stop := lost_quotes.opens_next(machine, reading, at)) >= 0:
+        close_before(machine, reading, stop)
+        return True
+    opener = machine.raw[reading.start]
+    if opener == "'" and machine.raw[at] == '"' and _single_ahead.match(machine.raw, at, machine.end):
+        return False
+    score = string_end.score(machine, reading, at + 1)
+    if score >= string_end.CERTAIN or (score and machine.look < 0):
+        machine.exhausted = machine.exhausted or score < string_end.CERTAIN
+        close(machine, reading, at)
+        return True
+    if score:
+        _remember(reading, at, score)
+    return False
+
+
+def _remember(reading: Reading, at: int, score: int, *patches: Patch) -> None:
+    if score > reading.best_score:
+        reading.best, reading.best_score, reading.best_patches = at, score, len(reading.patches)
+        reading.best_extra = patches
+
+
+def close(machine: Machine, reading: Reading, at: int) -> None:
+    """The quote at `at` closes the string."""
+    raw = machine.raw
+    _open(machine, reading)
+    machine.patches.extend(escapes.together(raw, reading.open_end, at, reading.patches))
+    end = at + 1
+    if reading.open_end - reading.start == 2 and raw.startswith(raw[at], at + 1):
+        machine.patch("doubled_quote", at + 1, at + 2)
+        end += 1
+    if raw[at] != '"':
+        machine.patch(_name(raw[at]), at, at + 1, '"')
+    elif at > reading.open_end and raw[at - 1] == "," and string_end.comma_inside(machine, at):
+        machine.patch("comma_in_quote", at - 1, at + 1, '",')
+        finish(machine, reading, end)
+        machine.comma, machine.state = at, "k" if machine.inside == "{" else "v"
+        return
+    finish(machine, reading, end)
+
+
+def close_before(machine: Machine, reading: Reading, at: int) -> None:
+    """The string lacks its closing quote, which belongs at `at`."""
+    _open(machine, reading)
+    machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
+    machine.patch("missing_quote", at, at, '"')
+    finish(machine, reading, at)
+
+
+def _open(machine: Machine, reading: Reading) -> None:
+    opener = machine.raw[reading.start]
+    first = reading.open_end - 1
+    if first > reading.start:
+        machine.patch("doubled_quote", reading.start, first)
+    if opener != '"':
+        machine.patch(_name(opener), first, first + 1, '"')
+
+
+def finish(machine: Machine, reading: Reading, end: int) -> None:
+    """The string is read up to `end`: it was a key, a value, or an item that proves to be a key."""
+    if reading.where == "k":
+        machine.key_start, machine.key_end = reading.start, end
+        machine.at, machine.state = end, "c"
+    elif reading.where == "i" and machine.frames and string_end.colon_follows(machine, end):
+        missing_tokens.item_is_key(machine, reading.start, end)
+    else:
+        machine.string_end = end
+        machine.value_done(end)
+
+
+def _ran_out(machine: Machine, reading: Reading) -> None:
+    """No quote closed the string for certain before the region's end."""
+    alone = reading.best_score and reading.inner <= 1
+    if reading.best_score > 1 or (alone and lost_quotes.end_of_unclosed(machine, reading) < machine.end):
+        machine.look -= machine.end - reading.best
+        reading.patches[reading.best_patches :] = reading.best_extra
+        close(machine, reading, reading.best)
+        return
+    _open_cut(machine, reading)
+
+
+def _open_cut(machine: Machine, reading: Reading) -> None:
+    """The string never closes: the closers and tags at the very end are not part of it; else it was cut off."""
+    if reading.where == "k" and (colon := lost_quotes.colon_inside(machine, reading)) > 0:
+        close_before(machine, reading, colon)
+        return
+    if reading.where == "k" and (quote := _first_quote(machine, reading)) > 0:
+        reading.patches.clear()
+        close(machine, reading, quote)
+        return
+    if reading.where == "k":
+        truncation.drop(machine, reading.start)
+        return
+    at = lost_quotes.end_of_unclosed(machine, reading)
+    if at == machine.end:
+        machine.truncated = True
+        machine.look -= machine.end - reading.start
+    dropped = 0
+    if at == machine.end:
+        at, dropped = escapes.cut_off(machine.raw, reading.open_end, at)
+    if dropped:
+        machine.patch("truncation", at, dropped)
+        machine.truncated = True
+    _open(machine, reading)
+    machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
+    machine.patch("missing_quote", max(at, dropped), max(at, dropped), '"')
+    finish(machine, reading, max(at, dropped))
+
+
+def _first_quote(machine: Machine, reading: Reading) -> int:
+    """The first quote behind a key, where a bracket closes behind it: the text is not cut; else -1."""
+    match = _closed_key.match(machine.raw, reading.open_end, machine.end)
+    return match.end("key") if match and machine.raw[match.end("key")] in reading.closers else -1
+
+
+_closed_key = later(r"""(?P<key>[^"'“”‘’\\\n]{1,80}+)["'“”‘’][^\n]{0,300}[}\]]\s*+\Z""")
+
+
+def _read_triple(machine: Machine, where: str) -> bool:
+    """A string in Python's triple quotes, which may hold anything but those."""
+    raw, start = machine.raw, machine.at
+    quote = raw[start : start + 3]
+    end = raw.find(quote, start + 3, machine.end)
+    if end < 0:
+        return False
+    reading = Reading(start, start + 3, where, "")
+    machine.patch("triple_quotes", start, start + 3, '"')
+    at = start + 3
+    for match in _inside_triple.finditer(raw, at, end):
+        patch = _triple_patch(raw, match.start(), end)
+        if patch:
+            machine.patches.append(patch)
+    machine.patch("triple_quotes", end, end + 3, '"')
+    finish(machine, reading, end + 3)
+    return True
+
+
+_inside_triple = later(r'\\.|["\x00-\x1f]', re.DOTALL)
+
+
+def _triple_patch(raw: str, at: int, end: int) -> Patch | None:
+    if raw[at] == "\\":
+        return escapes.backslash(raw, at, end)[0]
+    if raw[at] == '"':
+        return Patch(at, at, "\\", "unescaped_quote")
+    return escapes.control(raw, at)
+
+
+def _name(quote: str) -> str:
+    return NAMES.get(quote, "smart_quotes")

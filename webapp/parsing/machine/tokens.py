@@ -1,0 +1,72 @@
+"""Tokens: what JSON is made of, and every separator and delimiter that stands for one of JSON's.
+
+Every run is possessive, every lookahead bounded.
+"""
+
+from __future__ import annotations
+
+from webapp.parsing.patterns import later
+
+SPACE = r"[ \t\r\n]*+"
+STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
+NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
+SCALAR = rf"(?:{STRING}|(?:{NUMBER}|true|false|null)(?![\w.+-]))"
+ASCII = {
+    **dict.fromkeys("：﹕︰", ":"),
+    **dict.fromkeys("，、،﹐；؛", ","),
+    **dict.fromkeys("｛﹛", "{"),
+    **dict.fromkeys("｝﹜", "}"),
+    **dict.fromkeys("［【", "["),
+    **dict.fromkeys("］】", "]"),
+}
+"""Separators and brackets of other scripts, each with the one of JSON's that it stands for."""
+COLON = ":：﹕︰"
+COMMA = ",，、،﹐"
+CLOSE = r"}\]｝﹜］】"
+"""Characters for a character class, JSON's own first."""
+ARROW = "(?:=>|->|→)"
+COLON_LIKE = rf"(?:{ARROW}|:=|==?|\||(?:is|equals)\b)"
+"""What other notations have between a key and its value."""
+LITERAL = r"(?:true\b|false\b|null\b|True\b|False\b|None\b|NaN\b|undefined\b)"
+NOTE = r"//|/\*|\#"
+DELIMITED = rf"(?=[ \t]*+(?:[{COMMA}{CLOSE})\n;\"]|{NOTE}|```|\Z)|\s*+[{COMMA}{CLOSE})])"
+"""Behind a value without quotes: a delimiter, a comment, or the end of its line or of the text."""
+KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + f"(?:[{COLON}]|{ARROW})"
+
+space = later(SPACE)
+"""White space as JSON knows it."""
+string = later(STRING)
+"""A string without defect, quotes and all."""
+plain = later(
+    rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[{COMMA}{CLOSE})]|;{SPACE}[\"'}}\]]|\Z|//|/\*|[\[{{]|{KEY_AHEAD})"
+    rf"|[ \t\r]*+\n|[ \t]++(?:[\"'“]|-?\d|\#|true\b|false\b|null\b|[A-Za-z_]\w*+[ ]?+:))"
+)
+"""A number or literal that a delimiter follows, or another value that a comma should part from it."""
+settled = later(rf"{STRING}(?={SPACE}(?:[}}\]]|,{SPACE}{KEY_AHEAD}))")
+"""A string as an object's value, its closing quote beyond doubt."""
+settled_item = later(rf"{STRING}(?={SPACE}(?:\]|,{SPACE}(?:{STRING}{SPACE}[,\]]|[-0-9\[{{]|true\b|false\b|null\b)))")
+"""A string as an array's item, its closing quote beyond doubt."""
+key = later(rf"{STRING}(?={SPACE}:)")
+members = later(rf"(?:{STRING}{SPACE}:{SPACE}{SCALAR}{SPACE},{SPACE}(?={KEY_AHEAD}))++")
+"""Whole members of an object, each with its comma."""
+items = later(rf'(?:{SCALAR}{SPACE},{SPACE}(?=["\-0-9tfn{{\[]))++')
+"""Whole scalar items of an array, each with its comma."""
+
+OPENERS = {"{": "}", "[": "]", "(": ")"}
+"""Each opening bracket with the one that closes it."""
+CLOSERS = {closer: opener for opener, closer in OPENERS.items()}
+_bracket = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
+
+
+def balanced_end(raw: str, start: int, limit: int) -> int:
+    """The offset after the bracket that closes the one at `start`, strings left alone, or -1."""
+    depth = 0
+    for match in _bracket.finditer(raw, start, limit):
+        char = match[0][0]
+        if char in "{[":
+            depth += 1
+        elif char in "}]":
+            depth -= 1
+            if depth == 0:
+                return match.end()
+    return -1

@@ -1,0 +1,84 @@
+"""How deep brackets stand in each other: one limit for every caller, whatever of the stack that one has used up."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+Result = TypeVar("Result")
+SHORT = 1_000
+"""A text that is so short is nested too deep for no caller that matters."""
+DEEPEST = 900
+"""So deep nesting every caller can read."""
+COUNTED = 100_000
+"""So deep nesting is counted."""
+_FRAMES = 90
+"""Decoding begins below so many frames: more than a command or a request has used, and the encoder needs some too."""
+_STRETCH = 16_384
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?+|[{}\[\]]', re.DOTALL)
+
+
+def at_one_depth(call: Callable[[], Result], size: int) -> Result:
+    """`call()`, which decodes a text of `size` characters, from one depth of the stack.
+
+    The decoder takes from the limit of Python's stack what its callers have left, which is more in a notebook than in
+    a request. From one depth its limit is the same for all. A caller below that depth gets a thread of its own.
+    """
+    if size <= SHORT:
+        return call()
+    depth, frame = 0, sys._getframe()
+    while frame.f_back and depth < _FRAMES:
+        depth, frame = depth + 1, frame.f_back
+    if depth < _FRAMES:
+        return _below(_FRAMES - depth, call)
+    results: list[Result] = []
+    errors: list[BaseException] = []
+    thread = threading.Thread(target=lambda: _kept(call, results, errors))
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _below(frames: int, call: Callable[[], Result]) -> Result:
+    return call() if frames <= 0 else _below(frames - 1, call)
+
+
+def _kept(call: Callable[[], Result], results: list[Result], errors: list[BaseException]) -> None:
+    """Run `call` in a thread: its result or its error is handed back to the caller."""
+    try:
+        results.append(at_one_depth(call, SHORT + 1))
+    except (ValueError, RecursionError, StopIteration) as error:
+        errors.append(error)
+
+
+def too_deep(text: str, start: int, end: int) -> bool:
+    """Whether a value that a caller high up in the stack could decode is nested deeper than others can read.
+
+    Counting brackets in stretches tells of nearly every text that it is not, and costs next to nothing.
+    """
+    depth = 0
+    for at in range(start, end, _STRETCH):
+        stop = min(end, at + _STRETCH)
+        opened = text.count("{", at, stop) + text.count("[", at, stop)
+        if depth + opened > DEEPEST:
+            return nesting(text[start:end])[0] > DEEPEST
+        depth += opened - text.count("}", at, stop) - text.count("]", at, stop)
+    return False
+
+
+def nesting(text: str) -> tuple[int, int]:
+    """How deep brackets stand in each other, as far as is counted, and where the innermost one of them stands."""
+    depth = deepest = at = 0
+    for match in _BRACKET.finditer(text):
+        char = match[0][0]
+        depth += (char in "{[") - (char in "}]")
+        if depth > deepest:
+            deepest, at = depth, match.start()
+            if deepest >= COUNTED:
+                break
+    return deepest, at

@@ -1,0 +1,70 @@
+"""A released library's parser as a profile: its own code under capture where it is installed, else our re-statement."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from importlib import metadata
+
+from webapp.capture.process import CHILD, NotStarted, ParserProcess
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.recorded import record_outcome
+from webapp.parsing.span import Span
+
+
+class LibraryParser:
+    """Base of the profiles of other people's parsers.
+
+    `distribution` is what one installs, `target` the callable as `module:function`, `restates` the release that
+    `restate` was written after and is tested against. `version` says which of the two ran.
+    """
+
+    name: str
+    about: str
+    distribution: str
+    target: str
+    restates: str
+    group: str = LIBRARIES
+    report: str | None = None
+    roots: str = "first"
+
+    @cached_property
+    def version(self) -> str:
+        return self.installed or f"restated-{self.restates}"
+
+    @cached_property
+    def installed(self) -> str | None:
+        """The installed release, or None."""
+        try:
+            return metadata.version(self.distribution)
+        except metadata.PackageNotFoundError:
+            return None
+
+    def run(self, tracer: Tracer) -> None:
+        if self.installed:
+            run_captured(tracer, process_of(self.target))
+        else:
+            self.restate(tracer)
+
+    def restate(self, tracer: Tracer) -> None:
+        raise NotImplementedError
+
+
+def adapter(function: str) -> str:
+    """The target of an entry point in `capture/adapters.py`."""
+    return f"{CHILD.with_name('adapters.py')}:{function}"
+
+
+@cache
+def process_of(target: str) -> ParserProcess:
+    return ParserProcess(target)
+
+
+def run_captured(tracer: Tracer, process: ParserProcess) -> None:
+    """Run the parser in its own process and write down as attempts what it handed to decoders."""
+    try:
+        outcome = process.parse(tracer.raw)
+    except NotStarted as error:
+        tracer.fail("start", Span(0, len(tracer.raw)), f"not run: {error}")
+        return
+    record_outcome(tracer, outcome)

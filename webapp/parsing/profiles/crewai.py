@@ -1,0 +1,69 @@
+"""CrewAI's tool input: `json.loads`, `ast.literal_eval`, JSON5, then json_repair, until one gives an object."""
+
+from __future__ import annotations
+
+import json
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles import _optional
+from webapp.parsing.profiles._cutting import rewritten, whole
+from webapp.parsing.profiles._library import LibraryParser, adapter
+from webapp.parsing.profiles.json_repair import repaired_text
+from webapp.parsing.trace import Attempt
+
+_ESCAPES = ("TypeError", "RecursionError", "MemoryError")  # what its excepts let through, for example of `{{}}`
+_NOT_AN_OBJECT = "decoded, but no object"
+
+
+class CrewAI(LibraryParser):
+    name = "crewai"
+    distribution, restates = "crewai", "1.15.30"
+    target = adapter("crewai_tool_input")
+    about = (
+        "1. json.loads. 2. ast.literal_eval, for Python's quotes, True, None. 3. json5.loads, for comments, bare "
+        "keys and trailing commas. 4. json_repair over the whole text, and json.loads of what it writes. The first of "
+        "them that gives an object is the result; lists and plain values are passed over.\n"
+        "Source: crewai 1.15.30, crewai/tools/tool_usage.py, ToolUsage._validate_tool_input. Step 3 needs json5; "
+        "without it the trace says that the step was not run."
+    )
+
+    def restate(self, tracer: Tracer) -> None:
+        everything = whole(tracer.raw)
+        if not tracer.raw.strip():
+            tracer.reject("whole", everything, "Tool input must be a valid dictionary: it is empty")
+            return
+        first = tracer.attempt("whole", everything)
+        if _object(tracer, first) or (first.error and first.error.type == "RecursionError"):
+            return
+        for name, decode in (("literal", _optional.python_value), ("json5", _optional.json5_value)):
+            outcome = decode(tracer.raw)
+            if _library_step(tracer, name, outcome) or outcome.error.startswith(_ESCAPES):
+                return
+        text = repaired_text(tracer, everything)
+        if text is not None:
+            note = "json.loads of what json_repair wrote"
+            _object(tracer, rewritten(tracer, "json_repair", everything, json.loads(text), note))
+
+
+def _library_step(tracer: Tracer, name: str, outcome: _optional.Decoding) -> bool:
+    everything = whole(tracer.raw)
+    if outcome.missing:
+        tracer.reject(name, everything, f"not run: {outcome.missing}")
+    elif outcome.error:
+        tracer.fail(name, everything, outcome.error)
+    else:
+        note = "decoded by another decoder than JSON's, drawn as the JSON of its value"
+        return _object(tracer, rewritten(tracer, name, everything, outcome.value, note))
+    return False
+
+
+def _object(tracer: Tracer, attempt: Attempt) -> bool:
+    if attempt.ok and isinstance(attempt.value, dict):
+        tracer.choose(attempt)
+        return True
+    if attempt.ok:
+        tracer.amend(attempt, outcome="rejected", reason=_NOT_AN_OBJECT)
+    return False
+
+
+plugin = CrewAI()

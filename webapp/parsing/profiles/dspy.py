@@ -1,0 +1,71 @@
+"""DSPy's JSONAdapter: json_repair over the whole response, else over the first balanced braces."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._cutting import rewritten, whole
+from webapp.parsing.profiles._library import LibraryParser, adapter
+from webapp.parsing.profiles.json_repair import repaired_text
+from webapp.parsing.span import Span
+
+_BRACE = re.compile("[{}]")
+
+
+class DSPy(LibraryParser):
+    name = "dspy"
+    distribution, target, restates = "dspy", adapter("dspy_fields"), "3.4.1"
+    about = (
+        "1. json_repair.loads over the whole response, prose and all. 2. Where that gives no object, json_repair.loads "
+        "over the first { that some } balances, strings not looked at. 3. Where that is no object either, it raises. "
+        "What the signature asks for, by which DSPy then drops and casts fields, is not known here.\n"
+        "Source: dspy 3.4.1, dspy/adapters/json_adapter.py, JSONAdapter.parse."
+    )
+
+    def restate(self, tracer: Tracer) -> None:
+        if _fields(tracer, "whole", whole(tracer.raw)):
+            return
+        braces = first_balanced(tracer.raw)
+        if braces:
+            _fields(tracer, "balanced", braces)
+
+
+def _fields(tracer: Tracer, strategy: str, span: Span) -> bool:
+    text = span.of(tracer.raw)
+    plain = tracer.probe(span, []) is None
+    written = text if plain else repaired_text(tracer, span)
+    if written is None:
+        return False
+    attempt = (
+        rewritten(tracer, strategy, span, json.loads(written), "by json_repair")
+        if not plain
+        else tracer.attempt(strategy, span)
+    )
+    if isinstance(attempt.value, dict):
+        tracer.choose(attempt)
+        return True
+    tracer.amend(attempt, outcome="rejected", reason="no object")
+    return False
+
+
+def first_balanced(raw: str) -> Span | None:
+    r"""What the recursive pattern \\{(?:[^{}]|(?R))*\\} finds first, in linear time."""
+    openers: list[int] = []
+    best: Span | None = None
+    for match in _BRACE.finditer(raw):
+        if match.group() == "{":
+            openers.append(match.start())
+        elif openers:
+            span = Span(openers.pop(), match.end())
+            if best is None or span.start < best.start:
+                best = span
+            if not openers:
+                return best
+        elif best:
+            return best
+    return best
+
+
+plugin = DSPy()

@@ -1,0 +1,32 @@
+"""What many write by hand: `json.loads` of everything from the first `{` to the last `}`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profile_groups import BY_HAND
+from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._cutting import between, whole
+
+
+@dataclass(frozen=True)
+class FirstToLastBrace(Described):
+    name: str = "first-to-last-brace"
+    group: str = BY_HAND
+    about: str = (
+        "Decodes, once, from the first { of the response to its last }. Two objects, a brace in the prose behind or "
+        "before, and a list at the root that holds objects all make it fail or give less than what was meant."
+    )
+
+    def run(self, tracer: Tracer) -> None:
+        span = between(tracer.raw, "{", "}")
+        if span is None:
+            tracer.reject("outermost", whole(tracer.raw), "no { with a } behind it")
+            return
+        attempt = tracer.attempt("outermost", span)
+        if attempt.ok:
+            tracer.choose(attempt)
+
+
+plugin = FirstToLastBrace()

@@ -1,0 +1,171 @@
+"""LangChain's `parse_json_markdown`: the whole response, else what follows the first ```; a cut tail is completed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import accumulate
+
+from webapp.parsing.edit import Edit
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._cutting import group, inserted, stripped_of, whole
+from webapp.parsing.profiles._library import LibraryParser
+from webapp.parsing.span import Span
+
+_STRIPPED = " \n\r\t`"
+_FENCE = re.compile(r"```(?:json)?(.*)", re.DOTALL)
+_ACTION_INPUT = re.compile(r'"action_input":\s*"(.*?)"', re.DOTALL)
+_IN_ACTION_INPUT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+WORK = 5_000_000  # characters decoded while dropping from the end; the library itself has no limit
+_CLOSERS = {"{": "}", "[": "]"}
+
+
+class LangChain(LibraryParser):
+    name = "langchain"
+    distribution, target, restates = "langchain-core", "langchain_core.utils.json:parse_json_markdown", "1.8.2"
+    about = (
+        "1. Cuts white space and backticks off both ends, escapes raw newlines and tabs in the string behind "
+        '"action_input", and decodes with strict=False. 2. Where that fails, escapes newlines inside strings, closes '
+        "an open string and what is still open, and decodes; then drops characters from the end until something "
+        "decodes: a value may lose its tail without a word. 3. Where a closer does not match it gives None, which no "
+        "caller sees as an error. 4. Where nothing decodes, all of it again over what follows the first ``` or "
+        "```json.\n"
+        "Source: langchain-core 1.8.2, langchain_core/utils/json.py, parse_json_markdown."
+    )
+
+    def restate(self, tracer: Tracer) -> None:
+        if _parse(tracer, "whole", whole(tracer.raw)):
+            return
+        fence = _FENCE.search(tracer.raw)
+        if fence:
+            _parse(tracer, "fenced", group(fence))
+        else:
+            _parse(tracer, "whole", whole(tracer.raw))
+
+
+def _parse(tracer: Tracer, strategy: str, span: Span) -> bool:
+    """One round; True where it ended in a value or in None, False where it raised."""
+    raw = tracer.raw
+    span = stripped_of(raw, span, _STRIPPED)
+    escapes = _action_input(raw, span)
+    first = tracer.attempt(strategy, span, escapes, strict=False, offers=bool(re.search(r"[\[{]", span.of(raw))))
+    if first.ok:
+        tracer.choose(first)
+        return True
+    if first.error and first.error.type != "JSONDecodeError":
+        return True  # RecursionError and the like escape from all of it
+    completed = _Completion.of(raw, span, escapes)
+    if completed is None:
+        tracer.fail(strategy, span, "a closer does not match its opener: None is returned, as if that were the value")
+        return True
+    return _dropping(tracer, strategy, completed)
+
+
+def _action_input(raw: str, span: Span) -> list[Edit]:
+    """Line feeds, returns, tabs and bare quotes in the string behind "action_input", escaped as the library does."""
+    edits: list[Edit] = []
+    for match in _ACTION_INPUT.finditer(raw, *span):
+        start, end = match.span(1)
+        edits += [_escaped(raw, at) for at in range(start, end) if raw[at] in _IN_ACTION_INPUT]
+    return edits
+
+
+def _escaped(raw: str, at: int) -> Edit:
+    return Edit("control_character", Span(at, at + 1), raw[at], _IN_ACTION_INPUT[raw[at]])
+
+
+class _Completion:
+    """The response's pieces as the library rewrites them, and the closers that it puts behind."""
+
+    def __init__(self, span: Span, pieces: list[str], places: list[Span], closers: str) -> None:
+        self.span, self.pieces, self.places, self.closers = span, pieces, places, closers
+
+    @classmethod
+    def of(cls, raw: str, span: Span, escapes: list[Edit]) -> _Completion | None:
+        """None where a closer does not match."""
+        changed = {edit.span.start: edit for edit in escapes}
+        pieces, places, stack, inside, escaped = [], [], [], False, False
+        for at in range(*span):
+            edit = changed.get(at)
+            for char in edit.new if edit else raw[at]:
+                piece = char
+                if inside:
+                    if char == '"' and not escaped:
+                        inside = False
+                    elif char == "\n" and not escaped:
+                        piece = "\\n"
+                    elif char == "\\":
+                        escaped = not escaped
+                    else:
+                        escaped = False
+                elif char == '"':
+                    inside, escaped = True, False
+                elif char in _CLOSERS:
+                    stack.append(_CLOSERS[char])
+                elif char in "}]" and (not stack or stack.pop() != char):
+                    return None
+                pieces.append(piece)
+                places.append(Span(at, at + 1))
+        if inside:
+            if escaped:
+                pieces.pop()
+                places.pop()
+            pieces.append('"')
+            places.append(Span(span.end, span.end))
+        return cls(span, pieces, places, "".join(reversed(stack)))
+
+    def edits(self, raw: str, count: int) -> list[Edit]:
+        """What makes the first `count` pieces and the closers of the span."""
+        edits: list[Edit] = []
+        at = 0
+        while at < count:
+            place, last = self.places[at], at
+            while last + 1 < count and self.places[last + 1] == place:
+                last += 1
+            new = "".join(self.pieces[at : last + 1])
+            if place.of(raw) != new and place.end > place.start:
+                edits.append(Edit("control_character", place, place.of(raw), new))
+            at = last + 1
+        quoted = count > 0 and self.places[count - 1].start == self.span.end
+        last_kept = count - 2 if quoted else count - 1
+        end = self.places[last_kept].end if last_kept >= 0 else self.span.start
+        tail = ('"' if quoted else "") + self.closers
+        rest = raw[end : self.span.end]
+        if rest:
+            edits.append(Edit("truncation", Span(end, self.span.end), rest, tail))
+        elif tail:
+            edits.append(inserted("missing_closer", self.span.end, tail))
+        return edits
+
+
+def _dropping(tracer: Tracer, strategy: str, completed: _Completion) -> bool:
+    """Decode, and where that fails cut at the place of the error and try again, until something decodes."""
+    ends = list(accumulate(map(len, completed.pieces)))
+    count, tries = len(completed.pieces), 0
+    while count:
+        tries += 1
+        if tries * len(completed.pieces) > WORK:
+            tracer.exhausted = True
+            tracer.fail(strategy, completed.span, f"stopped after {tries:,} tries at dropping characters from the end")
+            return True
+        probe = tracer.probe(completed.span, completed.edits(tracer.raw, count), strict=False)
+        if probe is None:
+            note = f"after {tries:,} tries" if tries > 1 else None
+            attempt = tracer.attempt(
+                strategy, completed.span, completed.edits(tracer.raw, count), strict=False, note=note
+            )
+            tracer.truncated = True
+            tracer.choose(attempt)
+            return True
+        if probe.type != "JSONDecodeError":
+            tracer.fail(strategy, completed.span, f"{probe.wording}: the library lets this error escape")
+            return True
+        cut = bisect_right(ends, probe.at, 0, count)
+        count = cut if cut < count else count - 1
+    tracer.reject(
+        strategy, completed.span, f"nothing decoded when characters were dropped from the end ({tries:,} tries)"
+    )
+    return False
+
+
+plugin = LangChain()

@@ -1,0 +1,70 @@
+"""LlamaIndex's `parse_json_markdown`: first bracket to last, `json.loads`, and YAML where that fails."""
+
+from __future__ import annotations
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles import _optional
+from webapp.parsing.profiles._cutting import rewritten, stripped_of, whole
+from webapp.parsing.profiles._library import LibraryParser
+from webapp.parsing.span import Span
+
+
+class LlamaIndex(LibraryParser):
+    name = "llamaindex"
+    distribution, restates = "llama-index-core", "0.14.25"
+    target = "llama_index.core.output_parsers.utils:parse_json_markdown"
+    about = (
+        "1. Where ```json stands anywhere, only what lies between the first and the second of them counts, without "
+        "backticks at its end. 2. Takes from the first { or [, whichever comes first, to the last closer of that kind. "
+        "3. json.loads. 4. Where that fails, yaml.safe_load of the same text: single quotes, bare words and trailing "
+        "commas pass, and so do texts that were never meant as JSON. A response without brackets becomes '' and is "
+        "None by YAML, which no caller sees as an error.\n"
+        "Source: llama-index-core 0.14.25, llama_index/core/output_parsers/utils.py, parse_json_markdown. Step 4 needs "
+        "PyYAML; without it the trace says that the step was not run."
+    )
+
+    def restate(self, tracer: Tracer) -> None:
+        strategy, span = _marshalled(tracer.raw)
+        attempt = tracer.attempt(strategy, span, offers=span.start < span.end)
+        if attempt.ok:
+            tracer.choose(attempt)
+        elif attempt.error and attempt.error.type == "JSONDecodeError":
+            _yaml(tracer, span)
+
+
+def _marshalled(raw: str) -> tuple[str, Span]:
+    strategy, span = "outermost", whole(raw)
+    pieces_start = raw.find("```json")
+    if pieces_start >= 0:
+        start = pieces_start + len("```json")
+        end = raw.find("```json", start)
+        strategy = "fenced"
+        span = stripped_of(raw, stripped_of(raw, stripped_of(raw, Span(start, end if end >= 0 else len(raw))), "`"))
+    span = stripped_of(raw, span)
+    square, brace = raw.find("[", *span), raw.find("{", *span)
+    opener, closer = (square, "]") if brace < 0 or 0 <= square < brace else (brace, "}")
+    end = raw.rfind(closer, *span) + 1
+    if opener >= 0:
+        return strategy, Span(opener, max(opener, end))
+    # str.find gave -1: the slice then begins at the last character, and ends where the last "]" stood, if anywhere
+    last = max(span.start, span.end - 1)
+    return strategy, Span(last, max(last, end)) if end else Span(span.start, span.start)
+
+
+def _yaml(tracer: Tracer, span: Span) -> None:
+    outcome = _optional.yaml_value(span.of(tracer.raw))
+    if outcome.missing:
+        tracer.reject("yaml", span, f"not run: {outcome.missing}")
+    elif outcome.error:
+        tracer.fail("yaml", span, outcome.error)
+    elif outcome.value is None:
+        tracer.reject("yaml", span, "YAML reads None, which no caller sees as an error")
+    else:
+        attempt = rewritten(
+            tracer, "yaml", span, outcome.value, "decoded by yaml.safe_load, drawn as the JSON of its value"
+        )
+        if attempt.ok:
+            tracer.choose(attempt)
+
+
+plugin = LlamaIndex()

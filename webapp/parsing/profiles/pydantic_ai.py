@@ -1,0 +1,34 @@
+"""Pydantic AI: the object in the first fence that holds one, else the whole response, validated as JSON in Rust."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._cutting import group, whole
+from webapp.parsing.profiles._library import LibraryParser, adapter
+
+_FENCE = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
+
+
+class PydanticAI(LibraryParser):
+    name = "pydantic-ai"
+    distribution, restates = "pydantic-ai-slim", "2.68.0"
+    target = adapter("pydantic_ai_text_output")
+    about = (
+        "1. A response that begins with { is taken whole. 2. Else the first fence whose line is followed at once by { "
+        "gives the text, up to a } before its end. 3. Else the whole response. 4. Pydantic's validate_json, once: raw "
+        "line feeds in strings, trailing commas and prose fail. What the output type asks for is not known here.\n"
+        "Source: pydantic-ai-slim 2.68.0, pydantic_ai/_utils.py, strip_markdown_fences, and _output.py."
+    )
+
+    def restate(self, tracer: Tracer) -> None:
+        raw = tracer.raw
+        fence = None if raw.startswith("{") else _FENCE.search(raw)
+        span = group(fence) if fence else whole(raw)
+        attempt = tracer.attempt("fenced" if fence else "whole", span, offers="{" in raw or "[" in raw)
+        if attempt.ok:
+            tracer.choose(attempt)
+
+
+plugin = PydanticAI()

@@ -1,7 +1,0 @@
-"""A comma with nothing before it is removed."""
-
-from __future__ import annotations
-
-from webapp.parsing.repair import Repair
-
-plugin = Repair("doubled_comma")

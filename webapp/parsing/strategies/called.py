@@ -1,0 +1,85 @@
+"""A tool call that is not JSON as written: in XML, in Python's notation, or in Gemma's braces."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing import context
+from webapp.parsing.calls import braces, pythonic, xml
+from webapp.parsing.calls.xml import Call
+from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
+from webapp.parsing.patterns import later
+from webapp.parsing.strategy import Strategy
+
+_list = later(r"\[\s*+")
+_begin = later(r"\s*+\[?\s*+(?:print\(\s*+)?(?=[A-Za-z_][\w.]{0,80}+\()")
+_braces = later(rf"\s*+{braces.OPENING}")
+_between = later(r"[\s,;)]*+")
+_list_end = later(r"\s*+,?\s*+\][ \t]*+(?=\n|\Z|<|\[)")
+
+
+def take_call(finder: Finder, call: Call, tier: int) -> int:
+    """Record a call that is not JSON as written; where it ends."""
+    if call.problem:
+        finder.tracer.fail("called", call.span, f"the call of {call.name} cannot be read: {call.problem}")
+        return call.span.end
+    note = f"not JSON as written; calls {call.name}"
+    attempt = finder.tracer.attempt("called", call.span, call.edits, note=note, finite=True)
+    if call.truncated:
+        attempt = finder.tracer.amend(attempt, note=f"{note}; cut off")
+        finder.cut.add(finder.tracer.index(attempt))
+    finder.accept(attempt, QUOTED if finder.tier(call.span.start) == QUOTED else tier)
+    return call.span.end
+
+
+def _take(finder: Finder, match: re.Match[str]) -> int:
+    raw = finder.tracer.raw
+    if raw[match.start()] == "[":
+        return _take_list(finder, match.start())
+    return take_call(finder, xml.read_xml(raw, match, finder.end), MARKED)
+
+
+def _take_list(finder: Finder, start: int) -> int:
+    """A list of calls that has its lines to itself, or stands behind a tag."""
+    raw = finder.tracer.raw
+    before = context.line_before(raw, start).strip()
+    if before and before[-1] not in ">]:":
+        return finder.reject("called", start, start + 1, "a call in program code")
+    at, calls = start + 1, []
+    while begin := _opening.match(raw, at, finder.end):
+        calls.append(pythonic.read_call(raw, begin.end(), finder.end))
+        if calls[-1].problem:
+            break
+        at = calls[-1].span.end
+        if not (comma := _comma.match(raw, at, finder.end)):
+            break
+        at = comma.end()
+    ends = _list_end.match(raw, at, finder.end)
+    if not calls or calls[-1].problem or not ends:
+        reason = calls[-1].problem if calls and calls[-1].problem else "the list of calls does not end as one"
+        return finder.reject("called", start, max(at, start + 1), reason or "")
+    for call in calls:
+        take_call(finder, call, MARKED if finder.lenient(start) or finder.mark.kind == "call" else PROSE)
+    return ends.end()
+
+
+def take_calls(finder: Finder, at: int) -> int:
+    """Take the calls in Python's notation, or the one in Gemma's, that begin at `at`; where they end, or 0."""
+    raw, end = finder.tracer.raw, 0
+    if match := _braces.match(raw, at, finder.end):
+        return take_call(finder, braces.read_braces(raw, match, finder.end), MARKED)
+    while begin := _begin.match(raw, at, finder.end):
+        call = pythonic.read_call(raw, begin.end(), finder.end)
+        end = take_call(finder, call, MARKED)
+        if call.problem:
+            until = finder.mark.until
+            line = raw.find("\n", end, finder.end)
+            return max(end, until if until > 0 else line if line > 0 else finder.end)
+        between = _between.match(raw, end, finder.end)
+        at = between.end() if between else end
+    return end
+
+
+_opening = later(rf"\s*+(?={pythonic.OPENING})")
+_comma = later(r"\s*+,")
+plugin = Strategy("called", rf"{xml.OPENING}|\[\s*+(?={pythonic.OPENING})", "<[", 15, _take)

@@ -1,0 +1,43 @@
+"""An object without its opening brace, as prefilled answers have: keys and values, and a brace that closes them."""
+
+from __future__ import annotations
+
+import re
+
+from webapp.parsing.finder import Finder
+from webapp.parsing.machine.state import Frame, Machine
+from webapp.parsing.patch import Refused
+from webapp.parsing.strategy import Strategy
+
+
+def _take(finder: Finder, match: re.Match[str]) -> int:
+    raw, at = finder.tracer.raw, match.start()
+    before = raw[max(0, at - 200) : at].rstrip()[-1:]
+    if finder.tracer.offered or (before and before in ",{[}]") or (finder.accepted and before == ":"):
+        return finder.reject("unopened", at, match.end(), "a key behind a value that ended or failed before it")
+    opener = max((start for start in finder.loose.values() if start < at), default=-1)
+    if opener >= 0 and not any(closer in raw[opener:at] for closer in "}]"):
+        return finder.reject("unopened", at, match.end(), "a key in brackets that are no JSON")
+    return _members(finder, at, match.end())
+
+
+def _members(finder: Finder, start: int, key_end: int) -> int:
+    """Try the members that begin at `start` as an object that lacks its brace; where it ends."""
+    from_start = start <= finder.whole.start
+    machine = Machine(finder.tracer.raw, start, finder.end, look=finder.look, tries=finder.tries, final=False)
+    machine.frames.append(Frame("{", start - 1, as_kind="{"))
+    machine.patch("missing_opener", start, start, "{")
+    machine.state = "k"
+    try:
+        finder.run(machine)
+    except Refused as refused:
+        return finder.reject("unopened", start, key_end, f"a key that no bracket opens: {refused}")
+    closed = finder.tracer.raw[machine.at - 1] == "}" and machine.patches[-1].repair != "missing_closer"
+    if not closed and not (from_start and machine.at >= finder.whole.end):
+        finder.reject("unopened", start, key_end, "a key and a value that no bracket opens or closes")
+        return key_end
+    return finder.conclude("unopened", start, machine, finder.tier(start), None)
+
+
+_KEY = r'"[^"\n\\{}\[\]]{1,80}+"[ \t]{0,20}+:\s{0,20}+(?=["\d\[{tfn-])'
+plugin = Strategy("unopened", _KEY, hint=_KEY, order=80, take=_take)

@@ -1,0 +1,197 @@
+"""Sentences about traces, attempts, edits and sessions: the one set of words of pages, terminal and exports."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from webapp.parsing.edit import Edit
+from webapp.parsing.installing import not_run
+from webapp.parsing.span import place
+from webapp.parsing.trace import Attempt, Fault, Site, Trace
+from webapp.visible import clipped
+
+VERDICTS = {
+    "clean": "the response is JSON",
+    "extracted": "JSON was found unchanged inside other text",
+    "repaired": "JSON was decoded after repairs",
+    "failed": "a candidate for JSON could not be decoded",
+    "none": "the response contains no candidate for JSON",
+}
+VERDICT_NAMES = {name: name for name in VERDICTS} | {"none": "no JSON found"}
+"""What pages and reports call the verdicts."""
+MARKS = {"clean": "●", "extracted": "○", "repaired": "◆", "failed": "✕", "none": "·"}
+FLAGS = {
+    "truncated": "the response is cut off",
+    "ambiguous": "other values fit as well",
+    "exhausted": "the search stopped at its limit",
+}
+KINDS = {
+    "prompt": "prompt",
+    "response": "response",
+    "tool_call": "tool call",
+    "tool_result": "tool result",
+    "error": "error",
+    "event": "event",
+}
+LONGEST_CHANGE = 80
+"""Characters of an edit's text that a sentence quotes."""
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 edit`, `2,000 edits`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def chosen_edits(trace: Trace) -> list[Edit]:
+    """The edits of all chosen attempts."""
+    return [edit for index in trace.chosen for edit in trace.attempts[index].edits]
+
+
+def repair_names(edits: Iterable[Edit]) -> list[str]:
+    """What the edits' repairs are called, each once: `extra closer`."""
+    return list(dict.fromkeys(edit.repair.replace("_", " ") for edit in edits))
+
+
+def wording(message: str) -> str:
+    """The decoder's message without the "at" on which some end, since a place follows anyway."""
+    return message.removesuffix(" at")
+
+
+def fault_sentence(fault: Fault) -> str:
+    """The decoder's words with the place in the response: `Extra data at line 4, column 62, offset 91`."""
+    return f"{wording(fault.message)} at line {fault.line}, column {fault.column}, offset {fault.at}"
+
+
+def change_sentence(edit: Edit) -> str:
+    """What an edit does: `removes "}}"`, `inserts ":"`, `replaces "None" by "null"`."""
+    old, new = (f'"{clipped(text, LONGEST_CHANGE)}"' for text in (edit.old, edit.new))
+    return f"replaces {old} by {new}" if edit.old and edit.new else f"removes {old}" if edit.old else f"inserts {new}"
+
+
+def edit_sentence(raw: str, edit: Edit) -> str:
+    """For example `extra_closer at line 5, column 62: removes "}}"`."""
+    line, column = place(raw, edit.span.start)
+    return f"{edit.repair} at line {line}, column {column}: {change_sentence(edit)}"
+
+
+def repairs_sentence(attempt: Attempt) -> str:
+    """`2 edits: extra closer, trailing comma ×3`."""
+    counts = Counter(edit.repair.replace("_", " ") for edit in attempt.edits)
+    names = ", ".join(name if count == 1 else f"{name} ×{count}" for name, count in counts.items())
+    return f"{counted(len(attempt.edits), 'edit')}: {names}"
+
+
+def attempt_sentence(attempt: Attempt, chosen: bool) -> str:
+    """What became of an attempt, in words."""
+    after = f" after {repairs_sentence(attempt)}" if attempt.edits else ""
+    if attempt.outcome == "accepted":
+        return f"Accepted{after}." if chosen else f"Decodes{after}, but was not chosen."
+    if attempt.outcome == "rejected":
+        return f"Discarded{after}: {attempt.reason}."
+    if attempt.error:
+        return f"{fault_sentence(attempt.error)}{after and ',' + after}."
+    return f"Failed{after}: {attempt.reason}."
+
+
+def site_sentence(site: Site) -> str:
+    """Where a recorded parser called its decoder: `parsers.py:41, in parse: return json.loads(text)`."""
+    where = f"{site.place}, in {site.function}" if site.function and site.function != "<module>" else site.place
+    where += f", through {site.through}" if site.through else ""
+    return f"{where}: {site.source}" if site.source else where
+
+
+def trace_sentence(trace: Trace) -> str:
+    """The verdict of one profile in a sentence, without its name."""
+    if missing := not_run(trace.profile, trace.version):
+        return f"was not run: {missing}"
+    if trace.chosen:
+        return _reads(trace)
+    last = next((a for a in reversed(trace.attempts) if a.outcome == "failed" and a.error), None)
+    if trace.verdict == "failed" and last and last.error:
+        error = last.error
+        return f"stops at line {error.line}, column {error.column}: {wording(error.message)}"
+    if trace.verdict == "failed":
+        return "gives up"
+    ignored = sum(attempt.outcome == "rejected" for attempt in trace.attempts)
+    return f"finds no JSON ({counted(ignored, 'candidate')} discarded)" if ignored else "finds no JSON"
+
+
+def _reads(trace: Trace) -> str:
+    count = len(trace.chosen)
+    values = "one value" if count == 1 else f"{count} values"
+    if edits := chosen_edits(trace):
+        return f"reads {values} after {counted(len(edits), 'edit')} ({', '.join(repair_names(edits)[:4])})"
+    return f"reads {values}" + ("" if trace.verdict == "clean" else ", found inside other text")
+
+
+def profile_sentence(trace: Trace | str) -> str:
+    """What a profile made of a response, without its name; a text stands for a profile that raised."""
+    return "broke" if isinstance(trace, str) else trace_sentence(trace)
+
+
+UNKNOWN_SHAPES = (
+    ("is plain JSON", "are plain JSON"),
+    ("has JSON inside other text", "have JSON inside other text"),
+    ("needs repairs", "need repairs"),
+    ("cannot be read by Fencepost either", "cannot be read by Fencepost either"),
+    ("contains no JSON", "contain no JSON"),
+)
+"""What can be said of responses whose parser is unknown, in the order of `VERDICTS`: of one, of several."""
+
+
+def shape_sentence(shape: Sequence[int]) -> str:
+    """`5 are plain JSON, 6 hold JSON inside other text, 2 need repairs`; `shape` counts in the order of `VERDICTS`."""
+    pairs = zip(shape, UNKNOWN_SHAPES, strict=True)
+    return ", ".join(f"{count:,} {names[count != 1]}" for count, names in pairs if count)
+
+
+def unknown_sentence(responses: int, failed: int, rescued: int, shape: Sequence[int]) -> str:
+    """What can be said of a session whose parser nobody named; only what its dump records has failed."""
+    shapes = shape_sentence(shape)
+    sentence = f"{counted(responses, 'response')}, parser unknown{': ' if shapes else ''}{shapes}."
+    if not failed:
+        return sentence
+    read = f"; Fencepost can read {'it' if failed == 1 else f'{rescued:,} of them'}" if rescued else ""
+    return f"{sentence} {counted(failed, 'failure')} {'is' if failed == 1 else 'are'} recorded{read}."
+
+
+def session_sentence(
+    responses: int, failed: int, rescued: int, home: str, findings: str = "", *, shape: Sequence[int] = (0, 0, 0, 0, 0)
+) -> str:
+    """What went wrong in a session: what its findings say together, then how many responses failed.
+
+    `shape` says what the responses are where the home profile is unknown, in the order of `VERDICTS`.
+    """
+    if not responses:
+        return findings or "No response was recorded in this session."
+    if home == "unknown":
+        sentence = unknown_sentence(responses, failed, rescued, shape)
+        return f"{findings} {sentence}" if findings else sentence
+    if not failed:
+        fine = f"{counted(responses, 'response')}, none failed."
+        return f"{findings} {fine}" if findings else fine
+    reads = "it" if failed == 1 else "all of them" if rescued == failed else f"{rescued:,} of them"
+    ending = f"; Fencepost can read {reads}." if rescued else "."
+    sentence = f"{failed:,} of {counted(responses, 'response')} failed under `{home}`{ending}"
+    return f"{findings} {sentence}" if findings else sentence
+
+
+def verdict_sentence(trace: Trace) -> str:
+    """For example `repaired: decoded after repair, by windlass-balanced 1. 1 value, 1 edit, 2 attempts, 0.21 ms`."""
+    if missing := not_run(trace.profile, trace.version):
+        return f"not run: {missing}"
+    counts = ((len(trace.values), "value"), (len(chosen_edits(trace)), "edit"), (len(trace.attempts), "attempt"))
+    tail = ", ".join((*(counted(*count) for count in counts), milliseconds(trace)))
+    return f"{trace.verdict}: {VERDICTS[trace.verdict]}, by {trace.profile} {trace.version}. {tail}"
+
+
+def milliseconds(trace: Trace) -> str:
+    return f"{trace.microseconds / 1000:,.2f} ms"
+
+
+def flag_sentences(trace: Trace) -> list[str]:
+    """The flags and policies of a trace that are set."""
+    flags = [f"{name}: {meaning}" for name, meaning in FLAGS.items() if getattr(trace, name)]
+    policies = ", ".join(f"{name} {value}" for name, value in trace.policy.items() if value)
+    return flags + ([f"policies: {policies}"] if policies else [])
