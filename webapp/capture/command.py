@@ -1,0 +1,125 @@
+"""Runs a parser in any language: a program that answers JSON lines with JSON lines, under the same limits.
+
+Request `{"text": "…"}`; answer `{"value": …}` or `{"error": "…"}`, and where the program knows them `"calls"`, the
+texts that it decoded, which are located here, or `"trace"` with attempts of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import linecache
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from webapp.capture.process import Call, Failure, NotStarted, Outcome, ParserProcess, failed
+
+_AT_POSITION = re.compile(r"at position (\d+)")
+_ERROR = "Error"
+
+
+@dataclass
+class CommandProcess(ParserProcess):
+    """As `ParserProcess`, for a command line, which is split as a shell splits it and run by none."""
+
+    def version(self) -> str:
+        """A digest of the command line and of the files in it. Raises `NotStarted` where there is no such program."""
+        digest = hashlib.sha256()
+        for word in self._command():
+            digest.update(word.encode("utf-8", "surrogatepass") + b"\0")
+            file = self._folder() / word
+            with contextlib.suppress(OSError, ValueError):
+                digest.update(file.read_bytes())
+        return f"code-{digest.hexdigest()[:10]}"
+
+    def parse(self, raw: str) -> Outcome:
+        started = time.perf_counter_ns()
+        outcome = super().parse(raw)
+        elapsed = (time.perf_counter_ns() - started) // 1000
+        return Outcome(outcome.ok, outcome.value, outcome.error, outcome.calls, 0, elapsed, outcome.attempts)
+
+    def _folder(self) -> Path:
+        return self.folder or Path.cwd()
+
+    def _command(self) -> list[str]:
+        try:
+            words = shlex.split(self.target)
+        except ValueError as error:
+            raise NotStarted(f"{self.target} is no command line: {error}") from None
+        program = words[0] if words else ""
+        found = self._folder() / program if "/" in program else shutil.which(program)
+        if not found or not Path(found).is_file():
+            raise NotStarted(f"{program or 'an empty command'} is no program in {self._folder()} or on PATH")
+        return words
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        process = self._opened(self._command())
+        if sys.platform == "linux":
+            import resource
+
+            # Of the data alone: runtimes like Node's and Go's reserve far more addresses than they use.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                resource.prlimit(process.pid, resource.RLIMIT_DATA, (self.memory, self.memory))
+        return process
+
+    def _read(self, line: bytes, raw: str) -> Outcome:
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict) or ("value" in answer) == ("error" in answer):
+            self._end()
+            shown = line[:200].decode("utf-8", "replace")
+            return failed("BadAnswer", f'it answered neither {{"value": …}} nor {{"error": …}}, but {shown!r}')
+        try:
+            return _outcome(answer)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            return failed("BadAnswer", f"its calls or its trace cannot be read: {type(error).__name__}: {error}")
+
+
+def _outcome(answer: dict[str, Any]) -> Outcome:
+    calls = tuple(_call(call) for call in answer.get("calls") or ())
+    trace = answer.get("trace")
+    attempts = None if trace is None else tuple(dict(attempt) for attempt in trace["attempts"])
+    if "error" in answer:
+        return Outcome(False, error=_failure(answer["error"], ""), calls=calls, attempts=attempts)
+    return Outcome(True, answer["value"], None, calls, attempts=attempts)
+
+
+def _call(call: dict[str, Any]) -> Call:
+    text, ok = str(call["text"]), bool(call.get("ok"))
+    error = None if ok else _failure(call.get("error") or _ERROR, text)
+    return Call(str(call.get("sink") or "decode"), text, ok, call.get("value"), error, _site(call.get("site")))
+
+
+def _site(told: dict[str, Any] | None) -> dict[str, Any] | None:
+    """A call site, with its source line where the file is there."""
+    if not told:
+        return None
+    file, line = str(told["file"]), int(told["line"])
+    source = str(told.get("source") or linecache.getline(file, line).strip())[:200]
+    return {"file": file, "line": line, "function": str(told.get("function") or ""), "source": source}
+
+
+def _failure(error: Any, text: str) -> Failure:
+    """An error as text, or as `{"type", "message", "position"}`."""
+    if not isinstance(error, dict):
+        error = {"message": str(error)}
+    said = str(error.get("message") or error.get("type") or _ERROR)
+    position = error.get("position")
+    if position is None and (place := _AT_POSITION.search(said)):
+        position = _code_points(text, int(place[1]))
+    return Failure(str(error.get("type") or _ERROR), said, said, position if text else None)
+
+
+def _code_points(text: str, units: int) -> int:
+    """Code points in so many UTF-16 code units, which JavaScript counts."""
+    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "replace"))

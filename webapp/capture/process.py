@@ -1,0 +1,231 @@
+"""Runs a parser in a child process with limits of time and memory: its death is an outcome, not an outage."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CHILD = Path(__file__).with_name("child.py")
+SECONDS = 10.0  # that a parser may take for one response
+STARTING = 60.0  # that importing its libraries may take
+MEMORY = 4 << 30  # bytes of address space; libraries reserve much more than they use
+MOST_ANSWER = 64 << 20  # bytes of one answer line
+
+
+@dataclass(slots=True)
+class Failure:
+    """Why a parser gave no value: the exception that it raised, or what became of its process."""
+
+    type: str
+    message: str
+    said: str
+    position: int | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Failure:
+        return cls(data["type"], data["message"], data["said"], data["position"])
+
+
+@dataclass(slots=True)
+class Call:
+    """One text that was handed to a decoder; `count` is over 1 where a run of like failures is one entry."""
+
+    sink: str
+    text: str
+    ok: bool
+    value: Any = None
+    error: Failure | None = None
+    site: dict[str, Any] | None = None
+    inside: str | None = None
+    count: int = 1
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Call:
+        error = Failure.from_dict(data["error"]) if data["error"] else None
+        facts = data["value"], error, data["site"], data["inside"], data["count"]
+        return cls(data["sink"], data["text"], data["ok"], *facts)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one response came to: `value` where `ok`, else `error`; `calls` in the order in which they ended."""
+
+    ok: bool
+    value: Any = None
+    error: Failure | None = None
+    calls: tuple[Call, ...] = ()
+    dropped: int = 0
+    microseconds: int = 0
+    attempts: tuple[dict[str, Any], ...] | None = None
+    """what a program in another language says that it tried, in the shape of a trace's attempts"""
+
+
+class NotStarted(RuntimeError):
+    """The parser could not be imported or its interpreter not started; the message says what was tried."""
+
+
+@dataclass
+class ParserProcess:
+    """A child that parses one response after the other; it is started at the first and replaced when it ends.
+
+    `target` is `module:function`, `python` the interpreter of the environment that has it, `folder` where it is run
+    and imported from. One response at a time: callers from several threads wait for each other.
+    """
+
+    target: str
+    python: str = sys.executable
+    folder: Path | None = None
+    seconds: float = SECONDS
+    memory: int = MEMORY
+    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _buffer: bytes = field(default=b"", repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _version: str = field(default="", repr=False)
+
+    def version(self) -> str:
+        """A digest of the code that the parser's import loads. Raises `NotStarted`."""
+        with self._lock:
+            if not self._version:
+                self._running()
+        return self._version
+
+    def parse(self, raw: str) -> Outcome:
+        """Hand `raw` to the parser. Raises `NotStarted`; whatever else goes wrong is an outcome."""
+        with self._lock:
+            process = self._running()
+            try:
+                _write(process, json.dumps({"text": raw}).encode("ascii") + b"\n", self.seconds)
+                line = self._line(process, self.seconds)
+            except TimeoutError:
+                self._end()
+                return failed("TimeoutError", f"no answer within {self.seconds:g} s; the parser was stopped")
+            except (EOFError, OSError):
+                return failed("ProcessDied", _how_it_ended(self._end()))
+            except ValueError as error:
+                self._end()
+                return failed("AnswerTooLarge", str(error))
+            return self._read(line, raw)
+
+    def _read(self, line: bytes, raw: str) -> Outcome:
+        try:
+            return _outcome(json.loads(line))
+        except RecursionError:
+            return failed("RecursionError", "what it gave is nested too deep to be shown")
+
+    def close(self) -> None:
+        with self._lock:
+            self._end()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._end()
+            self._process = self._start()
+        return self._process
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [self.python, str(CHILD), self.target, "--memory", str(self.memory)]
+        command += ["--path", str(self.folder)] if self.folder else []
+        process = self._opened(command)
+        try:
+            ready = json.loads(self._line(process, STARTING))
+        except (EOFError, TimeoutError, ValueError) as error:
+            raise NotStarted(f"{self.target} could not be imported: {_how_it_ended(self._end())}") from error
+        if not ready["ready"]:
+            self._end()
+            raise NotStarted(f"{self.target} could not be imported: {ready['error']['type']}: {ready['error']['said']}")
+        self._version = ready["version"]
+        return process
+
+    def _opened(self, command: list[str]) -> subprocess.Popen[bytes]:
+        """The process that a command starts. Raises `NotStarted`."""
+        try:
+            process = subprocess.Popen(  # noqa: S603 — the operator named the interpreter and the parser
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=self.folder,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise NotStarted(f"{command[0]} could not be started: {error}") from error
+        self._process = process
+        return process
+
+    def _line(self, process: subprocess.Popen[bytes], seconds: float) -> bytes:
+        """The child's next line; TimeoutError, EOFError where it ended, ValueError where the line is too long."""
+        assert process.stdout is not None
+        parts, size, deadline = [self._buffer], len(self._buffer), time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while b"\n" not in parts[-1]:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    raise TimeoutError
+                part = os.read(process.stdout.fileno(), 1 << 20)
+                if not part:
+                    raise EOFError
+                parts.append(part)
+                size += len(part)
+                if size > MOST_ANSWER:
+                    raise ValueError(f"the answer is longer than {MOST_ANSWER >> 20} MB; the parser was stopped")
+        line, _, self._buffer = b"".join(parts).partition(b"\n")
+        return line
+
+    def _end(self) -> int | None:
+        """Stop the child and all that it started; its exit code, negative for a signal."""
+        process, self._process, self._buffer = self._process, None, b""
+        if process is None:
+            return None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(0.2)
+        code = process.poll()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        return code
+
+
+def _write(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> None:
+    """Send `data`; a child that does not read raises TimeoutError."""
+    assert process.stdin is not None
+    pipe, deadline = process.stdin.fileno(), time.monotonic() + seconds
+    os.set_blocking(pipe, False)
+    view = memoryview(data)
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_WRITE)
+        while view:
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                raise TimeoutError
+            view = view[os.write(pipe, view[: 1 << 20]) :]
+
+
+def _outcome(answer: dict[str, Any]) -> Outcome:
+    error = None if answer["ok"] else Failure.from_dict(answer["error"])
+    calls = tuple(Call.from_dict(call) for call in answer["calls"])
+    return Outcome(answer["ok"], answer.get("value"), error, calls, answer["dropped"], answer["microseconds"])
+
+
+def failed(kind: str, message: str) -> Outcome:
+    return Outcome(False, error=Failure(kind, message, message))
+
+
+def _how_it_ended(code: int | None) -> str:
+    if code is None:
+        return "its process gave no answer"
+    if code < 0:
+        return f"its process was ended by {signal.Signals(-code).name}"
+    return f"its process ended by itself with exit code {code}"
