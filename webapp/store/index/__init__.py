@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.dialect import horizon
-from webapp.store.index import reading
+from webapp.store.db.dialect import horizon
+from webapp.store.index import session_reader
 from webapp.store.index.state import State
 
 __all__ = ["State", "current", "warm"]
@@ -24,18 +24,24 @@ _REREAD = 4000
 
 
 class _Index:
+    """`horizon` is where reading goes on (see `store.db.dialect`): it moves though nothing new is found behind it."""
+
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.state: State | None = None
+        self.horizon = 0
         self.rereading = False
 
     def fresh(self, connection: sa.Connection) -> State:
         with self.lock:
             upto = horizon(connection)
-            if self.state is None or upto < self.state.horizon:
-                self.state = _read(connection, upto)
-            elif upto > self.state.horizon or connection.dialect.name == "postgresql":
-                self.state = _refreshed(connection, self.state, upto)
+            if upto < self.horizon:  # as when another database's transaction ended while it was looked for
+                upto = horizon(connection)
+            if self.state is None or upto < self.horizon:
+                self.state = _read(connection)
+            elif upto > self.horizon or connection.dialect.name == "postgresql":
+                self.state = _refreshed(connection, self.state, self.horizon)
+            self.horizon = upto
             return self.state
 
     def compact(self, engine: sa.Engine) -> None:
@@ -48,9 +54,10 @@ class _Index:
     def _reread(self, engine: sa.Engine) -> None:
         try:
             with engine.connect() as connection:
-                state = _read(connection, horizon(connection))
+                upto = horizon(connection)
+                state = _read(connection)
             with self.lock:
-                self.state = state
+                self.state, self.horizon = state, upto
         finally:
             self.rereading = False
 
@@ -79,27 +86,30 @@ def _of(engine: sa.Engine) -> _Index:
         return _indexes.setdefault(engine, _Index())
 
 
-def _read(connection: sa.Connection, upto: int) -> State:
+def _read(connection: sa.Connection) -> State:
     """Without the garbage collector, which would go through millions of short lists: a third of the time."""
     was_on = gc.isenabled()
     gc.disable()
     try:
-        return State().extended(reading.everything(connection), upto)
+        return State().extended(session_reader.everything(connection))
     finally:
         if was_on:
             gc.enable()
 
 
-def _refreshed(connection: sa.Connection, state: State, upto: int) -> State:
-    """On PostgreSQL what a transaction that still ran might hide is looked at again: what is known is left out."""
-    known = state.numbers["changed"].values
+def _refreshed(connection: sa.Connection, state: State, horizon: int) -> State:
+    """With what was written since the horizon.
+
+    On PostgreSQL what a transaction that still ran might hide is looked at again: what is known is left out.
+    """
+    changes = state.numbers["changed"].values
     new: list[int] = []
-    for number, change in reading.changed(connection, state.horizon):
+    for number, change in session_reader.changed(connection, horizon):
         slot = state.slot(number)
-        if slot is None or known[slot] != change:
+        if slot is None or changes[slot] != change:
             new.append(number)
-    if not new:  # other databases of a PostgreSQL server move the horizon, too
+    if not new:
         return state
-    rows = list(reading.some(connection, new))
-    found = {row.id for row in rows}
-    return state.extended(rows, upto, [number for number in new if number not in found])
+    rows = list(session_reader.some(connection, new))
+    present = {row.id for row in rows}
+    return state.extended(rows, [number for number in new if number not in present])

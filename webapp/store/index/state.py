@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from webapp.store.index.bits import NO_NUMBERS, Bits, Column, Numbers, of_slots
-from webapp.store.index.reading import Row
+from webapp.store.index.bit_sliced_index import NO_NUMBERS, Bits, Column, Numbers, of_slots
+from webapp.store.index.session_reader import Row
 
 _T = TypeVar("_T")
 Dimension = tuple[str, ...]
 """What a column is of: ("model",), or ("verdict", "fencepost")."""
 Columns = Mapping[Any, Column]
 VERDICT_NUMBERS = ("clean", "extracted", "repaired", "unparsed", "none")
-"""in the order of `filtering.VERDICTS`: responses by their verdict under the home profile"""
+"""in the order of `tally.VERDICTS`: responses by their verdict under the home profile"""
 NUMBERS = (
     *("id", "changed", "when", "failed", "rescued", "responses", "turns", "bytes", "labelled"),
     *VERDICT_NUMBERS,
@@ -30,30 +30,28 @@ _MOST_KEPT = 200
 class State:
     """`alive` are the slots that hold a session; one that changes gets a new slot, and its old one is dead.
 
-    `horizon` is where reading goes on (see `store.dialect`). `first_ids` are ascending, for the slots from 0 on;
-    `moved` has the slots of sessions that came or changed later.
+    `first_ids` are ascending, for the slots from 0 on; `moved` has the slots of sessions that came or changed later.
     """
 
-    horizon: int = 0
     size: int = 0
     alive: Bits = 0
     first_ids: array[int] = field(default_factory=lambda: array("q"))
     moved: Mapping[int, int] = field(default_factory=dict)
     numbers: Mapping[str, Numbers] = field(default_factory=lambda: dict.fromkeys(NUMBERS, NO_NUMBERS))
     dimensions: Mapping[Dimension, Columns] = field(default_factory=dict)
-    kept: dict[Any, Any] = field(default_factory=dict)
+    cache: dict[Any, Any] = field(default_factory=dict)
     """what was worked out from this state and may be asked for again; see `keeping`"""
 
     def keeping(self, key: Any, make: Callable[[], _T]) -> _T:
         """What `make` gives for this state, from before where it is among the last ones."""
-        kept = self.kept
-        found: _T | None = kept.get(key)
-        if found is None:
-            found = make()
-            if len(kept) >= _MOST_KEPT:
-                kept.clear()
-            kept[key] = found
-        return found
+        cache = self.cache
+        value: _T | None = cache.get(key)
+        if value is None:
+            value = make()
+            if len(cache) >= _MOST_KEPT:
+                cache.clear()
+            cache[key] = value
+        return value
 
     def columns(self, *dimension: str) -> Columns:
         """The columns of one dimension, by value."""
@@ -68,24 +66,23 @@ class State:
 
     def slots(self, session_ids: Iterable[int]) -> Bits:
         """The slots of these sessions that are there."""
-        found = (self.slot(session_id) for session_id in session_ids)
-        return of_slots([slot for slot in found if slot is not None]) & self.alive
+        slots = (self.slot(session_id) for session_id in session_ids)
+        return of_slots([slot for slot in slots if slot is not None]) & self.alive
 
     def profiles(self) -> list[str]:
         """The profiles under which anything was parsed."""
         return sorted(dimension[1] for dimension in self.dimensions if dimension[0] == "verdict")
 
-    def extended(self, rows: Iterable[Row], horizon: int, gone: Iterable[int] = ()) -> State:
+    def extended(self, rows: Iterable[Row], removed: Iterable[int] = ()) -> State:
         """With these sessions as they are now, and without those that are gone."""
         gathered = _Gathered(self.size)
         for row in rows:
             gathered.add(row)
-        dead = [slot for number in (*gathered.ids, *gone) if (slot := self.slot(number)) is not None]
+        dead = [slot for number in (*gathered.ids, *removed) if (slot := self.slot(number)) is not None]
         new = ((1 << len(gathered.ids)) - 1) << self.size
         dead_bits = of_slots(dead)
         return replace(
             self,
-            horizon=horizon,
             size=gathered.next,
             alive=(self.alive | dead_bits) ^ dead_bits | new,
             first_ids=self.first_ids if self.size else array("q", gathered.ids),
@@ -94,18 +91,18 @@ class State:
             else {},
             numbers={name: self.numbers[name].extended(values) for name, values in gathered.numbers.items()},
             dimensions=self._dimensions(gathered),
-            kept={},
+            cache={},
         )
 
     def _dimensions(self, gathered: _Gathered) -> dict[Dimension, Columns]:
-        found = dict(self.dimensions)
+        dimensions = dict(self.dimensions)
         for dimension, values in gathered.counted.items():
-            columns = dict(found.get(dimension, _NOTHING))
+            columns = dict(dimensions.get(dimension, _NOTHING))
             for value, (slots, numbers) in values.items():
                 counted = numbers if len(numbers) == len(slots) else None
                 columns[value] = columns.get(value, _EMPTY).extended(slots, counted, gathered.next)
-            found[dimension] = columns
-        return found
+            dimensions[dimension] = columns
+        return dimensions
 
 
 _EMPTY = Column()
@@ -129,7 +126,10 @@ class _Gathered:
             self.numbers[name].append(getattr(row, name))
         counted, facets = self.counted, row.facets
         counted["home",][row.home][0].append(slot)
+        counted["home_source",][row.home_source][0].append(slot)
         counted["format",][row.format][0].append(slot)
+        if row.service is not None:
+            counted["service",][row.service][0].append(slot)
         for judgement in row.judgements:
             counted["label",][judgement][0].append(slot)
         for dimension, part in (("agent", "agents"), ("phase", "phases"), ("tool", "tools")):
@@ -140,15 +140,15 @@ class _Gathered:
         for model, verdicts in facets.get("models", {}).items():
             counted["model",][model][0].append(slot)
             self._count(("made", model), enumerate(verdicts), slot)
-        for profile, made in facets.get("profiles", {}).items():
-            self._profile(profile, made, slot)
+        for profile, counters in facets.get("profiles", {}).items():
+            self._profile(profile, counters, slot)
 
-    def _profile(self, profile: str, made: Mapping[str, Any], slot: int) -> None:
-        self._count(("verdict", profile), enumerate(made["verdicts"]), slot)
-        self._count(("repair", profile), made.get("repairs"), slot)
-        self._count(("tried", profile), made.get("tried"), slot)
+    def _profile(self, profile: str, counters: Mapping[str, Any], slot: int) -> None:
+        self._count(("verdict", profile), enumerate(counters["verdicts"]), slot)
+        self._count(("repair", profile), counters.get("repairs"), slot)
+        self._count(("tried", profile), counters.get("tried"), slot)
         won, took, parses = (self.counted[name, profile] for name in ("won", "took", "parses"))
-        for strategy, (count, microseconds, exponents) in made["won"].items():
+        for strategy, (count, microseconds, exponents) in counters["won"].items():
             for columns, number in ((won, count), (took, microseconds)):
                 slots, numbers = columns[strategy]
                 slots.append(slot)

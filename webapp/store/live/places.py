@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 import sqlalchemy as sa
@@ -10,7 +9,7 @@ import sqlalchemy as sa
 from webapp.store.live.spans import Arrived
 from webapp.store.models import TURNS_A_SESSION, LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.tally import Place, Tally
+from webapp.store.write.tally import Tally
 
 _shift = (
     sa.update(StoredTurn)
@@ -33,22 +32,6 @@ _after = (
 )
 
 
-@dataclass(slots=True)
-class PlacedTally(Tally):
-    """A tally that is told of single turns which stored turn they repeat: `twins`, by ordinal."""
-
-    twins: dict[int, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, tally: Tally) -> PlacedTally:
-        return cls(**{part.name: getattr(tally, part.name) for part in fields(Tally)})
-
-    def place(self, entry: int, kind: str, has_text: bool, duplicate_of: int | None) -> Place:
-        if (original := self.twins.get(len(self.positions))) is not None:
-            return self.put(entry, kind, has_text, original)
-        return Tally.place(self, entry, kind, has_text, duplicate_of)
-
-
 class _Run(NamedTuple):
     """Stored positions that move by the same."""
 
@@ -57,7 +40,7 @@ class _Run(NamedTuple):
     by: int
 
 
-def settle(connection: sa.Connection, session_id: int, tally: PlacedTally, new: list[Arrived]) -> bool:
+def settle(connection: sa.Connection, session_id: int, tally: Tally, new: list[Arrived]) -> bool:
     """Put the turns of `new`, which stand at the end, where their spans belong; `new` is in the order of time.
 
     Whether stored turns moved.
@@ -81,7 +64,7 @@ def settle(connection: sa.Connection, session_id: int, tally: PlacedTally, new: 
     return bool(runs)
 
 
-def _permute(tally: PlacedTally, order: list[int], before: int) -> list[_Run]:
+def _permute(tally: Tally, order: list[int], before: int) -> list[_Run]:
     """Give the turns `order` (ordinals, in their new order) the last positions; the runs of stored ones that moved."""
     first = len(tally.letters) - len(order)
     old = [tally.positions[at] for at in order]

@@ -14,10 +14,10 @@ from webapp import jsontext
 from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem, Turn, changed
 from webapp.exports.session_dump import whole_entry
-from webapp.store import rows
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveSpan
 from webapp.store.models import Turn as StoredTurn
+from webapp.store.write import rows
 
 BEFORE, AFTER = 32, 4
 """How many stored spans before each new one, and after a late one, are read along."""
@@ -113,21 +113,21 @@ def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
     for step in steps:
         if step.said is None:
             step.said = reader.turns(step.number, step.new.entry if step.new else entries.get(step.ordinal, {}))
-    said = _linked(steps)
-    turns = [turn for step in steps if step.new for turn in said[step.number]]
+    turns_by_step = _linked(steps)
+    turns = [turn for step in steps if step.new for turn in turns_by_step[step.number]]
     late = _late(steps)
-    twins = _twins(connection, session_id, late, said, turns, first) if late else {}
-    failures = list(_failures(connection, session_id, steps, said))
-    return Read(turns, twins, failures, None if late else _tail(reader, steps, said, first))
+    twins = _twins(connection, session_id, late, turns_by_step, turns, first) if late else {}
+    failures = list(_failures(connection, session_id, steps, turns_by_step))
+    return Read(turns, twins, failures, None if late else _tail(reader, steps, turns_by_step, first))
 
 
 def _linked(steps: list[_Step]) -> dict[int, list[Turn]]:
     """The turns of each step, by its number."""
-    said: dict[int, list[Turn]] = {step.number: [] for step in steps}
+    turns: dict[int, list[Turn]] = {step.number: [] for step in steps}
     for turn in otlp.linked(pair for step in steps for pair in step.said or ()):
         if not isinstance(turn, Problem):
-            said[turn.entry].append(turn)
-    return said
+            turns[turn.entry].append(turn)
+    return turns
 
 
 def _late(steps: list[_Step]) -> list[_Step]:
@@ -136,21 +136,21 @@ def _late(steps: list[_Step]) -> list[_Step]:
     return [step for step in steps[first:] if not step.new]
 
 
-def _tail(reader: otlp.Reader, steps: list[_Step], said: dict[int, list[Turn]], first: int) -> Tail | None:
+def _tail(reader: otlp.Reader, steps: list[_Step], turns: dict[int, list[Turn]], first: int) -> Tail | None:
     """What to read on from, now that the new spans' turns are stored from `first` on; None where that is too much."""
     last = steps[-1].new
     assert last is not None
     for step in steps:
         if step.new is not None:
-            step.ordinal, step.turns, step.new = first, len(said[step.number]), None
+            step.ordinal, step.turns, step.new = first, len(turns[step.number]), None
             first += step.turns
-    kept = steps[-BEFORE:]
-    for step in kept:
+    last_steps = steps[-BEFORE:]
+    for step in last_steps:
         step.said = [
             (changed(turn, source=None) if turn.source is not None else turn, side) for turn, side in step.said or ()
         ]
-    size = reader.size + sum(len(turn.raw or "") + 500 for step in kept for turn, _ in step.said or ())
-    return Tail(reader, kept, last.started, size) if size <= MOST_TAIL else None
+    size = reader.size + sum(len(turn.raw or "") + 500 for step in last_steps for turn, _ in step.said or ())
+    return Tail(reader, last_steps, last.started, size) if size <= MOST_TAIL else None
 
 
 def note(connection: sa.Connection, session_id: int, new: list[Arrived], first: int, turns: Iterable[Turn]) -> None:
@@ -174,8 +174,8 @@ _WHOLE = (StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at)
 def _steps(connection: sa.Connection, session_id: int, new: list[Arrived]) -> list[_Step]:
     """The new spans and the stored ones near them, in the order of time."""
     values = {"session": session_id, "start": new[0].started}
-    stored = [*reversed(connection.execute(_before, values).all()), *connection.execute(_after, values)]
-    steps = [(row.started, row.entry, _Step(row.entry, None, row.ordinal, row.turns)) for row in stored]
+    rows = [*reversed(connection.execute(_before, values).all()), *connection.execute(_after, values)]
+    steps = [(row.started, row.entry, _Step(row.entry, None, row.ordinal, row.turns)) for row in rows]
     steps += [(span.started, span.number, _Step(span.number, span)) for span in new]
     ordered = [step for *_, step in sorted(steps, key=lambda step: step[:2])]
     return [step for step, near in zip(ordered, _near(ordered), strict=True) if near]
@@ -193,39 +193,39 @@ def _near(steps: list[_Step]) -> list[bool]:
 
 def _entries(connection: sa.Connection, session_id: int, steps: list[_Step]) -> dict[int, dict[str, Any]]:
     """The stored entries, by the ordinal of their first turn."""
-    found: dict[int, dict[str, Any]] = {}
+    sources: dict[int, dict[str, Any]] = {}
     for at in range(0, len(steps), _AT_ONCE):
         ordinals = [step.ordinal for step in steps[at : at + _AT_ONCE]]
         query = sa.select(StoredTurn.ordinal, *_WHOLE).where(StoredTurn.session_id == session_id)
         for row in connection.execute(query.where(StoredTurn.ordinal.in_(ordinals))):
             entry = whole_entry(row.source, row.raw, row.raw_at)
-            found[row.ordinal] = entry if isinstance(entry, dict) else {}
-    return found
+            sources[row.ordinal] = entry if isinstance(entry, dict) else {}
+    return sources
 
 
 def _twins(
     connection: sa.Connection,
     session_id: int,
     late: list[_Step],
-    said: dict[int, list[Turn]],
+    turns_by_step: dict[int, list[Turn]],
     turns: list[Turn],
     first: int,
 ) -> dict[int, int]:
     """What stored spans said first that now a late span says before them: its turns repeat the stored ones."""
-    there: dict[tuple[str, str | None], list[int]] = {}
+    originals: dict[tuple[str, str | None], list[int]] = {}
     for step in late:
-        own = Counter[tuple[str, str | None]](
-            (turn.kind, turn.raw) for turn in said[step.number] if turn.duplicate_of is None
+        counts = Counter[tuple[str, str | None]](
+            (turn.kind, turn.raw) for turn in turns_by_step[step.number] if turn.duplicate_of is None
         )
         for ordinal, kind, raw in _stored(connection, session_id, step):
-            if own[kind, raw]:
-                own[kind, raw] -= 1
+            if counts[kind, raw]:
+                counts[kind, raw] -= 1
             else:
-                there.setdefault((kind, raw), []).append(ordinal)
+                originals.setdefault((kind, raw), []).append(ordinal)
     twins = {}
     for ordinal, turn in enumerate(turns, first):
-        if turn.raw is not None and turn.duplicate_of is None and (found := there.get((turn.kind, turn.raw))):
-            twins[ordinal] = found.pop(0)
+        if turn.raw is not None and turn.duplicate_of is None and (ordinals := originals.get((turn.kind, turn.raw))):
+            twins[ordinal] = ordinals.pop(0)
     return twins
 
 
@@ -240,14 +240,14 @@ def _stored(connection: sa.Connection, session_id: int, step: _Step) -> list[tup
 
 
 def _failures(
-    connection: sa.Connection, session_id: int, steps: list[_Step], said: dict[int, list[Turn]]
+    connection: sa.Connection, session_id: int, steps: list[_Step], turns: dict[int, list[Turn]]
 ) -> Iterator[tuple[int, str]]:
     """The stored calls that a new answer says could not be read."""
-    if not any(turn.kind == "tool_result" for step in steps if step.new for turn in said[step.number]):
+    if not any(turn.kind == "tool_result" for step in steps if step.new for turn in turns[step.number]):
         return
     for step in steps:
-        for turn in said[step.number]:
+        for turn in turns[step.number]:
             if step.new is None and turn.failure is not None:
-                stored = _stored(connection, session_id, step)
-                same = (ordinal for ordinal, kind, raw in stored if (kind, raw) == (turn.kind, turn.raw))
+                rows = _stored(connection, session_id, step)
+                same = (ordinal for ordinal, kind, raw in rows if (kind, raw) == (turn.kind, turn.raw))
                 yield from ((ordinal, turn.failure) for ordinal in list(same)[:1])

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from webapp.store.dialect import change
-from webapp.store.ids import shortened
+from webapp.store.db.dialect import change
+from webapp.store.db.ids import shortened
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveSpan, Session
 
 _AT_ONCE = 500
-_named = sa.select(Session.id).where(Session.external_id == sa.bindparam("name")).limit(1)
+_find_name = sa.select(Session.id).where(Session.external_id == sa.bindparam("name")).limit(1)
 
 _find = (
     sa.select(LiveSpan.trace, sa.func.max(LiveSpan.session_id))
@@ -31,37 +31,39 @@ def routed(connection: sa.Connection, spans: Iterable[Arrived]) -> dict[str, lis
     traces: dict[bytes, list[Arrived]] = {}
     for span in spans:
         traces.setdefault(span.trace, []).append(span)
-    stored = _stored(connection, list(traces))
-    found: dict[str, list[Arrived]] = {}
+    by_trace = _stored(connection, list(traces))
+    by_session: dict[str, list[Arrived]] = {}
     for trace, group in traces.items():
-        named = next((shortened(span.session) for span in group if span.session), None)
-        there = stored.get(trace)
-        name = named or trace.hex() if there is None else _stays(connection, *there, trace, named)
-        found.setdefault(name, []).extend(group)
-    return found
+        session_name = next((shortened(span.session) for span in group if span.session), None)
+        session_id = by_trace.get(trace)
+        name = (
+            session_name or trace.hex() if session_id is None else _stays(connection, *session_id, trace, session_name)
+        )
+        by_session.setdefault(name, []).extend(group)
+    return by_session
 
 
 def _stored(connection: sa.Connection, traces: list[bytes]) -> dict[bytes, tuple[int, str]]:
     """The session of each trace that has one, and its name."""
-    found: dict[bytes, int] = {}
+    by_trace: dict[bytes, int] = {}
     for at in range(0, len(traces), _AT_ONCE):
         rows = connection.execute(_find, {"traces": traces[at : at + _AT_ONCE]})
-        found |= {bytes(trace): session_id for trace, session_id in rows}
-    sessions = sorted(set(found.values()))
+        by_trace |= {bytes(trace): session_id for trace, session_id in rows}
+    sessions = sorted(set(by_trace.values()))
     names: dict[int, str] = {}
     for at in range(0, len(sessions), _AT_ONCE):
         for row in connection.execute(_find_names, {"sessions": sessions[at : at + _AT_ONCE]}):
             names[row.id] = row.external_id
-    return {trace: (session_id, names[session_id]) for trace, session_id in found.items()}
+    return {trace: (session_id, names[session_id]) for trace, session_id in by_trace.items()}
 
 
-def _stays(connection: sa.Connection, session_id: int, name: str, trace: bytes, named: str | None) -> str:
+def _stays(connection: sa.Connection, session_id: int, name: str, trace: bytes, session_name: str | None) -> str:
     """The stored session's id. One that is called by its trace takes the name that a later span gives, if it is free.
 
     Where a session of that name is there already, the trace stays a session of its own: turns never change sessions.
     """
-    if named is None or name != trace.hex() or connection.scalar(_named, {"name": named}) is not None:
+    if session_name is None or name != trace.hex() or connection.scalar(_find_name, {"name": session_name}) is not None:
         return name
-    renamed = sa.update(Session).where(Session.id == session_id).values(external_id=named, changed=change())
+    renamed = sa.update(Session).where(Session.id == session_id).values(external_id=session_name, changed=change())
     connection.execute(renamed)
-    return named
+    return session_name

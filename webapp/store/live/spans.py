@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import Entry
+from webapp.dumps.entries import Entry
 from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem
 
@@ -39,21 +39,31 @@ def arrived(groups: Iterable[tuple[str, dict[str, Any] | Problem]]) -> Iterator[
         if isinstance(group, Problem):
             yield group
             continue
-        for found in otlp.spans_of(at, group):
-            yield found if isinstance(found, Problem) else _sound(found)
+        for raw_entry in otlp.spans_of(at, group):
+            yield raw_entry if isinstance(raw_entry, Problem) else _sound(raw_entry)
 
 
-def _sound(found: Entry) -> Arrived | Problem:
+def _sound(raw_entry: Entry) -> Arrived | Problem:
     """A span needs both ids (opentelemetry-proto, trace.proto): without them one that comes again is not known."""
-    at, entry = found
-    known = otlp.identity(entry)
-    trace, span = _bytes(known.trace, _TRACE), _bytes(known.span, _SPAN)
+    at, entry = raw_entry
+    identity = otlp.identity(entry)
+    trace, span = trace_bytes(identity.trace), span_bytes(identity.span)
     if trace is None:
         return Problem(at, "its traceId is not 16 bytes, or all zeros")
     if span is None:
         return Problem(at, "its spanId is not 8 bytes, or all zeros")
-    started = otlp.NO_TIME if known.started is None else max(otlp.NO_TIME, min(known.started, _LATEST))
-    return Arrived(at, entry, trace, span, known.session, started)
+    started = otlp.NO_TIME if identity.started is None else max(otlp.NO_TIME, min(identity.started, _LATEST))
+    return Arrived(at, entry, trace, span, identity.session, started)
+
+
+def trace_bytes(ident: str | None) -> bytes | None:
+    """The 16 bytes of a trace's id, or None where it is none."""
+    return _bytes(ident, _TRACE)
+
+
+def span_bytes(ident: str | None) -> bytes | None:
+    """The 8 bytes of a span's id, or None where it is none."""
+    return _bytes(ident, _SPAN)
 
 
 def _bytes(ident: str | None, size: int) -> bytes | None:

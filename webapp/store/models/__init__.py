@@ -1,10 +1,26 @@
 """The tables, as typed models."""
 
+# ruff: noqa: F401 - what others import from here
+
 from webapp.store.models.base import TURNS_A_SESSION, Base
 from webapp.store.models.dumps import Dump, DumpSession, Job, Mapping
-from webapp.store.models.labels import Cause, Compared, FinalLabel, Label, LabelEvent, LabelQueue, LabelQueueItem
+from webapp.store.models.failures import FailureEvent, FailureOverlay, FormerFailureGroup
+from webapp.store.models.homes import HomeChange, HomeChangeSession, HomeRule
+from webapp.store.models.labels import (
+    Cause,
+    Compared,
+    FinalLabel,
+    Label,
+    LabelEvent,
+    LabelHold,
+    LabelQueue,
+    LabelQueueItem,
+)
 from webapp.store.models.sessions import (
+    MODEL_KINDS,
+    UNDIGESTED,
     Finding,
+    LiveLog,
     LiveSpan,
     Parse,
     ParseRepair,
@@ -13,29 +29,6 @@ from webapp.store.models.sessions import (
     Session,
     SessionModel,
     Turn,
+    is_response,
+    is_unfinished,
 )
-
-__all__ = [
-    "TURNS_A_SESSION",
-    "Base",
-    "Cause",
-    "Compared",
-    "Dump",
-    "DumpSession",
-    "FinalLabel",
-    "Finding",
-    "Job",
-    "Label",
-    "LabelEvent",
-    "LabelQueue",
-    "LabelQueueItem",
-    "LiveSpan",
-    "Mapping",
-    "Parse",
-    "ParseRepair",
-    "Run",
-    "SavedView",
-    "Session",
-    "SessionModel",
-    "Turn",
-]

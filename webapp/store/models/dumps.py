@@ -8,8 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.store.db.types import BigId, ExactJson, ExactText, ProfileName, ShortText, UtcDateTime
 from webapp.store.models.base import Base
-from webapp.store.types import BigId, ExactJson, ExactText, ShortText, UtcDateTime
 
 
 class Dump(Base):
@@ -31,7 +31,7 @@ class Dump(Base):
     session_count: orm.Mapped[int] = orm.mapped_column(default=0)
     turn_count: orm.Mapped[int] = orm.mapped_column(default=0)
     received_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
-    home: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    home: orm.Mapped[str | None] = orm.mapped_column(ProfileName)
     """the home profile that was told when it came, over what the dump itself says"""
     mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
     """the mapping that it was read by"""
@@ -50,7 +50,7 @@ class Job(Base):
     """the file in the data folder's dumps/incoming/ that the job owns until it ends; "" reads `dump_id`'s kept one"""
     bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
     format: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
-    home: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    home: orm.Mapped[str | None] = orm.mapped_column(ProfileName)
     mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
     progress: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
     """how far it came; while it runs this lies in a file, since no row can be written beside a long transaction"""

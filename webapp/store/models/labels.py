@@ -8,8 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.store.db.types import BigId, ExactJson, ExactText, ShortText, UtcDateTime
 from webapp.store.models.base import Base
-from webapp.store.types import BigId, ExactJson, ExactText, ShortText, UtcDateTime
 
 
 class Label(Base):
@@ -31,6 +31,8 @@ class Label(Base):
     note: orm.Mapped[str | None] = orm.mapped_column(ExactText)
     seconds: orm.Mapped[float | None]
     """how long the person looked at it, where the queue measured that"""
+    source: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
+    """where the expected value came from: a profile's name, or `blind`; None where somebody typed it"""
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
 
 
@@ -45,8 +47,14 @@ class LabelEvent(Base):
     action: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     """put, removed, undone, settled, unsettled, imported, renamed or resettled (its cause was renamed)"""
     said: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
-    """the label as it then was"""
+    """the label as it then was, with `was` (what it replaced) and `batch` (one for all that one save wrote); `like`
+    names the response whose label was given to this one too"""
     happened_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As exports and `label list --json` write it."""
+        at = self.happened_at.isoformat()
+        return {"action": self.action, "author": self.author, "happened_at": at, "said": self.said}
 
 
 class FinalLabel(Base):
@@ -80,7 +88,7 @@ class Cause(Base):
 
 
 class LabelQueue(Base):
-    """Responses to label in one order, gathered from a stretch of sessions at a time; see `store.labelling.queue`."""
+    """Responses to label in one order, gathered a stretch of sessions at a time: see `store.labels.queues`."""
 
     __tablename__ = "label_queue"
 
@@ -107,10 +115,23 @@ class LabelQueueItem(Base):
     session_id: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
     rank: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
     likeness: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(16))
+    assignee: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    """whose part of the queue it is; None for everybody's"""
+
+
+class LabelHold(Base):
+    """The response that a person has before them in a queue for teams, so that nobody else gets it, `until` then."""
+
+    __tablename__ = "label_hold"
+
+    queue_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("label_queue.id", ondelete="CASCADE"), primary_key=True)
+    author: orm.Mapped[str] = orm.mapped_column(ExactText, primary_key=True)
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    until: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
 
 
 class Compared(Base):
-    """What every profile made of a labelled response, as of so many `events` of its labels: see store/compared.py."""
+    """What every profile made of a labelled response, as of so many `events` of its labels: see `store.scores`."""
 
     __tablename__ = "compared"
 

@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.store.db.types import (
+    BigId,
+    ExactJson,
+    ExactText,
+    PackedJson,
+    PackedText,
+    ProfileName,
+    ShortText,
+    UtcDateTime,
+)
 from webapp.store.models.base import Base
-from webapp.store.types import BigId, ExactJson, ExactText, PackedJson, PackedText, ShortText, UtcDateTime
+
+MODEL_KINDS = ("response", "tool_call")
+"""what turns are that a model writes"""
 
 
 class Session(Base):
@@ -19,6 +31,7 @@ class Session(Base):
     __table_args__ = (
         sa.UniqueConstraint("external_id", "revision"),
         sa.Index("ix_session_failed_happened", "failed", "happened_at", "id"),
+        sa.Index("ix_session_ended_at", "ended_at", "happened_at", "id"),
     )
 
     id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
@@ -31,7 +44,16 @@ class Session(Base):
         """whether no later revision has the same id, so that the id means this one"""
     title: orm.Mapped[str | None] = orm.mapped_column(ExactText)
     source_format: orm.Mapped[str] = orm.mapped_column(sa.String(64))
-    home_profile: orm.Mapped[str] = orm.mapped_column(sa.String(64))
+    home_profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
+    """the parser that its program used, or "unknown", which is no profile's name"""
+    home_source: orm.Mapped[str] = orm.mapped_column(sa.String(16), server_default="unknown", index=True)
+    """who named it: see `store.write.home`"""
+    service: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
+    """what its program calls itself, where the dump says so"""
+    tried: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
+    """under an unknown home: how many responses would have failed under each profile"""
+    tried_key: orm.Mapped[str | None] = orm.mapped_column(sa.String(32))
+    """of which profiles and how many responses `tried` speaks: see `store.homes.trials`"""
     models: orm.Mapped[list[str]] = orm.mapped_column(ExactJson)
     started_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
     ended_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
@@ -45,7 +67,8 @@ class Session(Base):
     extracted_count: orm.Mapped[int] = orm.mapped_column(default=0)
     repaired_count: orm.Mapped[int] = orm.mapped_column(default=0)
     unparsed_count: orm.Mapped[int] = orm.mapped_column(default=0)
-    """responses whose home verdict is failed; `failed_count` counts recorded failures too"""
+    """responses whose home verdict is failed; `failed_count` counts recorded failures too.
+    Under an unknown home the five count what `fencepost` makes of the responses, and none of them is a failure."""
     none_count: orm.Mapped[int] = orm.mapped_column(default=0)
     label_count: orm.Mapped[int] = orm.mapped_column(default=0)
     failed: orm.Mapped[bool] = orm.mapped_column(default=False)
@@ -53,18 +76,24 @@ class Session(Base):
     happened_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
     """started_at, or ingested_at where no turn has a time"""
     strip: orm.Mapped[str] = orm.mapped_column(sa.Text, default="")
-    """one letter a response, in order: c e r n for the home verdict, f failed and s rescued in production"""
+    """one letter a response, in order: c e r n for the home verdict, f failed and s rescued in production;
+    of an unknown home c e r n are what `fencepost` makes of it, and u what that cannot read either"""
     extra: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
     raw_bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, default=0, server_default="0")
     """of all its turns' texts together, as UTF-8"""
     facets: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
-    """what the list filters by and statistics add up, counted over the session's turns; see `store.facets`"""
+    """what the list filters by and statistics add up, counted over the session's turns; see `store.write.facets`"""
     changed: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, default=0, server_default="0", index=True)
     """grows with every change to the session: whoever keeps an index reads on from the last one; `dialect.change`"""
     grown_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
-    """when turns last came; the page of a session that grew a moment ago looks for more"""
+    """when spans or a watched file last brought turns; the page of such a session looks for more for a while"""
     deleted_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
     """hidden everywhere, and gone for good after a while"""
+
+    @property
+    def first_profile(self) -> str:
+        """What a page shows its responses under at first: the home profile, `fencepost` where that is unknown."""
+        return "fencepost" if self.home_profile == "unknown" else self.home_profile
 
 
 class SessionModel(Base):
@@ -88,6 +117,10 @@ Session.newest = orm.column_property(
 )
 
 
+is_unfinished = sa.and_(Session.deleted_at.is_not(None), Session.turn_count == 0)
+"""whether a session is still being written (see `store.ingest.unfinished`), or deleted, with nothing to be derived"""
+
+
 class Turn(Base):
     """One turn; an entry that its logger wrote twice is a row of its own at the same position, with `duplicate_of`."""
 
@@ -95,6 +128,12 @@ class Turn(Base):
     __table_args__ = (
         sa.Index("ix_turn_session_position", "session_id", "position"),
         sa.Index("ix_turn_session_ordinal", "session_id", "ordinal", unique=True),
+        sa.Index(
+            "ix_turn_recorded_failure",
+            "id",
+            sqlite_where=sa.text("recorded_failure IS NOT NULL"),
+            postgresql_where=sa.text("recorded_failure IS NOT NULL"),
+        ),
         sa.Index(
             "ix_turn_duplicate_of",
             "duplicate_of",
@@ -134,6 +173,10 @@ class Turn(Base):
     """of the entry as it came, on an entry's first turn: how growth is told from another past"""
 
 
+is_response = sa.and_(Turn.kind.in_(MODEL_KINDS), Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
+"""whether a turn is what a model wrote, and no copy of another"""
+
+
 class LiveSpan(Base):
     """An OpenTelemetry span that a session holds as one of its entries: spans come late, twice and in any order."""
 
@@ -153,15 +196,48 @@ class LiveSpan(Base):
     turns: orm.Mapped[int]
 
 
+class LiveLog(Base):
+    """An OpenTelemetry log record that waits for its span."""
+
+    __tablename__ = "live_log"
+
+    trace: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(16), primary_key=True)
+    span: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(8), primary_key=True)
+    digest: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(32), primary_key=True)
+    """SHA-256 of the record"""
+    received_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime, index=True)
+    entry: orm.Mapped[dict[str, Any]] = orm.mapped_column(PackedJson)
+    """`{"resource", "log"}`"""
+
+
+UNDIGESTED = "value_digest IS NULL AND verdict IN ('clean', 'extracted', 'repaired')"
+"""of parses that read a value which is nested too deep to be compared"""
+
+
 class Parse(Base):
     """The stored trace of one response under one profile version."""
 
     __tablename__ = "parse"
-    __table_args__ = (sa.UniqueConstraint("turn_id", "profile"),)
+    __table_args__ = (
+        sa.UniqueConstraint("turn_id", "profile"),
+        sa.Index(
+            "ix_parse_failure_group",
+            *("profile", "failure_group", "turn_id"),
+            sqlite_where=sa.text("failure_group IS NOT NULL"),
+            postgresql_where=sa.text("failure_group IS NOT NULL"),
+        ),
+        sa.Index("ix_parse_value_digest", "profile", "turn_id", "value_digest", "version"),
+        sa.Index(
+            "ix_parse_undigested",
+            *("profile", "turn_id"),
+            sqlite_where=sa.text(UNDIGESTED),
+            postgresql_where=sa.text(UNDIGESTED),
+        ),
+    )
 
     id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"))
-    profile: orm.Mapped[str] = orm.mapped_column(sa.String(64))
+    profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
     version: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     verdict: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     strategy: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
@@ -169,6 +245,16 @@ class Parse(Base):
     ambiguous: orm.Mapped[bool] = orm.mapped_column(default=False)
     exhausted: orm.Mapped[bool] = orm.mapped_column(default=False)
     microseconds: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    failure_group: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
+    """the group of a parse whose verdict is failed, which `parsing.failure_group` makes of this trace and of the stored
+    one of `fencepost`; NULL where a value was read, nothing offered itself, or the profile was not run"""
+    failure_path: orm.Mapped[str | None] = orm.mapped_column(sa.String(160))
+    """the JSON path of the first edit that mends it; NULL where nothing does"""
+    failure_tokens: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    value_digest: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    """64 bits, signed, of the SHA-256 of all values that were read, as `store.write.value_digest` writes them: equal
+    where two profiles read the same JSON (1 is 1.0, keys have no order). NULL where nothing was read, and where a value
+    is nested too deeply to be compared, though the verdict says that one was read: such are never the same"""
     trace: orm.Mapped[dict[str, Any]] = orm.mapped_column(PackedJson)
 
 
@@ -178,7 +264,7 @@ class ParseRepair(Base):
     __tablename__ = "parse_repair"
 
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
-    profile: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
+    profile: orm.Mapped[str] = orm.mapped_column(ProfileName, primary_key=True)
     repair: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
     count: orm.Mapped[int]
 
@@ -197,7 +283,7 @@ class Finding(Base):
 
 
 class SavedView(Base):
-    """Filters of the list under a name."""
+    """Filters of the list under a name; `query` is the query string of their URL, without `?`."""
 
     __tablename__ = "saved_view"
 
@@ -214,7 +300,7 @@ class Run(Base):
     __tablename__ = "run"
 
     id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
-    profile: orm.Mapped[str] = orm.mapped_column(sa.String(64))
+    profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
     scope: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
     state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     progress: orm.Mapped[float] = orm.mapped_column(default=0.0)

@@ -1,14 +1,18 @@
 """Full-text search over raw texts, errors, label notes, ids and titles: SQLite's FTS5, PostgreSQL's tsvector."""
 
+# ruff: noqa: F401 - what others import from here
+
 from webapp.store.search.finding import Allowed, Found, Hits, Match, find, show, walk
 from webapp.store.search.index import (
+    MOST_BYTES,
     SLOTS,
+    Kind,
     Note,
     Pending,
     clear,
     errors,
+    forget_errors,
     index_notes,
-    index_turns,
     indexed,
     is_indexed,
     lacking,
@@ -16,29 +20,3 @@ from webapp.store.search.index import (
     remove,
     session_notes,
 )
-from webapp.store.search.query import Query, parse
-
-__all__ = [
-    "SLOTS",
-    "Allowed",
-    "Found",
-    "Hits",
-    "Match",
-    "Note",
-    "Pending",
-    "Query",
-    "clear",
-    "errors",
-    "find",
-    "index_notes",
-    "index_turns",
-    "indexed",
-    "is_indexed",
-    "lacking",
-    "noted",
-    "parse",
-    "remove",
-    "session_notes",
-    "show",
-    "walk",
-]

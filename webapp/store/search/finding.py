@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
-from webapp.store import heads
+from webapp.store.db import heads
 from webapp.store.models import TURNS_A_SESSION, Session, Turn
 from webapp.store.search.fragments import Cutter, Excerpt
 from webapp.store.search.hits import Expression, expression, keys
@@ -41,7 +41,7 @@ _A_SESSION = TURNS_A_SESSION * SLOTS
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A text that matches: a turn's raw text or one beside it; `turn_id` is None for a session's id and title.
+    """A text that matches: a turn's raw text or one beside it; turn and position are None for a session's id and title.
 
     `where` is raw, failure (recorded), error (of the home profile's attempts), note (of a label), id or title.
     For the rest see `Excerpt`; `hit` is a span of `raw` where `where` is raw.
@@ -49,11 +49,12 @@ class Match:
 
     session_id: int
     turn_id: int | None
+    position: int | None
     where: Kind
     fragments: tuple[tuple[str, bool], ...]
-    hit: tuple[int, int] | None
-    starts: bool
-    ends: bool
+    hit: tuple[int, int] | None = None
+    starts: bool = True
+    ends: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,6 @@ class Found:
     `cut` says that not all of the query could be looked for: too many words, or a prefix of too many words.
     """
 
-    query: Query
     matches: tuple[Match, ...]
     next: int | None
     cut: bool = False
@@ -79,11 +79,11 @@ def find(
     session_id: int | None = None,
     after: int | None = None,
     limit: int = 50,
-    each: int = EACH,
+    a_session: int = EACH,
 ) -> Found:
     """Where `query` stands. Any text is a query; deleted sessions are never found.
 
-    Over all sessions: at most `limit` sessions, the newest first, `each` matches a session in the order of its turns.
+    Over all sessions: at most `limit` sessions, the newest first, `a_session` matches in each, in the order of turns.
     Within `session_id`: at most `limit` matches in that order. `after` is the `next` of what was found before.
     """
     parsed = parse(query)
@@ -91,7 +91,7 @@ def find(
     if session_id is not None:
         return _within(connection, parsed, match, session_id, after, limit)
     hits, following = _Walk(connection, match, allowed).sessions(after, limit)
-    return _shown(connection, parsed, match, hits, following, each)
+    return _shown(connection, parsed, match, hits, following, a_session)
 
 
 def walk(
@@ -101,24 +101,24 @@ def walk(
     return _Walk(connection, expression(connection, parse(query)), allowed).sessions(None, most)
 
 
-def show(connection: sa.Connection, query: str, hits: Hits, *, each: int = EACH) -> Found:
+def show(connection: sa.Connection, query: str, hits: Hits, *, a_session: int = EACH) -> Found:
     """The matches of sessions that `walk` found."""
     parsed = parse(query)
-    return _shown(connection, parsed, expression(connection, parsed), hits, None, each)
+    return _shown(connection, parsed, expression(connection, parsed), hits, None, a_session)
 
 
 def _shown(
-    connection: sa.Connection, parsed: Query, match: Expression, hits: Hits, following: int | None, each: int
+    connection: sa.Connection, parsed: Query, match: Expression, hits: Hits, following: int | None, a_session: int
 ) -> Found:
-    found: list[int] = []
+    all_keys: list[int] = []
     more = set()
     for number, inside in hits.items():
         if inside is None:
-            inside = _inside(connection, match, number, None, each + 1)
-        if len(inside) > each:
+            inside = _inside(connection, match, number, None, a_session + 1)
+        if len(inside) > a_session:
             more.add(number)
-        found += inside[:each]
-    return Found(parsed, _matches(connection, parsed, found), following, match.cut, frozenset(more))
+        all_keys += inside[:a_session]
+    return Found(_matches(connection, parsed, all_keys), following, match.cut, frozenset(more))
 
 
 @dataclass(slots=True)
@@ -144,22 +144,22 @@ class _Walk:
         until = time.monotonic() + BUDGET
         newest = (self.connection.scalar(_newest) or 0) + 1
         high = newest if below is None else min(below, newest)
-        found: Hits = {}
+        matching: Hits = {}
         width = _WIDTH
         while (high := _skip(self.allowed, high)) > 0:
             low = max(0, high - width)
             hits, reached = self._range(low, high)
             allowed = self._allowed(sorted(hits, reverse=True))
-            found |= {number: hits[number] for number in allowed}
+            matching |= {number: hits[number] for number in allowed}
             self.at_once = self.at_once if allowed else min(2 * self.at_once, _MOST_AT_ONCE)
             width = width * 4 if reached == low else width
             high = reached
-            if len(found) > limit:
-                ids = list(found)[:limit]
-                return {number: found[number] for number in ids}, ids[-1]
+            if len(matching) > limit:
+                ids = list(matching)[:limit]
+                return {number: matching[number] for number in ids}, ids[-1]
             if time.monotonic() > until and high > 0:
-                return found, high
-        return found, None
+                return matching, high
+        return matching, None
 
     def _allowed(self, numbers: list[int]) -> list[int]:
         allowed = self.allowed
@@ -174,14 +174,14 @@ class _Walk:
         noted = self._noted(high)
         low = reached = max(low, self.notes_low or 0)
         cut: int | None = None
-        found: list[int] = []
+        turn_ids: list[int] = []
         if self.match.raw is not None:
             between = (low * TURNS_A_SESSION, high * TURNS_A_SESSION)
-            found = keys(self.connection, "search_raw", self.match.raw, between, newest=True, limit=self.at_once)
-            if len(found) == self.at_once:
-                cut = reached = found[-1] // TURNS_A_SESSION
+            turn_ids = keys(self.connection, "search_raw", self.match.raw, between, newest=True, limit=self.at_once)
+            if len(turn_ids) == self.at_once:
+                cut = reached = turn_ids[-1] // TURNS_A_SESSION
         noted = noted[bisect_left(noted, reached * _A_SESSION) : bisect_left(noted, high * _A_SESSION)]
-        texts = [key * SLOTS + _RAW for key in found]
+        texts = [key * SLOTS + _RAW for key in turn_ids]
         hits: Hits = {}
         for key in sorted([*texts, *noted]) if noted else reversed(texts):
             number = key // _A_SESSION
@@ -220,53 +220,62 @@ def _visible(connection: sa.Connection, numbers: list[int]) -> list[int]:
     if not numbers:
         return []
     query = sa.select(Session.id).where(Session.id.in_(numbers), Session.deleted_at.is_(None))
-    there = set(connection.scalars(query))
-    return [number for number in numbers if number in there]
+    visible = set(connection.scalars(query))
+    return [number for number in numbers if number in visible]
 
 
 def _within(
     connection: sa.Connection, parsed: Query, match: Expression, session_id: int, after: int | None, limit: int
 ) -> Found:
-    found = _inside(connection, match, session_id, after, limit + 1) if _visible(connection, [session_id]) else []
-    following = found[limit - 1] if len(found) > limit else None
-    return Found(parsed, _matches(connection, parsed, found[:limit]), following, match.cut)
+    session_keys = (
+        _inside(connection, match, session_id, after, limit + 1) if _visible(connection, [session_id]) else []
+    )
+    following = session_keys[limit - 1] if len(session_keys) > limit else None
+    return Found(_matches(connection, parsed, session_keys[:limit]), following, match.cut)
 
 
 def _inside(connection: sa.Connection, match: Expression, number: int, after: int | None, limit: int) -> list[int]:
     """Keys of the matches of one session behind `after`, in order."""
     low, high = number * TURNS_A_SESSION, (number + 1) * TURNS_A_SESSION
     start = low * SLOTS if after is None else after + 1
-    found: list[int] = []
+    session_keys: list[int] = []
     if match.raw is not None:
         first = max(low, -((_RAW - start) // SLOTS))
         hits = keys(connection, "search_raw", match.raw, (first, high), newest=False, limit=limit)
-        found += [key * SLOTS + _RAW for key in hits]
+        session_keys += [key * SLOTS + _RAW for key in hits]
     if match.note is not None:
-        found += keys(connection, "search_note", match.note, (start, high * SLOTS), newest=False, limit=limit)
-    return sorted(found)[:limit]
+        session_keys += keys(connection, "search_note", match.note, (start, high * SLOTS), newest=False, limit=limit)
+    return sorted(session_keys)[:limit]
 
 
-def _matches(connection: sa.Connection, parsed: Query, found: list[int]) -> tuple[Match, ...]:
+def _matches(connection: sa.Connection, parsed: Query, match_keys: list[int]) -> tuple[Match, ...]:
     cutter = Cutter(parsed)
-    turns = {key // SLOTS: key for key in found if key % SLOTS == _RAW}
-    notes = [key for key in found if key % SLOTS != _RAW]
+    turns = {key // SLOTS: key for key in match_keys if key % SLOTS == _RAW}
+    notes = [key for key in match_keys if key % SLOTS != _RAW]
     excerpts = _raw_excerpts(connection, cutter, turns) | _note_excerpts(connection, cutter, notes)
-    return tuple(_match(key, excerpts[key]) for key in found if key in excerpts)
+    positions = _positions(connection, {key // SLOTS for key in excerpts})
+    return tuple(_match(key, excerpts[key], positions) for key in match_keys if key in excerpts)
 
 
-def _match(key: int, excerpt: Excerpt) -> Match:
+def _positions(connection: sa.Connection, turn_ids: set[int]) -> dict[int, int]:
+    query = sa.select(Turn.id, Turn.position).where(Turn.id.in_(turn_ids))
+    return {row.id: row.position for row in connection.execute(query)} if turn_ids else {}
+
+
+def _match(key: int, excerpt: Excerpt, positions: dict[int, int]) -> Match:
     turn_id, number = divmod(key, SLOTS)
-    where = KINDS[number]
-    turn = None if where in ("id", "title") else turn_id
-    return Match(turn_id // TURNS_A_SESSION, turn, where, excerpt.fragments, excerpt.hit, excerpt.starts, excerpt.ends)
+    where, session_id = KINDS[number], turn_id // TURNS_A_SESSION
+    turn, position = (None, None) if where in ("id", "title") else (turn_id, positions.get(turn_id))
+    place = (excerpt.fragments, excerpt.hit, excerpt.starts, excerpt.ends)
+    return Match(session_id, turn, position, where, *place)
 
 
 def _raw_excerpts(connection: sa.Connection, cutter: Cutter, turns: dict[int, int]) -> dict[int, Excerpt]:
     excerpts = {}
     for row in connection.execute(_heads(list(turns), _HEAD)) if turns else ():
-        text, length = _decoded(row.head), row.length
+        text, length = heads.decoded(row.head), row.length
         if length > _HEAD and not cutter.finds(text):
-            text = _decoded(connection.execute(_heads([row.id], _MOST)).one().head)
+            text = heads.decoded(connection.execute(_heads([row.id], _MOST)).one().head)
         excerpts[turns[row.id]] = cutter.excerpt(text)
     return excerpts
 
@@ -282,15 +291,4 @@ def _note_excerpts(connection: sa.Connection, cutter: Cutter, notes: list[int]) 
     name = column(connection)
     query = sa.text(f"SELECT {name} AS key, text FROM search_note WHERE {name} IN :notes")  # noqa: S608
     rows = connection.execute(query.bindparams(sa.bindparam("notes", expanding=True)), {"notes": notes})
-    return {row.key: cutter.excerpt(_decoded(row.text)) for row in rows}
-
-
-def _decoded(data: bytes) -> str:
-    """UTF-8 that may have been cut within its last code point."""
-    data = bytes(data)
-    for short in range(4):
-        try:
-            return data[: len(data) - short].decode("utf-8", "surrogatepass")
-        except UnicodeDecodeError:
-            continue
-    return data.decode("utf-8", "replace")
+    return {row.key: cutter.excerpt(heads.decoded(bytes(row.text))) for row in rows}

@@ -31,14 +31,14 @@ class Cutter:
     """Excerpts of one query: around the first place of its longest term, with all of its terms marked."""
 
     def __init__(self, query: Query) -> None:
-        terms = sorted(query.wanted, key=lambda term: -sum(map(len, term.tokens)))
+        terms = sorted(query.required, key=lambda term: -sum(map(len, term.tokens)))
         patterns = [pattern(term.tokens, term.prefix) for term in terms]
-        self._each = [re.compile(found, re.IGNORECASE) for found in patterns]
+        self._each = [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
         self._all = re.compile("|".join(patterns), re.IGNORECASE) if patterns else None
 
     def excerpt(self, text: str) -> Excerpt:
         """The excerpt of `text`; its beginning where nothing is found."""
-        first = next((match for each in self._each if (match := each.search(text))), None)
+        first = next((match for pattern in self._each if (match := pattern.search(text))), None)
         at = 0 if first is None else first.start()
         start = 0 if at <= BEFORE else at - BEFORE
         end = min(len(text), start + LONGEST)
@@ -51,16 +51,16 @@ class Cutter:
         return self._all is not None and self._all.search(text) is not None
 
     def _fragments(self, text: str, start: int, end: int) -> list[tuple[str, bool]]:
-        found: list[tuple[str, bool]] = []
+        pieces: list[tuple[str, bool]] = []
         at = start
         for match in self._all.finditer(text, start) if self._all is not None else ():
-            left, right = match.start(), min(match.end(), end)
-            if left >= end:
+            hit_start, right = match.start(), min(match.end(), end)
+            if hit_start >= end:
                 break
-            if left > at:
-                found.append((text[at:left], False))
-            found.append((text[left:right], True))
+            if hit_start > at:
+                pieces.append((text[at:hit_start], False))
+            pieces.append((text[hit_start:right], True))
             at = right
         if at < end:
-            found.append((text[at:end], False))
-        return found
+            pieces.append((text[at:end], False))
+        return pieces

@@ -31,24 +31,25 @@ class Expression:
 
 def expression(connection: sa.Connection, query: Query) -> Expression:
     """`query` for this database."""
-    if not query.wanted:
+    if not query.required:
         return Expression(None, None, query.cut)
     if connection.dialect.name != "sqlite":
-        text = _tsquery(query)
+        excluded_terms = [f"!({_tsterm(term)})" for term in query.excluded]
+        text = " & ".join([*map(_tsterm, query.required), *excluded_terms])
         return Expression(text, text, query.cut)
     cut = query.cut
-    wanted: list[list[str]] = []
-    unwanted: list[str] = []
-    for term in query.wanted:
-        found, more = _endings(connection, term)
-        wanted.append(found)
+    alternatives: list[list[str]] = []
+    excluded: list[str] = []
+    for term in query.required:
+        words, more = _endings(connection, term)
+        alternatives.append(words)
         cut = cut or more
-    for term in query.unwanted:
-        found, more = _endings(connection, term)
-        unwanted += found
+    for term in query.excluded:
+        words, more = _endings(connection, term)
+        excluded += words
         cut = cut or more
-    raw = _match([_either(found) for found in wanted], unwanted) if all(wanted) else None
-    note = _match([_phrase(term) for term in query.wanted], [_phrase(term) for term in query.unwanted])
+    raw = _match([_either(words) for words in alternatives], excluded) if all(alternatives) else None
+    note = _match([_phrase(term) for term in query.required], [_phrase(term) for term in query.excluded])
     return Expression(raw, note, cut)
 
 
@@ -68,24 +69,24 @@ def keys(
         f"SELECT id FROM {table} WHERE words @@ CAST(:match AS tsquery) AND id >= :low AND id < :high"  # noqa: S608
         f" ORDER BY id {order} LIMIT :limit"
     )
-    found = connection.execute(sa.text(statement), {"match": match, "low": low, "high": high, "limit": limit})
-    return [row[0] for row in found]
+    rows = connection.execute(sa.text(statement), {"match": match, "low": low, "high": high, "limit": limit})
+    return [row[0] for row in rows]
 
 
-def _raw(connection: sa.Connection, statement: str, given: tuple[str | int, ...]) -> list[int]:
+def _raw(connection: sa.Connection, statement: str, parameters: tuple[str | int, ...]) -> list[int]:
     """One column by the driver itself: a search asks a hundred times, in less time each than SQLAlchemy adds."""
     cursor = connection.connection.cursor()
     try:
-        cursor.execute(statement, given)
+        cursor.execute(statement, parameters)
         return [row[0] for row in cursor.fetchall()]
     finally:
         cursor.close()
 
 
-def _match(wanted: list[str], unwanted: list[str]) -> str:
-    """FTS5's own words stand outside of quotes only here; `wanted` and `unwanted` are quoted."""
-    together = " AND ".join(wanted)
-    return f"({together}) NOT ({' OR '.join(unwanted)})" if unwanted else together
+def _match(required: list[str], excluded: list[str]) -> str:
+    """FTS5's own words stand outside of quotes only here; `required` and `excluded` are quoted."""
+    together = " AND ".join(required)
+    return f"({together}) NOT ({' OR '.join(excluded)})" if excluded else together
 
 
 def _either(phrases: list[str]) -> str:
@@ -101,12 +102,12 @@ def _endings(connection: sa.Connection, term: Term) -> tuple[list[str], bool]:
     if not term.prefix:
         return [_phrase(term)], False
     *head, last = term.tokens
-    found: list[str] = []
+    words: list[str] = []
     for word in _beginning_with(connection, last):
-        if len(found) >= MOST_ENDINGS:
-            return found, True
-        found.append(_phrase(Term((*head, word), False)))
-    return found, False
+        if len(words) >= MOST_ENDINGS:
+            return words, True
+        words.append(_phrase(Term((*head, word), False)))
+    return words, False
 
 
 def _beginning_with(connection: sa.Connection, prefix: str) -> Iterator[str]:
@@ -116,11 +117,6 @@ def _beginning_with(connection: sa.Connection, prefix: str) -> Iterator[str]:
     while word is not None and word.startswith(prefix):
         yield word
         word = connection.exec_driver_sql(statement, (word + "\x01",)).scalar()
-
-
-def _tsquery(query: Query) -> str:
-    parts = [_tsterm(term) for term in query.wanted] + [f"!({_tsterm(term)})" for term in query.unwanted]
-    return " & ".join(parts)
 
 
 def _tsterm(term: Term) -> str:

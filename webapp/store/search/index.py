@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 import sqlalchemy as sa
 
 from webapp.parsing import Trace
-from webapp.store import packing
-from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn
+from webapp.store.db import packing
+from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, is_unfinished
 from webapp.store.search.words import LONGEST, words
 
 Kind = Literal["id", "title", "failure", "error", "note", "raw"]
@@ -24,6 +24,8 @@ _PLACES = 16_383
 _PLACES_A_WORD = 255
 _MOST_LEXEMES = 600_000
 """what a tsvector holds: the highest place, places of one word, bytes of words"""
+MOST_BYTES = 4 * 1024 * 1024
+"""of texts that wait to be indexed"""
 _AT_ONCE = 16
 """texts, each of any size"""
 
@@ -53,12 +55,12 @@ def session_notes(session_id: int, external_id: str, title: str | None) -> list[
 
 def errors(trace: Trace) -> str:
     """What an `error` note says of a failed trace: each message and reason of its attempts once, a line each."""
-    said = [
+    messages = [
         attempt.reason if attempt.error is None else f"{attempt.error.type}: {attempt.error.message}"
         for attempt in trace.attempts
         if not attempt.ok
     ]
-    return "\n".join(dict.fromkeys(text for text in said if text))
+    return "\n".join(dict.fromkeys(text for text in messages if text))
 
 
 def index_turns(connection: sa.Connection, texts: Sequence[tuple[int, bytes]]) -> None:
@@ -96,10 +98,13 @@ class Pending:
     texts: list[tuple[int, bytes]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     size: int = 0
+    has_raw: bool = True
+    """False where raw texts are in the index already, so that only notes are taken"""
 
     def text(self, turn_id: int, raw: bytes) -> None:
-        self.texts.append((turn_id, raw))
-        self.size += len(raw)
+        if self.has_raw:
+            self.texts.append((turn_id, raw))
+            self.size += len(raw)
 
     def note(self, *notes: Note) -> None:
         self.notes += notes
@@ -124,20 +129,27 @@ class Pending:
         index_notes(connection, self.notes[mark[1] :])
         self.cut(mark)
 
+    def flush_where_much(self, connection: sa.Connection) -> None:
+        """Index all where it is more than is to be kept in memory."""
+        if self.size > MOST_BYTES:
+            self.flush(connection)
+
 
 def noted(connection: sa.Connection, turn_ids: Iterable[int]) -> None:
     """Take in what the labels of these turns say by now, and what they no longer say out."""
     ids = sorted(set(turn_ids))
     for at in range(0, len(ids), 500):
-        some = ids[at : at + 500]
-        said: dict[int, list[str]] = {turn_id: [] for turn_id in some}
-        query = sa.select(Label.turn_id, Label.note).where(Label.turn_id.in_(some), Label.note.is_not(None))
+        part = ids[at : at + 500]
+        notes_by_turn: dict[int, list[str]] = {turn_id: [] for turn_id in part}
+        query = sa.select(Label.turn_id, Label.note).where(Label.turn_id.in_(part), Label.note.is_not(None))
         for row in connection.execute(query.order_by(Label.id)):
-            said[row.turn_id].append(row.note)
-        for turn_id, notes in said.items():
+            notes_by_turn[row.turn_id].append(row.note)
+        for turn_id, notes in notes_by_turn.items():
             if not notes:
                 _delete_notes(connection, key(turn_id, "note"), key(turn_id, "note") + 1)
-        index_notes(connection, (Note("note", turn_id, "\n".join(notes)) for turn_id, notes in said.items() if notes))
+        index_notes(
+            connection, (Note("note", turn_id, "\n".join(notes)) for turn_id, notes in notes_by_turn.items() if notes)
+        )
 
 
 def clear(connection: sa.Connection) -> None:
@@ -170,9 +182,17 @@ def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
     _delete_notes(connection, low * SLOTS, high * SLOTS)
 
 
+def forget_errors(connection: sa.Connection, session_id: int) -> None:
+    """Take out what is said of a session's failed parses."""
+    low, high = session_id * TURNS_A_SESSION * SLOTS, (session_id + 1) * TURNS_A_SESSION * SLOTS
+    name, slot = column(connection), KINDS.index("error")
+    statement = f"DELETE FROM search_note WHERE {name} >= :low AND {name} < :high AND {name} % {SLOTS} = {slot}"  # noqa: S608
+    connection.execute(sa.text(statement), {"low": low, "high": high})
+
+
 def lacking(connection: sa.Connection) -> bool:
     """Whether sessions from before there was an index are not in it yet: the oldest is the last to come in."""
-    oldest = connection.scalar(sa.select(sa.func.min(Session.id)))
+    oldest = connection.scalar(sa.select(sa.func.min(Session.id)).where(~is_unfinished))
     return oldest is not None and not is_indexed(connection, oldest)
 
 
@@ -181,8 +201,8 @@ def _remove_raw(connection: sa.Connection, low: int, high: int) -> None:
     text = sa.type_coerce(Turn.raw, sa.LargeBinary()).label("text")
     here = (Turn.id >= low, Turn.id < high, Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
     query = sa.select(Turn.id, text).where(*here).execution_options(yield_per=_AT_ONCE)
-    for some in connection.execute(query).partitions():
-        texts = [(row.id, packing.unpack_text(bytes(row.text))) for row in some]
+    for rows in connection.execute(query).partitions():
+        texts = [(row.id, packing.unpack_text(bytes(row.text))) for row in rows]
         connection.exec_driver_sql("INSERT INTO search_raw(search_raw, rowid, raw) VALUES ('delete', ?, ?)", texts)
 
 
@@ -219,4 +239,4 @@ def _vector(text: str) -> str:
         counts[word] += 1
         if place <= _PLACES and counts[word] <= _PLACES_A_WORD:
             places[word].append(str(place))
-    return " ".join(f"'{word}':{','.join(found)}" if found else f"'{word}'" for word, found in places.items())
+    return " ".join(f"'{word}':{','.join(at)}" if at else f"'{word}'" for word, at in places.items())

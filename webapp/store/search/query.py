@@ -25,31 +25,31 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a text must hold, all of `wanted` and none of `unwanted`, to match; `cut` where not all of it was read.
+    """What a text must hold, all of `required` and none of `excluded`, to match; `cut` where not all of it was read.
 
-    Without anything `wanted` nothing matches.
+    Without anything `required` nothing matches.
     """
 
-    wanted: tuple[Term, ...]
-    unwanted: tuple[Term, ...]
+    required: tuple[Term, ...]
+    excluded: tuple[Term, ...]
     cut: bool = False
 
 
 def parse(text: str) -> Query:
     """Read what somebody typed. An identifier such as `a-b.c` is a phrase of its words; `--flag` is not excluded."""
-    wanted: dict[Term, None] = {}
-    unwanted: dict[Term, None] = {}
+    terms: dict[Term, None] = {}
+    excluded_terms: dict[Term, None] = {}
     cut = len(text) > LONGEST
     for match in _part.finditer(text[:LONGEST]):
-        given = match["phrase"] if match["phrase"] is not None else match["word"]
-        tokens = tuple(words(given))
+        term_text = match["phrase"] if match["phrase"] is not None else match["word"]
+        tokens = tuple(words(term_text))
         if not tokens:
             continue
-        if len(wanted) + len(unwanted) >= MOST_TERMS:
+        if len(terms) + len(excluded_terms) >= MOST_TERMS:
             cut = True
             break
         cut = cut or len(tokens) > MOST_TOKENS
-        prefix = bool(match["star"]) or (match["word"] is not None and given.endswith("*"))
-        excluded = bool(match["minus"]) and not given.startswith("-")
-        (unwanted if excluded else wanted)[Term(tokens[:MOST_TOKENS], prefix)] = None
-    return Query(tuple(wanted), tuple(unwanted), cut)
+        prefix = bool(match["star"]) or (match["word"] is not None and term_text.endswith("*"))
+        excluded = bool(match["minus"]) and not term_text.startswith("-")
+        (excluded_terms if excluded else terms)[Term(tokens[:MOST_TOKENS], prefix)] = None
+    return Query(tuple(terms), tuple(excluded_terms), cut)

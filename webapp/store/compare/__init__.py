@@ -1,0 +1,1 @@
+"""Two profiles over the same responses: how many each reads, the same or not, and which responses these are."""

@@ -1,0 +1,229 @@
+"""Compares two profiles over stored responses: the matrix of what each reads, with labels where there are any."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import parsing
+from webapp.parsing import installing
+from webapp.store.compare import cells
+from webapp.store.compare.cells import CELLS
+from webapp.store.compare.sign_test import SignTest
+from webapp.store.models import UNDIGESTED, Parse
+from webapp.store.scores import profile_results
+from webapp.store.sessions import responses
+from webapp.store.sessions.coverage import Coverage
+from webapp.store.sessions.filters import Filters
+from webapp.store.sessions.narrowing import Narrowed
+from webapp.store.write.parser import OURS
+
+MOST = 200_000
+"""responses that are compared one by one under filters; of more it is said that only these were"""
+OUTCOMES = {
+    "right": "right",
+    "nothing": "right",
+    "missed": "missed",
+    "wrong": "silently wrong",
+    "spurious": "silently wrong",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelMatrix:
+    """What became of labelled responses: (under A, under B) → how many, each right, missed or silently wrong.
+
+    `waiting` labels were not compared yet.
+    """
+
+    counts: dict[tuple[str, str], int] = field(default_factory=dict)
+    waiting: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def of(self, was: str, now: str) -> int:
+        return self.counts.get((was, now), 0)
+
+    @property
+    def fixed(self) -> int:
+        """Wrong or missed under A, right under B."""
+        return self.of("missed", "right") + self.of("silently wrong", "right")
+
+    @property
+    def broken(self) -> int:
+        """Right under A, and B says that it reads nothing."""
+        return self.of("right", "missed")
+
+    @property
+    def silently_wrong(self) -> int:
+        """Right or missed under A, and B gives another value than was meant, without a word."""
+        return self.of("right", "silently wrong") + self.of("missed", "silently wrong")
+
+    @property
+    def sign_test(self) -> SignTest:
+        return SignTest(self.fixed, self.broken + self.of("right", "silently wrong"))
+
+    def as_dict(self) -> dict[str, Any]:
+        names = {"right_right": ("right", "right"), "wrong_wrong": ("silently wrong", "silently wrong")}
+        return {
+            **{name: self.of(*pair) for name, pair in names.items()},
+            "wrong_right": self.fixed,
+            "right_wrong": self.broken,
+            "silently_wrong": self.silently_wrong,
+            "matrix": [{"a": was, "b": now, "count": count} for (was, now), count in sorted(self.counts.items())],
+            "compared": self.total,
+            "waiting": self.waiting,
+            "sign_test": self.sign_test.as_dict(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two profiles over the `of` responses in view. `counts` has every cell of `CELLS`; `a_runs` and `b_runs` say how
+    far each profile was run and why not further. With `cut` only the first `of` responses were compared."""
+
+    a: str
+    b: str
+    of: int
+    counts: dict[str, int]
+    a_runs: Coverage
+    b_runs: Coverage
+    labels: LabelMatrix
+    cut: bool = False
+
+    @property
+    def compared(self) -> int:
+        """Responses over which both were run."""
+        return sum(self.counts[cell] for cell in cells.READ)
+
+    @property
+    def sign_test(self) -> SignTest:
+        """Of the responses that only one of both reads: nothing is said of whether it reads them rightly."""
+        return SignTest(self.counts["only_a"], self.counts["only_b"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """As the API and `fencepost compare --json` give it."""
+        runs = {"a_runs": self.a_runs, "b_runs": self.b_runs}
+        return {
+            **{name: getattr(self, name) for name in ("a", "b", "of", "compared", "cut")},
+            **self.counts,
+            **{name: asdict(one) | {"reason": one.reason} for name, one in runs.items()},
+            "sign_test": self.sign_test.as_dict(),
+            "labels": self.labels.as_dict() if self.labels.total or self.labels.waiting else None,
+        }
+
+
+def compare(db: orm.Session, first: str, second: str, filters: Filters | None = None) -> Comparison:
+    """Compare the profiles `first` (A) and `second` (B) over the responses that `filters` leave, over all without.
+
+    By stored parses alone: what was not run is counted as not run. Raises `UnknownProfile` and `BadFilter`.
+    """
+    parsing.profile(first), parsing.profile(second)
+    cut, turn_ids = False, None
+    if filters is None or is_everything(filters):
+        counts = _of_everything(db, first, second)
+    else:
+        counts, cut, turn_ids = _of_some(db, responses.narrowed_to(db, filters), first, second)
+    by_cell = {cell: counts.get(cell, 0) for cell in CELLS}
+    a_runs, b_runs = (_coverage(name, side, by_cell) for name, side in ((first, "a"), (second, "b")))
+    labels = _labels(db, first, second, turn_ids)
+    return Comparison(first, second, sum(by_cell.values()), by_cell, a_runs, b_runs, labels, cut)
+
+
+def is_everything(filters: Filters) -> bool:
+    """Whether filters leave all responses in view; `under` and `sort` narrow nothing by themselves."""
+    return not set(filters.active()) - {"under", "sort"}
+
+
+def _of_everything(db: orm.Session, first: str, second: str) -> Counter[str]:
+    """Counted over the index of digests alone, unless a value that was read has none."""
+    by_verdict = any(_has_undigested(db, name) for name in (first, second))
+    counts = Counter((_by_verdict if by_verdict else _by_digest)(db, first, second))
+    both, of, a_run, b_run = counts.total(), *(_parses(db, name) for name in (OURS, first, second))
+    counts["not_run_a"] = max(0, b_run - both)
+    counts["not_run_b"] = max(0, a_run - both)
+    counts["not_run_both"] = max(0, of - a_run - b_run + both)
+    return counts
+
+
+def _by_digest(db: orm.Session, first: str, second: str) -> dict[str, int]:
+    """The cells where each value that was read has a digest: a comparison with NULL is NULL, which is not counted."""
+    here, there = cells.a.value_digest, cells.b.value_digest
+    columns = (
+        sa.func.count().label("run"),
+        sa.func.count(here).label("a"),
+        sa.func.count(there).label("b"),
+        sa.func.count(here == there).label("both"),
+        sa.func.count(sa.case((here == there, 1))).label("same"),
+    )
+    row = db.execute(cells.both_run(sa.select(*columns), first, second)).one()
+    return {
+        "both_same": row.same,
+        "both_different": row.both - row.same,
+        "only_a": row.a - row.both,
+        "only_b": row.b - row.both,
+        "neither": row.run - row.a - row.b + row.both,
+    }
+
+
+def _by_verdict(db: orm.Session, first: str, second: str) -> dict[str, int]:
+    """The cells where some value has no digest: the verdicts of what has none are read too."""
+    columns = [sa.func.count(sa.case((cells.holds(cell), 1))).label(cell) for cell in cells.READ]
+    return dict(db.execute(cells.both_run(sa.select(*columns), first, second)).one()._mapping)
+
+
+def _has_undigested(db: orm.Session, profile: str) -> bool:
+    """Whether a profile read a value that has no digest."""
+    select = sa.select(Parse.turn_id).where(Parse.profile == profile, sa.text(UNDIGESTED)).limit(1)
+    return db.scalar(select) is not None
+
+
+def _parses(db: orm.Session, profile: str) -> int:
+    """Over how many responses a profile was run; every response is parsed by `fencepost` as it comes."""
+    select = sa.select(sa.func.count()).select_from(Parse).where(Parse.profile == profile, cells.visible(Parse.turn_id))
+    return db.scalar(select.with_hint(Parse, cells.INDEX, "sqlite")) or 0
+
+
+def _of_some(db: orm.Session, narrowed: Narrowed, first: str, second: str) -> tuple[Counter[str], bool, set[int]]:
+    """The cells of the responses under filters, one by one, and their turns."""
+    counts: Counter[str] = Counter()
+    seen: set[int] = set()
+    for ids in responses.turn_ids(db, narrowed):
+        if len(seen) + len(ids) > MOST:
+            return counts, True, seen
+        counts.update(cells_of(db, ids, first, second).values())
+        seen.update(ids)
+    return counts, False, seen
+
+
+def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str) -> dict[int, str]:
+    """The cell of each of these turns."""
+    select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict, Parse.value_digest)
+    select = select.where(Parse.turn_id.in_(ids), Parse.profile.in_((first, second)))
+    parses = {(row.turn_id, row.profile): (row.verdict, row.value_digest) for row in db.execute(select)} if ids else {}
+    return {one: cells.classified(parses.get((one, first)), parses.get((one, second))) for one in ids}
+
+
+def _coverage(profile: str, side: str, counts: dict[str, int]) -> Coverage:
+    """How far a profile was run over the responses that were compared."""
+    of = sum(counts.values())
+    run = of - counts[f"not_run_{side}"] - counts["not_run_both"]
+    return Coverage(profile, run, of, installing.reason(parsing.profile(profile)))
+
+
+def _labels(db: orm.Session, first: str, second: str, only: set[int] | None) -> LabelMatrix:
+    if any(installing.absent(parsing.profile(name)) for name in (first, second)):
+        return LabelMatrix()
+    waiting = profile_results.refresh(db)
+    counts: Counter[tuple[str, str]] = Counter()
+    for turn_id, _, _, results in profile_results.known(db):
+        if first in results and second in results and (only is None or turn_id in only):
+            counts[OUTCOMES[results[first][1]], OUTCOMES[results[second][1]]] += 1
+    return LabelMatrix(dict(counts), waiting)

@@ -1,0 +1,128 @@
+"""The responses of a cell of a comparison, and how they fall into failure groups, models and causes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.compare import cells, comparing
+from webapp.store.models import Label, Parse, Turn
+from webapp.store.sessions import responses
+from webapp.store.sessions.filters import BadFilter, Filters
+from webapp.store.sessions.responses import ResponseLine
+
+BY = {"group": "failure group", "model": "model", "cause": "cause"}
+NONE = {"group": "no failure group", "model": "no model named", "cause": "no cause given"}
+GROUPED = 5_000
+"""responses of a cell that are grouped; of more it is said that only the first are"""
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class CellLine:
+    """A response of a cell with what each profile made of it, None where it was not run."""
+
+    turn_id: int
+    response: ResponseLine
+    a: str | None
+    b: str | None
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class CellPage:
+    """`groups` counts the values of `by` over the first `grouped` responses of the cell, all of them unless `cut`."""
+
+    lines: list[CellLine]
+    next: int | None
+    groups: list[tuple[str, int]]
+    grouped: int
+    cut: bool
+
+
+def page(
+    db: orm.Session,
+    first: str,
+    second: str,
+    cell: str,
+    filters: Filters,
+    *,
+    by: str = "group",
+    value: str | None = None,
+    after: int = -1,
+    limit: int = 30,
+) -> CellPage:
+    """The responses of one cell behind the turn `after`, in the order of turns; those with `value` of `by` where one is
+    named. Raises `BadFilter`."""
+    if cell not in cells.CELLS:
+        raise BadFilter(f"cell takes {', '.join(cells.CELLS)}, not {cell[:100]!r}")
+    if by not in BY:
+        raise BadFilter(f"by takes {', '.join(BY)}, not {by[:100]!r}")
+    ids = list(islice(_ids(db, first, second, cell, filters, -1), GROUPED + 1))
+    cut = len(ids) > GROUPED
+    counts: Counter[str] = Counter()
+    for start in range(0, len(ids[:GROUPED]), _AT_ONCE):
+        counts.update(_values(db, ids[start : min(start + _AT_ONCE, GROUPED)], first, second, by).values())
+    chosen: dict[int, str] = {}
+    rest = iter([one for one in ids if one > after]) if not cut else _ids(db, first, second, cell, filters, after)
+    while len(chosen) <= limit and (batch := list(islice(rest, _AT_ONCE))):
+        values = _values(db, batch, first, second, by)
+        chosen.update((one, values[one]) for one in batch if value is None or values[one] == value)
+    turn_ids = list(chosen)[:limit]
+    following = turn_ids[-1] if len(chosen) > limit else None
+    groups = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return CellPage(_lines(db, turn_ids, chosen, first, second), following, groups, min(len(ids), GROUPED), cut)
+
+
+def _ids(db: orm.Session, first: str, second: str, cell: str, filters: Filters, after: int) -> Iterator[int]:
+    """The turns of a cell behind `after`, ascending."""
+    if not comparing.is_everything(filters):
+        narrowed = responses.narrowed_to(db, filters)
+        seen: list[int] = []
+        for ids in responses.turn_ids(db, narrowed):
+            by_turn = comparing.cells_of(db, ids, first, second)
+            seen += [one for one in ids if by_turn[one] == cell and one > after]
+            if len(seen) > comparing.MOST:
+                break
+        yield from sorted(seen)
+        return
+    if cell in cells.READ:
+        turn_id = cells.a.turn_id
+        select = cells.both_run(sa.select(turn_id), first, second).where(cells.holds(cell))
+    else:
+        turn_id = cells.every.turn_id
+        select = cells.not_run(cell, first, second)
+    while batch := db.scalars(select.where(turn_id > after).order_by(turn_id).limit(GROUPED + 1)).all():
+        yield from batch
+        after = batch[-1]
+
+
+def _values(db: orm.Session, ids: Sequence[int], first: str, second: str, by: str) -> dict[int, str]:
+    """The value of `by` of each turn. The failure group is that of the profile that fails, of A where both do."""
+    found: dict[int, str | None] = {}
+    if by == "model":
+        found = {row.id: row.model for row in db.execute(sa.select(Turn.id, Turn.model).where(Turn.id.in_(ids)))}
+    elif by == "cause":
+        newest = sa.select(Label.turn_id, Label.cause).where(Label.turn_id.in_(ids)).order_by(Label.made_at)
+        found = {row.turn_id: row.cause for row in db.execute(newest) if row.cause}
+    else:
+        groups = sa.select(Parse.turn_id, Parse.profile, Parse.failure_group)
+        rows = db.execute(groups.where(Parse.turn_id.in_(ids), Parse.profile.in_((first, second)))).all()
+        for row in sorted(rows, key=lambda row: row.profile == first):
+            found[row.turn_id] = row.failure_group or found.get(row.turn_id)
+    return {one: found.get(one) or NONE[by] for one in ids}
+
+
+def _lines(db: orm.Session, ids: list[int], values: dict[int, str], first: str, second: str) -> list[CellLine]:
+    select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict)
+    select = select.where(Parse.turn_id.in_(ids), Parse.profile.in_((first, second)))
+    verdicts = {(row.turn_id, row.profile): row.verdict for row in db.execute(select)} if ids else {}
+    return [
+        CellLine(one, line, verdicts.get((one, first)), verdicts.get((one, second)), values[one])
+        for one, line in responses.lines(db, Filters(), ids).items()
+    ]

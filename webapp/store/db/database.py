@@ -1,0 +1,158 @@
+"""Opens the database and brings its schema to the revision that this code knows."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from webapp import paths
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+HEAD = "0009"
+"""The newest revision under migrations/, so that a start at head need not load Alembic (a test keeps it true)."""
+
+_LOCK = 0x46454E43  # an arbitrary number of our own for PostgreSQL's advisory lock
+MOST_THREADS = 64
+"""of a server that write, and as many that read: none waits for another's connection"""
+_PRAGMAS = (
+    "page_size=8192",
+    "journal_mode=WAL",
+    "synchronous=NORMAL",
+    "foreign_keys=ON",
+    "cache_size=-6000",
+    "temp_store=MEMORY",
+    "journal_size_limit=67108864",
+)
+"""A page of 8 KB holds three turns of 2 KB where one of 4 KB holds one: a fifth less on disk. A write-ahead log that
+one large session blew up is cut to 64 MB when it is next begun anew."""
+_version = sa.table("alembic_version", sa.column("version_num", sa.String))
+
+
+class NewerDatabase(RuntimeError):
+    """The database was written by a newer Fencepost, or by something else; the message says what to do."""
+
+
+def connect(url: str, *, durable: bool = False) -> sa.Engine:
+    """An engine for `url`, ready for use; see `options` and `prepare`."""
+    engine_options = options(url)
+    return prepare(sa.create_engine(engine_options.pop("url"), **engine_options), durable=durable)
+
+
+def options(url: str) -> dict[str, Any]:
+    """What `sa.create_engine` takes for `url`. Raises SQLAlchemy's `ArgumentError` for no URL at all.
+
+    On SQLite every write transaction takes the write lock at its start and waits up to 30 s for it, so that
+    no transaction that began with reading fails when it comes to write; readers never wait (WAL).
+    """
+    parsed = sa.make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return {"url": parsed, "pool_pre_ping": True}
+    return {
+        "url": parsed,
+        "connect_args": {"isolation_level": "IMMEDIATE", "timeout": 30.0},
+        "max_overflow": 2 * MOST_THREADS,
+    }
+
+
+def prepare(engine: sa.Engine, *, durable: bool = False) -> sa.Engine:
+    """Make a SQLite engine's file, its owner's alone, and have each connection set the pragmas; call it first.
+
+    With `durable` a commit waits for the disk; else a power cut may take the last ones, never the database.
+    """
+    if engine.dialect.name == "sqlite":
+        if engine.url.database and engine.url.database != ":memory:":
+            _make_private(Path(engine.url.database))
+        pragmas = (*_PRAGMAS, "synchronous=FULL") if durable else _PRAGMAS
+        sa.event.listen(engine, "connect", partial(_set_pragmas, pragmas))
+    return engine
+
+
+def _make_private(path: Path) -> None:
+    """Make the file where it is missing, and see that others than its owner's group do not read what it holds."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # somebody else's file, or a folder that cannot be written: connecting says so in words
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        if (mode := stat.S_IMODE(path.stat().st_mode)) & 0o007:
+            path.chmod(mode & ~0o007)
+
+
+@contextmanager
+def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A transaction that holds SQLite's write lock from its start, so that what it reads cannot change under it."""
+    with engine.begin() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        yield connection
+
+
+def revision(engine: sa.Engine) -> str | None:
+    """The revision that the database is at; None where it is empty."""
+    with engine.connect() as connection:
+        return _revision(connection)
+
+
+def migrate(engine: sa.Engine) -> None:
+    """Bring the database to `HEAD`; raises `NewerDatabase`. Two processes may do this at once."""
+    if revision(engine) == HEAD:
+        return
+    with writing(engine) as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        _upgrade(connection)
+
+
+def alembic_config() -> Config:
+    """Alembic's settings: every revision lies flat in `migrations`, and there is no env.py."""
+    from alembic.config import Config  # here, since a start at head does not need Alembic
+
+    folder = str(paths.resource("migrations")).replace("%", "%%")
+    config = Config()
+    config.set_main_option("path_separator", "newline")
+    config.set_main_option("script_location", folder)
+    config.set_main_option("version_locations", folder)
+    return config
+
+
+def _upgrade(connection: sa.Connection) -> None:
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.script import ScriptDirectory
+
+    config = alembic_config()
+    script = ScriptDirectory.from_config(config)
+    current = _revision(connection)
+    _refuse_unknown(script, current)
+    with EnvironmentContext(config, script, fn=lambda at, _context: script._upgrade_revs("head", at)) as context:
+        context.configure(connection=connection, transactional_ddl=True)
+        context.run_migrations()
+
+
+def _refuse_unknown(script: ScriptDirectory, current: str | None) -> None:
+    if current is None or current in {script_revision.revision for script_revision in script.walk_revisions()}:
+        return
+    raise NewerDatabase(
+        f"The database is at revision {current!r}, which this Fencepost does not know: a newer one wrote it. "
+        "Install that version, or point FENCEPOST_DATABASE at another database; nothing was changed."
+    )
+
+
+def _revision(connection: sa.Connection) -> str | None:
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.scalar(sa.select(_version.c.version_num))
+
+
+def _set_pragmas(pragmas: tuple[str, ...], connection: Any, _record: Any) -> None:
+    cursor = connection.cursor()
+    for pragma in pragmas:
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()

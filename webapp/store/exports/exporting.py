@@ -1,0 +1,234 @@
+"""Exports out of the store: labelled responses and whole sessions, as the formats of `webapp.exports` want them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import __version__, findings
+from webapp.exports import base
+from webapp.exports.labelled import LabelledResponse, LabelView
+from webapp.exports.labelled import rows as flat_rows
+from webapp.exports.redaction import Redactor
+from webapp.exports.session import ExportedTurn, FindingView, SessionView, redacted
+from webapp.parsing import words
+from webapp.store.exports import session_causes
+from webapp.store.index import bit_sliced_index
+from webapp.store.labels import history, settling
+from webapp.store.labels.queues import looking, queue
+from webapp.store.models import Finding, Label, Parse, Session, Turn
+from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions import turns
+from webapp.store.sessions.filters import Filters
+from webapp.store.write import finding_runner
+from webapp.store.write.parser import OURS
+from webapp.store.write.tally import READABLE
+
+_AT_ONCE = 100
+_IMPORTED = (
+    *("session", "key", "revision", "position", "raw_sha256", "author", "judgement", "cause", "expects", "expected"),
+    *("note", "seconds", "made_at", "history", "settled"),
+)
+MOST_IN_QUERY = 5000
+"""numbers that one query names; of more sessions every label is looked at"""
+
+
+def about(scope: str, redactor: Redactor | None) -> base.ExportFacts:
+    """What an export of `scope`, made now, says of itself."""
+    return base.ExportFacts(datetime.now(UTC), scope, __version__, redactor.words if redactor else None)
+
+
+def labels(
+    db: orm.Session,
+    name: str,
+    *,
+    scope: str,
+    redactor: Redactor | None = None,
+    sessions: Collection[int] | None = None,
+    turn_ids: Sequence[int] | None = None,
+) -> Iterator[bytes]:
+    """Labelled responses in the format `name`: all, those of some sessions, or those turns. Raises `UnknownExport`
+    at once and `MissingLibrary` with the first piece."""
+    format_ = base.find(name, "labels")
+    labelled = _of_turns(db, turn_ids) if turn_ids is not None else _of_sessions(db, sessions)
+    responses = _responses(db, labelled)
+    if redactor is not None:
+        responses = (redactor.response(response) for response in responses)
+    return format_.pieces(responses, about(scope, redactor))
+
+
+def label_rows(db: orm.Session) -> Iterator[dict[str, Any]]:
+    """One row a label, in the order of turns: what `importing.take` takes back. docs/labels.md describes it."""
+    for response in _responses(db, settling.every(db, with_history=True)):
+        for row in flat_rows(response):
+            yield {name: row[name] for name in _IMPORTED} | {"preview": row["raw"][: turns.PREVIEW]}
+
+
+def session(
+    db: orm.Session, name: str, stored_session: Session, *, redactor: Redactor | None = None, url: str | None = None
+) -> Iterator[bytes]:
+    """One session in the format `name`, with the `url` of its page where it has one. Raises `UnknownExport`."""
+    format_ = base.find(name, "sessions")
+    view = replace(view_of(db, stored_session), url=url)
+    if name == "report":
+        view = replace(view, causes=session_causes.causes(db, stored_session))
+    facts = about(f"session {stored_session.external_id}", redactor)
+    return format_.pieces(redacted(view, redactor) if redactor else view, facts)
+
+
+def view_of(db: orm.Session, stored_session: Session) -> SessionView:
+    """The session as the session formats get it; its turns are read a hundred at a time."""
+    columns = ("key", "revision", "title", "started_at")
+    counts = ("turn_count", "response_count", "failed_count", "rescued_count", "strip")
+    values = {name: getattr(stored_session, name) for name in (*columns, *counts)}
+    noticed = finding_runner.findings_of(db, stored_session.id)
+    figures = (stored_session.response_count, stored_session.failed_count, stored_session.rescued_count)
+    return SessionView(
+        id=stored_session.external_id,
+        format=stored_session.source_format,
+        home=stored_session.home_profile,
+        models=tuple(stored_session.models),
+        says=findings.sentence(noticed)
+        or words.session_sentence(*figures, stored_session.home_profile, shape=session_store.shape_of(stored_session)),
+        findings=tuple(_finding(finding) for finding in noticed),
+        turns=_turns(db, stored_session),
+        **values | {"started_at": stored_session.started_at and stored_session.started_at.isoformat()},
+    )
+
+
+def of_filters(db: orm.Session, filters: Filters) -> set[int]:
+    """The ids of the sessions under the list's filters that hold a label."""
+    narrowed_list = session_store.narrowed(db, filters if filters.label else replace(filters, label="labelled"))
+    numbers = narrowed_list.state.numbers["id"].values
+    return {numbers[slot] for slot in bit_sliced_index.slots_of(narrowed_list.view)}
+
+
+def of_queue(db: orm.Session, spec: queue.Spec) -> list[int]:
+    """The turns of a queue that have a label; ends the transaction."""
+    items = looking.turn_ids(db, spec)
+    turn_ids = list(db.scalars(sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(items))))
+    db.rollback()
+    return turn_ids
+
+
+def _of_sessions(db: orm.Session, sessions: Collection[int] | None) -> Iterator[settling.Labelled]:
+    if sessions is None:
+        return settling.every(db, with_history=True)
+    if len(sessions) <= MOST_IN_QUERY:
+        return settling.every(db, with_history=True, sessions=list(sessions))
+    return (response for response in settling.every(db, with_history=True) if response.session.id in sessions)
+
+
+def _of_turns(db: orm.Session, turn_ids: Sequence[int]) -> Iterator[settling.Labelled]:
+    ids = iter(sorted(turn_ids))
+    while batch := list(islice(ids, _AT_ONCE)):
+        yield from (response for response in settling.of_turns(db, batch, with_history=True) if response.labels)
+
+
+def _responses(db: orm.Session, responses: Iterable[settling.Labelled]) -> Iterator[LabelledResponse]:
+    iterator = iter(responses)
+    while batch := list(islice(iterator, _AT_ONCE)):
+        ids = [response.turn.id for response in batch]
+        query = sa.select(Parse.turn_id, Parse.verdict, Parse.truncated)
+        parses = {row.turn_id: row for row in db.execute(query.where(Parse.turn_id.in_(ids), Parse.profile == OURS))}
+        for response in batch:
+            yield _response(response, parses.get(response.turn.id))
+        db.expunge_all()
+
+
+def _response(response: settling.Labelled, parse: Any) -> LabelledResponse:
+    turn, home = response.turn, response.session
+    views = {label.id: _label_view(response, label) for label in response.labels}
+    return LabelledResponse(
+        session=home.external_id,
+        key=home.key,
+        revision=home.revision,
+        position=turn.position,
+        raw=turn.raw or "",
+        raw_sha256=(turn.raw_sha256 or b"").hex(),
+        model=turn.model,
+        agent=turn.agent,
+        phase=turn.phase,
+        format=home.source_format,
+        home=home.home_profile,
+        verdict=parse.verdict if parse else None,
+        truncated=bool(parse and parse.truncated),
+        labels=tuple(views.values()),
+        final=_final(response, views),
+        settled=response.settlement(),
+    )
+
+
+def _final(response: settling.Labelled, views: dict[int, LabelView]) -> LabelView | None:
+    """What holds, with who said it; one of the labels themselves where one was alone."""
+    if response.final is None:
+        return None
+    if response.final.how == "alone":
+        return views[response.labels[-1].id]
+    content = response.final.content
+    return LabelView(
+        author=", ".join(response.final.authors),
+        judgement=content.judgement,
+        cause=content.cause,
+        expects=content.expects,
+        expected=content.expected,
+        note=content.note,
+        made_at=response.final.made_at.isoformat(),
+        history=tuple(event.as_dict() for event in reversed(response.history)),
+    )
+
+
+def _label_view(response: settling.Labelled, label: Label) -> LabelView:
+    content = {name: value for name, value in history.content_of(label).items() if name != "source"}
+    return LabelView(label.author, **content, history=tuple(response.history_of(label)))
+
+
+def _finding(finding: Finding) -> FindingView:
+    return FindingView(finding.rule.replace("_", " "), finding.severity, findings.reason(finding), tuple(finding.turns))
+
+
+def _turns(db: orm.Session, stored_session: Session) -> Iterator[ExportedTurn]:
+    after = -1
+    query = (
+        sa.select(Turn).where(Turn.session_id == stored_session.id, Turn.duplicate_of.is_(None)).order_by(Turn.position)
+    )
+    while batch := list(db.scalars(query.where(Turn.position > after).limit(_AT_ONCE))):
+        after = batch[-1].position
+        ids = [turn.id for turn in batch]
+        query_parses = sa.select(Parse).where(
+            Parse.turn_id.in_(ids), Parse.profile.in_((stored_session.home_profile, OURS))
+        )
+        parses = {(parse.turn_id, parse.profile): parse for parse in db.scalars(query_parses)}
+        labelled = {
+            response.turn.id: response for response in settling.of_turns(db, ids, with_history=True) if response.labels
+        }
+        for turn in batch:
+            pair = parses.get((turn.id, stored_session.home_profile)), parses.get((turn.id, OURS))
+            yield _turn(turn, *pair, labelled.get(turn.id))
+
+
+def _turn(turn: Turn, home: Parse | None, ours: Parse | None, labelled: settling.Labelled | None) -> ExportedTurn:
+    failed = turns.is_failed(turn.kind, home.verdict if home else None, turn.recorded_failure is not None)
+    numbers = (("sounding", turn.sounding), ("round", turn.round), ("attempt", turn.attempt))
+    group = [turn.phase, *(f"{name} {number}" for name, number in numbers if number is not None)]
+    return ExportedTurn(
+        position=turn.position,
+        kind=turn.kind.replace("_", " "),
+        who=turn.agent or turn.role,
+        model=turn.model,
+        group=" ".join(filter(None, group)) or None,
+        sent_at=turn.sent_at.isoformat() if turn.sent_at else None,
+        raw=turn.raw or "",
+        failed=failed,
+        rescued=failed and ours is not None and ours.verdict in READABLE,
+        recorded_failure=turn.recorded_failure,
+        home=home.trace if home else None,
+        fencepost=ours.trace if ours else None,
+        labels=tuple(_label_view(labelled, label) for label in labelled.labels) if labelled else (),
+    )

@@ -1,0 +1,87 @@
+"""Session dumps out of the store: streamed, or written to a file in the data folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import __version__
+from webapp.config import Settings
+from webapp.exports.session_dump import document, whole_entry
+from webapp.store.exports.filenames import path_in
+from webapp.store.ingest.dump_files import whole_file
+from webapp.store.models import Session, Turn
+from webapp.store.write import finding_runner
+from webapp.store.write.rows import bare_entry
+
+_AT_ONCE = 200
+"""rows fetched together; a row holds one entry"""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A session dump on disk; `relative` is its path from the data folder, with `/` on every system."""
+
+    path: Path
+    relative: str
+    entry_count: int
+
+
+def fencepost_block(session: Session) -> dict[str, Any]:
+    """What the dump says of the session itself, so that it is read again as it was read first."""
+    return {
+        "version": __version__,
+        "format": session.source_format,
+        "home": session.home_profile,
+        "title": session.title,
+        "extra": session.extra or {},
+        "service": session.service,
+        "key": session.key,
+        "revision": session.revision,
+    }
+
+
+def stream(db: orm.Session, session: Session) -> Iterator[bytes]:
+    """The session as one JSON document, in pieces; entries that came in are in it unchanged."""
+    return document(
+        session.external_id,
+        datetime.now(UTC),
+        session.entry_count,
+        _entries(db, session),
+        fencepost_block(session)
+        | {"findings": [*map(finding_runner.as_dict, finding_runner.findings_of(db, session.id))]},
+    )
+
+
+def write(db: orm.Session, settings: Settings, session: Session) -> Written:
+    """Write the session's dump to `logs/session_dumps` under the data folder, whole or not at all.
+
+    Raises `OSError` where the folder cannot be written.
+    """
+    folder = settings.data / "logs" / "session_dumps"
+    folder.mkdir(parents=True, exist_ok=True)
+    target = path_in(folder, session.external_id, ".json")
+    with whole_file(target, ".writing-", folder) as out:
+        out.writelines(stream(db, session))
+    return Written(target, target.relative_to(settings.data).as_posix(), session.entry_count)
+
+
+def _entries(db: orm.Session, session: Session) -> Iterator[Any]:
+    """Each entry as it came, from its first turn."""
+    query = (
+        sa.select(Turn.source, Turn.raw, Turn.raw_at, Turn.kind, Turn.role)
+        .where(Turn.session_id == session.id, Turn.entry_sha256.is_not(None))
+        .order_by(Turn.ordinal)
+        .execution_options(yield_per=_AT_ONCE)
+    )
+    for row in db.execute(query):
+        if row.source is None and row.raw_at is None:
+            yield bare_entry(row.kind, row.role, row.raw)
+        else:
+            yield whole_entry(row.source, row.raw, row.raw_at)

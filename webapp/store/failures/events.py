@@ -1,0 +1,156 @@
+"""States and assignments of groups: who set what and why stays, the last one is in force."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.index.session_reader import microseconds
+from webapp.store.models import FailureEvent
+
+STATES = ("open", "resolved", "ignored")
+_number = re.compile(r"\d+")
+
+
+class BadState(ValueError):
+    """A state that cannot be meant; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What somebody said of a group: a `state`, or with `action` "assign" whose it is (`assignee` None: nobody's).
+
+    A resolved group has either `profile` and `version`, whose reading mends it, or `until`, from when on it must not be
+    seen again. An ignored one may have `until`, or `grows`: until it has so many times the `count` it had then.
+    """
+
+    id: int
+    group: str
+    action: str
+    state: str | None
+    profile: str | None
+    version: str | None
+    until: datetime | None
+    grows: float | None
+    count: int | None
+    assignee: str | None
+    author: str
+    reason: str
+    made_at: datetime
+
+
+_columns = (
+    *(
+        FailureEvent.id,
+        FailureEvent.group_key.label("group"),
+        FailureEvent.action,
+        FailureEvent.state,
+        FailureEvent.profile,
+    ),
+    *(FailureEvent.version, FailureEvent.until, FailureEvent.grows, FailureEvent.count, FailureEvent.assignee),
+    *(FailureEvent.author, FailureEvent.reason, FailureEvent.made_at),
+)
+
+
+def history(db: orm.Session, group: str) -> list[Event]:
+    """Everything that was said of a group, the oldest first."""
+    query = sa.select(*_columns).where(FailureEvent.group_key == group).order_by(FailureEvent.id)
+    return [Event(**row._mapping) for row in db.execute(query)]
+
+
+def in_force(db: orm.Session) -> tuple[dict[str, Event], dict[str, Event]]:
+    """By group, the state that was said last, and the last assignment."""
+    last = sa.select(sa.func.max(FailureEvent.id)).group_by(FailureEvent.group_key, FailureEvent.action)
+    events = [Event(**row._mapping) for row in db.execute(sa.select(*_columns).where(FailureEvent.id.in_(last)))]
+    states = {event.group: event for event in events if event.action == "state"}
+    return states, {event.group: event for event in events if event.action == "assign" and event.assignee is not None}
+
+
+def set_state(
+    db: orm.Session,
+    group: str,
+    state: str,
+    *,
+    count: int,
+    author: str,
+    reason: str,
+    profile: str | None = None,
+    version: str | None = None,
+    until: datetime | None = None,
+    grows: float | None = None,
+) -> int:
+    """Say what is with a group of `count` responses; the event's number. Raises `BadState`. The caller commits."""
+    _refuse(state, author, reason, profile, version, until, grows)
+    if state == "resolved" and profile is None and until is None:
+        until = datetime.now(UTC)
+    values = {"action": "state", "state": state, "profile": profile, "version": version, "until": until}
+    return _put(db, group, **values, grows=grows, count=count, author=author, reason=reason)
+
+
+def assign(db: orm.Session, group: str, assignee: str | None, *, author: str, reason: str = "") -> int:
+    """Give a group to somebody, None to nobody; the event's number. Raises `BadState`. The caller commits."""
+    if not author.strip():
+        raise BadState("an author is needed: who says so")
+    return _put(db, group, action="assign", assignee=(assignee or "").strip() or None, author=author, reason=reason)
+
+
+def ignored(event: Event, count: int, now: datetime) -> str | None:
+    """Why an ignored group is so no more, in words; None while it is."""
+    if event.until is not None and now >= event.until:
+        return f"it was ignored until {event.until:%Y-%m-%d %H:%M} UTC"
+    if event.grows is not None and event.count is not None and count >= event.grows * max(1, event.count):
+        return f"it has grown from {event.count:,} to {count:,} responses"
+    return None
+
+
+def regressed(event: Event, last_seen: int, versions: Mapping[str, list[str]]) -> str | None:
+    """Why a resolved group is seen again, in words; None where it is not.
+
+    `last_seen` as the index has times, `versions` the versions of the parses that failed, by profile.
+    """
+    if event.profile is not None and event.version is not None:
+        late = [one for one in versions.get(event.profile, ()) if order(one) >= order(event.version)]
+        return f"{event.profile} {max(late, key=order)} fails in this way" if late else None
+    if event.until is not None and last_seen >= microseconds(event.until):
+        return f"it was seen after {event.until:%Y-%m-%d %H:%M} UTC"
+    return None
+
+
+def order(version: str) -> list[tuple[int, str]]:
+    """What sorts versions: 1.10 comes behind 1.9."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", version) if part]
+
+
+def _refuse(
+    state: str,
+    author: str,
+    reason: str,
+    profile: str | None,
+    version: str | None,
+    until: datetime | None,
+    grows: float | None,
+) -> None:
+    if state not in STATES:
+        raise BadState(f"a group is {', '.join(STATES)}, not {state[:100]!r}")
+    if not author.strip() or not reason.strip():
+        raise BadState("an author and a reason are needed: who says so, and why")
+    if (profile is None) != (version is None):
+        raise BadState("resolved in a profile needs the profile and its version")
+    if (profile is not None or version is not None) and state != "resolved":
+        raise BadState("only a resolved group has a profile's version")
+    if grows is not None and (state != "ignored" or not 1 < grows < 1e9):
+        raise BadState("only an ignored group may grow, to more than once and less than a billion times its size")
+    if until is not None and (state == "open" or (state == "resolved" and profile is not None)):
+        raise BadState("a date is for a group that is resolved from then on, or ignored until then")
+
+
+def _put(db: orm.Session, group: str, **values: object) -> int:
+    event = FailureEvent(group_key=group, made_at=datetime.now(UTC), **values)
+    db.add(event)
+    db.flush()
+    return event.id

@@ -1,0 +1,127 @@
+"""An index of failed responses in memory, one a process, database and profile that they are looked at under.
+
+It follows the index of sessions (`store.index`): a session that changed there is read again here. What is new lies in a
+second, small segment until it is worth putting both together.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store import index
+from webapp.store.failures import failure_reader
+from webapp.store.failures.failure_reader import Failure
+from webapp.store.failures.segment import Segment, segment
+from webapp.store.index.bit_sliced_index import Bits, slots_of
+from webapp.store.index.state import State
+from webapp.store.models import TURNS_A_SESSION
+from webapp.store.sessions.filters import HOME
+
+MOST_PROFILES = 4
+"""indexes that are kept at once; that of another profile takes the place of the one that was longest not asked for"""
+_LEAST_MERGED = 4_000
+_EMPTY = segment(())
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A segment, and the places in it that hold: the others are of sessions that were read again, or are gone."""
+
+    segment: Segment
+    alive: Bits
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The failed responses under a profile, as of one state of the index of sessions."""
+
+    under: str
+    state: State
+    parts: tuple[Part, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(part.alive for part in self.parts)
+
+
+class _FailureIndex:
+    def __init__(self, under: str) -> None:
+        self.under = under
+        self.lock = threading.Lock()
+        self.snapshot: Snapshot | None = None
+        self.recent: dict[int, list[Failure]] = {}
+
+    def fresh(self, connection: sa.Connection, state: State) -> Snapshot:
+        with self.lock:
+            old = self.snapshot
+            if old is not None and old.state is state:
+                return old
+            if old is None or old.state.first_ids is not state.first_ids or old.state.size > state.size:
+                self.snapshot = self._whole(connection, state)
+            else:
+                self.snapshot = self._refreshed(connection, old, state)
+            return self.snapshot
+
+    def _whole(self, connection: sa.Connection, state: State) -> Snapshot:
+        self.recent = {}
+        base = segment(failure_reader.everything(connection, state, self.under))
+        return Snapshot(self.under, state, (Part(base, base.all), Part(_EMPTY, 0)))
+
+    def _refreshed(self, connection: sa.Connection, old: Snapshot, state: State) -> Snapshot:
+        ids = state.numbers["id"].values
+        changed = {ids[slot] for slot in range(old.state.size, state.size)}
+        changed |= {ids[slot] for slot in slots_of(old.state.alive & ~state.alive)}
+        if not changed:
+            return Snapshot(self.under, state, old.parts)
+        base = old.parts[0]
+        base = Part(base.segment, base.alive & ~base.segment.of_sessions(changed))
+        for session_id in changed:
+            self.recent.pop(session_id, None)
+        for failure in failure_reader.of_sessions(connection, state, self.under, changed):
+            self.recent.setdefault(failure.turn_id // TURNS_A_SESSION, []).append(failure)
+        recent = [failure for failures in self.recent.values() for failure in failures]
+        if len(recent) > max(_LEAST_MERGED, len(base.segment.failures) // 10):
+            together = segment([*(base.segment.failures[place] for place in slots_of(base.alive)), *recent])
+            self.recent = {}
+            return Snapshot(self.under, state, (Part(together, together.all), Part(_EMPTY, 0)))
+        newest = segment(recent)
+        return Snapshot(self.under, state, (base, Part(newest, newest.all)))
+
+
+class _Indexes:
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.by_profile: OrderedDict[str, _FailureIndex] = OrderedDict()
+
+    def of(self, under: str) -> _FailureIndex:
+        with self.lock:
+            found = self.by_profile.setdefault(under, _FailureIndex(under))
+            self.by_profile.move_to_end(under)
+            if len(self.by_profile) > MOST_PROFILES:
+                self.by_profile.popitem(last=False)
+            return found
+
+
+_indexes: WeakKeyDictionary[sa.Engine, _Indexes] = WeakKeyDictionary()
+_indexes_lock = threading.Lock()
+
+
+def current(db: orm.Session, under: str) -> Snapshot:
+    """The failed responses of the session's database as they are now, looked at `under` a profile, or "home"."""
+    state = index.current(db)
+    connection = db.connection()
+    with _indexes_lock:
+        indexes = _indexes.setdefault(connection.engine, _Indexes())
+    return indexes.of(under).fresh(connection, state)
+
+
+def warm(engine: sa.Engine) -> None:
+    """Read the index of what failed under home now, so that no request has to wait for it."""
+    with orm.Session(engine) as db:
+        current(db, HOME)

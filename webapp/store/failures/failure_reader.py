@@ -1,0 +1,133 @@
+"""Reads failed responses for the index: all of them under a profile, or those of some sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from webapp.parsing.failure_group import VERSION
+from webapp.store.db.types import short
+from webapp.store.index.bit_sliced_index import View, slots_of
+from webapp.store.index.session_reader import microseconds
+from webapp.store.index.state import State
+from webapp.store.models import TURNS_A_SESSION, Label, Parse, Turn, is_response
+from webapp.store.sessions.filters import HOME
+from webapp.store.write.facets import kind_of, tools_of
+from webapp.store.write.home import UNKNOWN
+
+_AT_ONCE = 300
+_TURN = (Turn.id, Turn.model, Turn.agent, Turn.phase, Turn.kind, Turn.sent_at, Turn.tool_calls)
+_PARSE = (Parse.profile, Parse.version, Parse.failure_group, Parse.failure_path, Parse.failure_tokens)
+_failed = (
+    sa.select(*_TURN, *_PARSE)
+    .join(Turn, Turn.id == Parse.turn_id)
+    .where(Parse.profile == sa.bindparam("profile"), Parse.failure_group.is_not(None))
+)
+_recorded = sa.select(*_TURN, Turn.recorded_failure).where(is_response, Turn.recorded_failure.is_not(None))
+
+
+class Failure(NamedTuple):
+    """One failed response. `when` as `session_reader.microseconds` has it: when it was sent, else its session's time.
+
+    `profile` and `version` are of the parse that failed; "" where the dump alone says that the response failed.
+    """
+
+    turn_id: int
+    when: int
+    key: str
+    model: str | None
+    agent: str | None
+    phase: str | None
+    tools: tuple[str, ...]
+    path: str | None
+    tokens: str | None
+    profile: str
+    version: str
+    labelled: bool
+    findings: tuple[str, ...]
+    """the rules that noticed something in its session"""
+
+
+def everything(connection: sa.Connection, state: State, under: str) -> list[Failure]:
+    """Every failed response of the sessions in `state`, looked at `under` a profile, or "home"."""
+    return list(_read(connection, state, under, None))
+
+
+def of_sessions(connection: sa.Connection, state: State, under: str, session_ids: Iterable[int]) -> list[Failure]:
+    """Those of some sessions."""
+    ids = sorted(session_ids)
+    failures: list[Failure] = []
+    for at in range(0, len(ids), _AT_ONCE):
+        failures += _read(connection, state, under, ids[at : at + _AT_ONCE])
+    return failures
+
+
+def _read(connection: sa.Connection, state: State, under: str, ids: Sequence[int] | None) -> Iterator[Failure]:
+    slots = None if ids is None else {slot for one in ids if (slot := state.slot(one)) is not None}
+    homes = {slot: names[0] for slot, names in _by_slot(state, "home", slots).items()}
+    findings = {slot: tuple(rules) for slot, rules in _by_slot(state, "finding", slots).items()}
+    whens, alive = state.numbers["when"].values, View(state.alive)
+    names = sorted(set(homes.values()) - {UNKNOWN}) if under == HOME else [under]
+    labelled = _labelled(connection, ids)
+    failed: set[int] = set()
+
+    def failure(row: Any, slot: int, key: str, parse: tuple[Any, ...]) -> Failure:
+        sent: datetime | None = row.sent_at
+        when = whens[slot] if sent is None else microseconds(sent)
+        tools = tuple(dict.fromkeys(tools_of(row))) if row.tool_calls or row.kind == "tool_call" else ()
+        path, tokens, profile, version = parse
+        about = (tools, path, tokens, profile, version, row.id in labelled, findings.get(slot, ()))
+        return Failure(row.id, when, key, row.model, row.agent, row.phase, *about)
+
+    for name in names:
+        query = _failed if ids is None else _failed.where(_of(Parse.turn_id, ids))
+        for row in connection.execute(query, {"profile": name}):
+            slot = _slot(state, alive, row.id)
+            if slot is not None and (under != HOME or homes[slot] == name):
+                failed.add(row.id)
+                parse = (row.failure_path, row.failure_tokens, row.profile, row.version)
+                yield failure(row, slot, row.failure_group, parse)
+    if under == HOME:
+        query = _recorded if ids is None else _recorded.where(_of(Turn.id, ids))
+        for row in connection.execute(query):
+            slot = _slot(state, alive, row.id)
+            if slot is not None and row.id not in failed:
+                yield failure(row, slot, recorded_key(row.recorded_failure), (None, None, "", ""))
+
+
+def recorded_key(text: str) -> str:
+    """The group of a response that its parser read and its dump says failed: by the kind of that failure."""
+    return short(f"{VERSION}|recorded in the dump: {kind_of(text).replace('|', ' ')}", 255)
+
+
+def _by_slot(state: State, dimension: str, slots: set[int] | None) -> dict[int, list[str]]:
+    """The values of a dimension that each of these slots has, None for all slots."""
+    values: dict[int, list[str]] = {}
+    for value, column in state.columns(dimension).items():
+        if slots is None:
+            having: Iterable[int] = slots_of(column.set())
+        elif column.slots is not None:
+            having = slots.intersection(column.slots)
+        else:
+            having = [slot for slot in slots if column.members >> slot & 1]
+        for slot in having:
+            values.setdefault(slot, []).append(value)
+    return values
+
+
+def _slot(state: State, alive: View, turn_id: int) -> int | None:
+    """Where a turn's session stands; None where it is deleted."""
+    slot = state.slot(turn_id // TURNS_A_SESSION)
+    return slot if slot is not None and alive.holds((slot,))[0] else None
+
+
+def _of(column: Any, ids: Sequence[int]) -> sa.ColumnElement[bool]:
+    return sa.or_(*(column.between(one * TURNS_A_SESSION, (one + 1) * TURNS_A_SESSION - 1) for one in ids))
+
+
+def _labelled(connection: sa.Connection, ids: Sequence[int] | None) -> set[int]:
+    query = sa.select(Label.turn_id).distinct()
+    return set(connection.scalars(query if ids is None else query.where(_of(Label.turn_id, ids))))

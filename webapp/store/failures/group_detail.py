@@ -1,0 +1,241 @@
+"""One failure group: its examples, who and when, its rates with intervals, and which profiles would have read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import parsing
+from webapp.store.failures import events, groups, overlay
+from webapp.store.failures.events import Event
+from webapp.store.failures.failure_reader import Failure
+from webapp.store.failures.group_sets import Found
+from webapp.store.failures.groups import Example, GroupLine
+from webapp.store.failures.overlay import Change
+from webapp.store.failures.rates import Rate, rate
+from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
+from webapp.store.index.bit_sliced_index import View, slots_of
+from webapp.store.index.session_reader import moment
+from webapp.store.models import TURNS_A_SESSION, FormerFailureGroup, Parse
+from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.write.tally import READABLE
+
+MOST_EXAMPLES = 12
+_CANDIDATES = 300
+LOOKED_AT = 5_000
+"""responses of a group, the newest, that are looked at for what other profiles make of them"""
+_AT_ONCE = 500
+
+
+class NoSuchGroup(LookupError):
+    """No failed response is in that group, and nobody has spoken of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupExample:
+    """A response of a group and what tells it from others."""
+
+    at: Example
+    when: datetime
+    model: str | None
+    path: str | None
+    tokens: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What another profile makes of the group's responses that were looked at: `read` a value of `run`; a profile with
+    no `run` was not run on them."""
+
+    profile: str
+    read: int
+    run: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDetail:
+    """A group in view. `line` is None where the filters leave none of it; `asked` is the key that was asked for, and
+    `key` the group that it was merged into.
+
+    `models` and `versions` are rates over all responses that the filters leave; `versions` is empty where a filter is
+    set by which parses are not counted. `before` and `after` are both halves of the range, or with a `since` the same
+    time before it and since then. `former` are this algorithm's groups that hold what an earlier one's key held.
+    """
+
+    asked: str
+    key: str
+    title: str
+    line: GroupLine | None
+    coverage: Coverage
+    examples: list[GroupExample]
+    models: list[Rate]
+    versions: list[Rate]
+    before: Rate | None
+    after: Rate | None
+    tokens: list[tuple[str, int]]
+    readers: list[Reader]
+    looked_at: int
+    changes: list[Change]
+    history: list[Event]
+    former: list[tuple[str, int]]
+
+
+def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = None) -> GroupDetail:
+    """The group with that key under the filters. Raises `NoSuchGroup` and `BadFilter`."""
+    found, lines = groups.lines(db, filters, now or datetime.now(UTC))
+    shown = overlay.shown_as(lines.people.changes)(key)
+    changes, history, former = overlay.changes(db, shown), events.history(db, shown), _former(db, key)
+    places = found.get(shown)
+    if places is None and shown not in lines.known and not (changes or history or former):
+        raise NoSuchGroup(f"no failure group has the key {key[:200]!r}")
+    title = overlay.title(shown, lines.people.changes)
+    empty = GroupDetail(
+        key, shown, title, None, lines.coverage, [], [], [], None, None, [], [], 0, changes, history, former
+    )
+    if places is None:
+        return empty
+    line = lines.line(shown, places)
+    failures = _newest_first(places)
+    before, after = _before_and_after(db, filters, shown, line, now or datetime.now(UTC))
+    return replace(
+        empty,
+        line=line,
+        examples=_examples(db, failures),
+        models=_by_model(db, lines.scope, failures),
+        versions=_by_version(db, lines.scope, failures),
+        before=before,
+        after=after,
+        tokens=groups.top(Counter(one.tokens for one in failures if one.tokens is not None))[0],
+        readers=_readers(db, [failure.turn_id for failure in failures[:LOOKED_AT]], filters.under),
+        looked_at=min(len(failures), LOOKED_AT),
+    )
+
+
+def members(db: orm.Session, key: str, filters: Filters) -> list[int]:
+    """The turns of all responses of a group under the filters, the newest first."""
+    found, lines = groups.lines(db, filters, datetime.now(UTC))
+    places = found.get(overlay.shown_as(lines.people.changes)(key), ())
+    return [failure.turn_id for failure in _newest_first(places)]
+
+
+def _newest_first(places: Found) -> list[Failure]:
+    failures = [segment.failures[place] for segment, bits in places for place in slots_of(bits)]
+    return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
+
+
+def _examples(db: orm.Session, failures: Sequence[Failure]) -> list[GroupExample]:
+    """Those that differ most first: the newest, then always the one that shares least with those before it."""
+    distinct: dict[tuple[str | None, ...], Failure] = {}
+    for failure in failures:
+        distinct.setdefault(_features(failure), failure)
+        if len(distinct) == _CANDIDATES:
+            break
+    left = list(distinct.items())
+    chosen = [left.pop(0)] if left else []
+    while left and len(chosen) < MOST_EXAMPLES:
+        at = max(range(len(left)), key=lambda at: (_distance(left[at][0], [one for one, _ in chosen]), -at))
+        chosen.append(left.pop(at))
+    places = groups.examples(db, [failure.turn_id for _, failure in chosen])
+    return [
+        GroupExample(places[failure.turn_id], moment(failure.when), failure.model, failure.path, failure.tokens)
+        for _, failure in chosen
+        if failure.turn_id in places
+    ]
+
+
+def _features(failure: Failure) -> tuple[str | None, ...]:
+    return (failure.tokens, failure.path, failure.model, failure.phase, failure.tools[0] if failure.tools else None)
+
+
+def _distance(one: tuple[str | None, ...], others: Sequence[tuple[str | None, ...]]) -> int:
+    return min(sum(a != b for a, b in zip(one, other, strict=True)) for other in others)
+
+
+def _by_model(db: orm.Session, found: Scope, failures: Sequence[Failure]) -> list[Rate]:
+    counts = Counter(failure.model for failure in failures)
+    return [
+        rate(model or "", count, coverage(db, found, model).run if model is not None else None)
+        for model, count in groups.top(counts)[0]
+    ]
+
+
+def _by_version(db: orm.Session, found: Scope, failures: Sequence[Failure]) -> list[Rate]:
+    if any(getattr(found.filters, name) is not None for name in OF_RESPONSE):
+        return []
+    counts = Counter((failure.profile, failure.version) for failure in failures if failure.profile)
+    state, under = found.snapshot.state, found.filters.under
+    rates: list[Rate] = []
+    for profile in sorted({profile for profile, _ in counts}):
+        view = found.sessions
+        if under == HOME:
+            view &= state.columns("home")[profile].set()
+        parses: Counter[str] = state.keeping(
+            ("parses by version", profile, view), partial(_parses, db, found, view, profile)
+        )
+        rates += [rate(f"{profile} {version}", counts[profile, version], of) for version, of in sorted(parses.items())]
+    return rates
+
+
+def _parses(db: orm.Session, found: Scope, view: int, profile: str) -> Counter[str]:
+    """How many parses of each version of a profile the sessions in view have."""
+    session_id = (Parse.turn_id // TURNS_A_SESSION).label("session_id")
+    query = sa.select(session_id, Parse.version, sa.func.count()).where(Parse.profile == profile)
+    state, held = found.snapshot.state, View(view)
+    parses: Counter[str] = Counter()
+    for number, version, count in db.execute(query.group_by(session_id, Parse.version)):
+        slot = state.slot(int(number))
+        if slot is not None and held.holds((slot,))[0]:
+            parses[version] += count
+    return parses
+
+
+def _before_and_after(
+    db: orm.Session, filters: Filters, key: str, line: GroupLine, now: datetime
+) -> tuple[Rate | None, Rate | None]:
+    """The rate in the time before and in the time after: see `GroupDetail`."""
+    since, until = filters.span()
+    if since is not None:
+        begin, middle, end = since - ((until or now) - since), since, until or now
+    else:
+        begin, end = line.first_seen, line.last_seen + timedelta(microseconds=1)  # the end is not in it
+        middle = begin + (end - begin) / 2
+    if not begin < middle < end:
+        return None, None
+    return tuple(_within(db, filters, key, *pair) for pair in ((begin, middle), (middle, end)))  # type: ignore[return-value]
+
+
+def _within(db: orm.Session, filters: Filters, key: str, since: datetime, until: datetime) -> Rate:
+    spanned = replace(filters, since=since.isoformat(), until=until.isoformat())
+    found = scope(db, spanned)
+    count = sum(bits.bit_count() for _, bits in groups.in_view(db, found).get(key, ()))
+    return rate(f"{since:%Y-%m-%d %H:%M} – {until:%Y-%m-%d %H:%M}", count, coverage(db, found).run)
+
+
+def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[Reader]:
+    """What each profile makes of these responses; those that read most first, then those that were not run."""
+    run: Counter[str] = Counter()
+    read: Counter[str] = Counter()
+    for at in range(0, len(turn_ids), _AT_ONCE):
+        some = Parse.turn_id.in_(turn_ids[at : at + _AT_ONCE])
+        query = sa.select(Parse.profile, Parse.verdict, sa.func.count()).where(some, Parse.version != "absent")
+        for profile, verdict, count in db.execute(query.group_by(Parse.profile, Parse.verdict)):
+            run[profile] += count
+            read[profile] += count if verdict in READABLE else 0
+    names = sorted({*run, *parsing.profiles()} - {under}, key=lambda name: (-read[name], -run[name], name))
+    return [Reader(name, read[name], run[name]) for name in names]
+
+
+def _former(db: orm.Session, key: str) -> list[tuple[str, int]]:
+    """The groups that now hold what a former key held, with how many responses each."""
+    former = FormerFailureGroup
+    query = sa.select(Parse.failure_group, sa.func.count()).join(
+        former, sa.and_(former.turn_id == Parse.turn_id, former.profile == Parse.profile)
+    )
+    query = query.where(former.group_key == key, Parse.failure_group.is_not(None)).group_by(Parse.failure_group)
+    return sorted(((str(row[0]), int(row[1])) for row in db.execute(query)), key=lambda row: (-row[1], row[0]))

@@ -1,0 +1,49 @@
+"""The responses of a group as places in segments, and what is known of them together."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from webapp.store.failures.segment import Facts, Segment
+from webapp.store.index.bit_sliced_index import Bits
+
+Found = tuple[tuple[Segment, Bits], ...]
+"""the responses of a group: of each segment, the places"""
+
+
+def together(places: Found, key: str) -> Facts:
+    """The facts of the responses of the group `key`; no session stands in two segments."""
+    facts = [segment.facts(bits, key) for segment, bits in places]
+    if len(facts) == 1:
+        return facts[0]
+    return Facts(
+        sum(one.count for one in facts),
+        sum(one.sessions for one in facts),
+        sum((one.models for one in facts), Counter()),
+        sum((one.tools for one in facts), Counter()),
+        sum((one.paths for one in facts), Counter()),
+        sum((one.findings for one in facts), Counter()),
+        sum(one.labelled for one in facts),
+    )
+
+
+def first_and_last(places: Found) -> tuple[int, int]:
+    """The times of the first and the last of some responses."""
+    some = [(segment, bits) for segment, bits in places if bits]
+    return min(segment.first(bits) for segment, bits in some), max(segment.last(bits) for segment, bits in some)
+
+
+def versions(places: Found) -> dict[str, list[str]]:
+    """The versions of the parses that failed, by profile."""
+    found: dict[str, list[str]] = {}
+    for segment, bits in places:
+        for (profile, version), column in segment.columns["parse"].items():
+            if profile and column.set() & bits:
+                found.setdefault(profile, []).append(version)
+    return found
+
+
+def newest_turn(places: Found) -> int:
+    """The turn of the last of a group's responses."""
+    last = [segment.failures[bits.bit_length() - 1] for segment, bits in places]
+    return max((failure.when, failure.turn_id) for failure in last)[1]

@@ -1,0 +1,326 @@
+"""The list of failure groups under the list's filters: what is new, what grows, how many, since when, in what model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from math import sqrt
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.parsing import failure_group
+from webapp.store.failures import events, overlay
+from webapp.store.failures.events import Event
+from webapp.store.failures.group_sets import Found, first_and_last, newest_turn, together, versions
+from webapp.store.failures.overlay import Change
+from webapp.store.failures.scope import Coverage, Scope, coverage, scope
+from webapp.store.failures.segment import Segment
+from webapp.store.index.bit_sliced_index import Bits
+from webapp.store.index.order import BadCursor
+from webapp.store.index.session_reader import microseconds, moment
+from webapp.store.models import Session, Turn
+from webapp.store.sessions.filters import Filters
+
+BUCKETS = 24
+NEW = timedelta(days=7)
+"""how long before now a group that is first seen is new, where the filters have no since"""
+MOST_VALUES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One response of a group."""
+
+    turn_id: int
+    session: str
+    external_id: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLine:
+    """One group in view. Times are UTC; `share` is of all responses that the profile was run on, None where that number
+    is not known; `series` counts responses in equal stretches of `Groups.range`.
+
+    `models`, `tools` and `paths` have how many responses, most first, at most 8 (`more_models` … count the others); a
+    model is None where the dump names none. `findings` says how many of its sessions have each finding. `state` is what
+    somebody said (`event`), "regressed" where a resolved group is seen again, "open" where it was ignored no longer
+    than until now; `why` says so in words. `is_new`: first seen in the window; `new_models`: known elsewhere, and first
+    seen in these models in the window. `growth` compares both halves of the range: above 2 it grows for more reasons
+    than chance. `merged` are the keys that people made part of it.
+    """
+
+    key: str
+    title: str
+    count: int
+    share: float | None
+    sessions: int
+    first_seen: datetime
+    last_seen: datetime
+    known_since: datetime
+    series: tuple[int, ...]
+    models: list[tuple[str | None, int]]
+    more_models: int
+    tools: list[tuple[str, int]]
+    more_tools: int
+    paths: list[tuple[str, int]]
+    more_paths: int
+    labelled: int
+    findings: dict[str, int]
+    state: str
+    why: str | None
+    event: Event | None
+    assignee: str | None
+    is_new: bool
+    new_models: list[str]
+    growth: float
+    merged: list[str]
+    algorithm: str
+    example: Example | None
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """A page of groups, those that are new, seen again or growing first. `total` groups hold `count` responses.
+
+    `coverage` says of how many responses; `range` is what `series` goes over, None where nothing failed; `window` what
+    is meant by new. `former` counts responses whose key an earlier version of the algorithm made.
+    """
+
+    groups: list[GroupLine]
+    next: str | None
+    total: int
+    count: int
+    new: int
+    coverage: Coverage
+    range: tuple[datetime, datetime] | None
+    window: tuple[datetime, datetime]
+    former: int
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """What people say of all groups."""
+
+    changes: tuple[Change, ...]
+    states: dict[str, Event]
+    assignments: dict[str, Event]
+
+
+def page(
+    db: orm.Session,
+    filters: Filters,
+    *,
+    after: str | None = None,
+    limit: int = 50,
+    only_new: bool = False,
+    now: datetime | None = None,
+) -> Groups:
+    """The groups of the failed responses that the filters leave. Raises `BadFilter` and `BadCursor`."""
+    found, spoken_of = lines(db, filters, now or datetime.now(UTC))
+    all_lines = [spoken_of.line(key, places) for key, places in found.items()]
+    new = [line for line in all_lines if line.is_new or line.new_models]
+    chosen = sorted(new if only_new else all_lines, key=_order)
+    start = _start(after)
+    shown = _with_examples(db, chosen[start : start + limit], found)
+    stretch = spoken_of.range
+    return Groups(
+        shown,
+        str(start + limit) if len(chosen) > start + limit else None,
+        len(chosen),
+        sum(line.count for line in all_lines),
+        len(new),
+        spoken_of.coverage,
+        None if stretch is None else (moment(stretch[0]), moment(stretch[1])),
+        (moment(spoken_of.window[0]), moment(spoken_of.window[1])),
+        sum(line.count for line in all_lines if line.algorithm != failure_group.VERSION),
+    )
+
+
+def lines(db: orm.Session, filters: Filters, now: datetime) -> tuple[dict[str, Found], Lines]:
+    """The groups in view, and what makes lines of them. Raises `BadFilter`."""
+    found, people = scope(db, filters), _people(db)
+    groups = _groups(found, found.views, people)
+    known = _groups(found, tuple(part.alive for part in found.snapshot.parts), people)
+    return groups, Lines(found, people, known, now, _range(found, groups.values()), coverage(db, found))
+
+
+def in_view(db: orm.Session, found: Scope) -> dict[str, Found]:
+    """The groups of a scope, without lines of them."""
+    return _groups(found, found.views, _people(db))
+
+
+class Lines:
+    """Makes lines of groups in one scope."""
+
+    def __init__(
+        self,
+        found: Scope,
+        people: People,
+        known: dict[str, Found],
+        now: datetime,
+        stretch: tuple[int, int] | None,
+        total: Coverage,
+    ) -> None:
+        self.scope, self.people, self.known, self.now, self.range = found, people, known, now, stretch
+        self.coverage = total
+        since = microseconds(now - NEW) if found.since is None else found.since
+        self.window = (since, microseconds(now) if found.until is None else found.until)
+        self._shown = overlay.shown_as(people.changes)
+        self._bounds_by_segment: dict[int, list[int]] = {}
+
+    def line(self, key: str, places: Found) -> GroupLine:
+        facts = together(places, key)
+        first, last = first_and_last(places)
+        everywhere = self.known.get(key, places)
+        known_since = first_and_last(everywhere)[0]
+        is_new = self._in_window(known_since)
+        models, more_models = top(facts.models)
+        tools, more_tools = top(facts.tools)
+        paths, more_paths = top(facts.paths)
+        series = self._series(places)
+        state, why = self._state(key, everywhere)
+        assignment = self.people.assignments.get(key)
+        return GroupLine(
+            key=key,
+            title=overlay.title(key, self.people.changes),
+            count=facts.count,
+            share=self._share(facts.count),
+            sessions=facts.sessions,
+            first_seen=moment(first),
+            last_seen=moment(last),
+            known_since=moment(known_since),
+            series=series,
+            models=models,
+            more_models=more_models,
+            tools=tools,
+            more_tools=more_tools,
+            paths=paths,
+            more_paths=more_paths,
+            labelled=facts.labelled,
+            findings=dict(facts.findings.most_common()),
+            state=state,
+            why=why,
+            event=self.people.states.get(key),
+            assignee=None if assignment is None else assignment.assignee,
+            is_new=is_new,
+            new_models=[] if is_new else self._new_models(facts.models, everywhere),
+            growth=growth(series),
+            merged=sorted({change.group for change in self.people.changes if self._is_merged(change, key)}),
+            algorithm=failure_group.version(key),
+            example=None,
+        )
+
+    def _is_merged(self, change: Change, key: str) -> bool:
+        return change.kind == "merge" and change.group != key and self._shown(change.group) == key
+
+    def _share(self, count: int) -> float | None:
+        run = self.coverage.run
+        return count / run if run else None
+
+    def _in_window(self, when: int) -> bool:
+        return self.window[0] <= when < self.window[1] + 1
+
+    def _series(self, places: Found) -> tuple[int, ...]:
+        if self.range is None:
+            return ()
+        parts = [segment.counts_between(bits, self._bounds(segment)) for segment, bits in places]
+        return tuple(map(sum, zip(*parts, strict=True)))
+
+    def _bounds(self, segment: Segment) -> list[int]:
+        """The places in a segment where the stretches of the range begin, and where the last one ends."""
+        bounds = self._bounds_by_segment.get(id(segment))
+        if bounds is None and self.range is not None:
+            low, high = self.range
+            bounds = [segment.place(low + (high + 1 - low) * number // BUCKETS) for number in range(BUCKETS + 1)]
+            self._bounds_by_segment[id(segment)] = bounds
+        return bounds or []
+
+    def _new_models(self, models: Iterable[str | None], everywhere: Found) -> list[str]:
+        firsts: dict[str | None, int] = {}
+        for segment, bits in everywhere:
+            for model, when in segment.first_by_model(bits).items():
+                firsts[model] = min(when, firsts.get(model, when))
+        return sorted(model for model in models if model is not None and self._in_window(firsts[model]))
+
+    def _state(self, key: str, everywhere: Found) -> tuple[str, str | None]:
+        event = self.people.states.get(key)
+        if event is None or event.state is None:
+            return "open", None
+        count = sum(bits.bit_count() for _, bits in everywhere)
+        if event.state == "ignored":
+            why = events.ignored(event, count, self.now)
+            return ("open", why) if why else ("ignored", None)
+        if event.state == "resolved":
+            why = events.regressed(event, first_and_last(everywhere)[1], versions(everywhere))
+            return ("regressed", why) if why else ("resolved", None)
+        return "open", None
+
+
+def _people(db: orm.Session) -> People:
+    return People(overlay.in_force(db), *events.in_force(db))
+
+
+def _groups(found: Scope, views: Sequence[Bits], people: People) -> dict[str, Found]:
+    """The groups as people see them."""
+    groups: dict[str, list[tuple[Segment, Bits]]] = {}
+    for part, view in zip(found.snapshot.parts, views, strict=True):
+        for key, bits in overlay.apply(part.segment, view, people.changes).items():
+            groups.setdefault(key, []).append((part.segment, bits))
+    return {key: tuple(places) for key, places in groups.items()}
+
+
+def top(counts: Counter[Any]) -> tuple[list[tuple[Any, int]], int]:
+    """The values with most responses, and how many other values there are."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))
+    return ordered[:MOST_VALUES], max(0, len(ordered) - MOST_VALUES)
+
+
+def growth(series: Sequence[int]) -> float:
+    """How much more there is in the second half than in the first, in standard deviations of what chance does."""
+    earlier, later = sum(series[: len(series) // 2]), sum(series[len(series) // 2 :])
+    return (later - earlier) / sqrt(later + earlier) if later + earlier else 0.0
+
+
+def _range(found: Scope, groups: Iterable[Found]) -> tuple[int, int] | None:
+    bounds = [first_and_last(places) for places in groups]
+    if not bounds:
+        return None
+    first, last = min(low for low, _ in bounds), max(high for _, high in bounds)
+    return (first if found.since is None else found.since), (last if found.until is None else found.until - 1)
+
+
+def _order(line: GroupLine) -> tuple[Any, ...]:
+    rank = 0 if line.is_new or line.state == "regressed" else 1 if line.new_models else 2
+    if line.state in ("resolved", "ignored"):
+        rank = 4
+    elif rank == 2 and line.growth < 2:
+        rank = 3
+    return rank, -line.growth if rank == 2 else 0, -line.count, line.key
+
+
+def _start(after: str | None) -> int:
+    if after is None:
+        return 0
+    if not (after.isascii() and after.isdecimal() and len(after) < 10):
+        raise BadCursor("after is not what an earlier page gave as next")
+    return int(after)
+
+
+def _with_examples(db: orm.Session, lines: list[GroupLine], groups: dict[str, Found]) -> list[GroupLine]:
+    """The newest response of each group as its example."""
+    newest = {line.key: newest_turn(groups[line.key]) for line in lines}
+    shown = examples(db, newest.values())
+    return [replace(line, example=shown.get(newest[line.key])) for line in lines]
+
+
+def examples(db: orm.Session, turn_ids: Iterable[int]) -> dict[int, Example]:
+    """Where these turns are shown, by turn; one that is gone meanwhile is left out."""
+    ids = list(turn_ids)
+    query = sa.select(Turn.id.label("turn_id"), Session.key.label("session"), Session.external_id, Turn.position)
+    query = query.join(Session, Session.id == Turn.session_id).where(Turn.id.in_(ids))
+    return {row.turn_id: Example(**row._mapping) for row in db.execute(query)} if ids else {}

@@ -1,0 +1,104 @@
+"""From one response of a failure group to the next, and "same failure: 49 responses in 12 sessions since 8 Nov"."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy import orm
+
+from webapp.store.failures import groups, overlay
+from webapp.store.failures.failure_reader import Failure
+from webapp.store.failures.group_sets import Found, first_and_last, together
+from webapp.store.failures.groups import Example
+from webapp.store.index.bit_sliced_index import slots_of
+from webapp.store.index.session_reader import moment
+from webapp.store.models import TURNS_A_SESSION
+from webapp.store.sessions.filters import HOME, Filters
+
+
+@dataclass(frozen=True, slots=True)
+class SameFailure:
+    """The group that a response is in: so many responses in so many sessions, `here` of them in its own session.
+
+    `earlier` and `later` are the responses of the group before and after it, in the order of time.
+    """
+
+    key: str
+    title: str
+    count: int
+    sessions: int
+    here: int
+    since: datetime
+    last_seen: datetime
+    earlier: Example | None
+    later: Example | None
+
+
+def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> SameFailure | None:
+    """The group of a response, of those that the filters leave; None where it did not fail, or is not in view.
+
+    Without filters, all failed responses under home are in view.
+    """
+    in_view, lines = groups.lines(db, filters or Filters(), datetime.now(UTC))
+    session_id = turn_id // TURNS_A_SESSION
+    for key, places in in_view.items():
+        for segment, bits in places:
+            here = [segment.failures[place] for place in slots_of(bits & segment.places_of_session(session_id))]
+            failure = next((one for one in here if one.turn_id == turn_id), None)
+            if failure is not None:
+                return _same(db, key, lines.people.changes, places, failure)
+    return None
+
+
+def of_session(db: orm.Session, session_id: int, under: str = HOME) -> list[SameFailure]:
+    """The groups that a session's failed responses are in, the one with most of them first."""
+    in_view, lines = groups.lines(db, Filters(under=under), datetime.now(UTC))
+    same: list[SameFailure] = []
+    for key, places in in_view.items():
+        for segment, bits in places:
+            here = slots_of(bits & segment.places_of_session(session_id))
+            if here:
+                same.append(_same(db, key, lines.people.changes, places, segment.failures[here[0]]))
+                break
+    return sorted(same, key=lambda one: (-one.here, -one.count, one.key))
+
+
+def _same(
+    db: orm.Session, key: str, changes: tuple[overlay.Change, ...], places: Found, failure: Failure
+) -> SameFailure:
+    facts = together(places, key)
+    first, last = first_and_last(places)
+    earlier, later = (_beside(places, failure, forward) for forward in (False, True))
+    shown = groups.examples(db, [one.turn_id for one in (earlier, later) if one is not None])
+    session_id = failure.turn_id // TURNS_A_SESSION
+    here = sum((bits & segment.places_of_session(session_id)).bit_count() for segment, bits in places)
+    return SameFailure(
+        key,
+        overlay.title(key, changes),
+        facts.count,
+        facts.sessions,
+        here,
+        moment(first),
+        moment(last),
+        None if earlier is None else shown.get(earlier.turn_id),
+        None if later is None else shown.get(later.turn_id),
+    )
+
+
+def _beside(places: Found, failure: Failure, forward: bool) -> Failure | None:
+    """The response of a group right after another one, or right before it."""
+    found: list[Failure] = []
+    here = (failure.when, failure.turn_id)
+    for segment, bits in places:
+        place = bisect_left(segment.failures, here, key=lambda one: (one.when, one.turn_id))
+        if forward:
+            is_same = place < len(segment.failures) and segment.failures[place].turn_id == failure.turn_id
+            rest = bits >> (place + is_same)
+            if rest:
+                found.append(segment.failures[place + is_same + (rest & -rest).bit_length() - 1])
+        elif before := bits & ((1 << place) - 1):
+            found.append(segment.failures[before.bit_length() - 1])
+    pick = min if forward else max
+    return pick(found, key=lambda one: (one.when, one.turn_id), default=None)

@@ -1,0 +1,164 @@
+"""What people make of groups: merged into one another, parts split off, each with author and reason, and undone again.
+
+Nothing of it is written to parses. It is applied in the order in which it was made, whenever groups are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.parsing import failure_group
+from webapp.store.db.types import short
+from webapp.store.failures.segment import Segment
+from webapp.store.index.bit_sliced_index import Bits
+from webapp.store.models import FailureOverlay
+
+FIELDS = ("path", "tokens", "model")
+"""what a group can be split by"""
+
+
+class BadOverlay(ValueError):
+    """A merge or split that cannot be meant; the message says why."""
+
+
+class NoSuchChange(LookupError):
+    """No merge or split has that number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One merge or split. Of a merge, `group` is now part of `target`; of a split, `target` are those of `group` whose
+    `field` is `value`. `undone_at` is None while it holds."""
+
+    id: int
+    kind: str
+    group: str
+    target: str
+    field: str | None
+    value: str | None
+    author: str
+    reason: str
+    made_at: datetime
+    undone_by: str | None
+    undone_reason: str | None
+    undone_at: datetime | None
+
+
+_columns = (
+    *(FailureOverlay.id, FailureOverlay.kind, FailureOverlay.group_key.label("group"), FailureOverlay.target),
+    *(FailureOverlay.field, FailureOverlay.value, FailureOverlay.author, FailureOverlay.reason),
+    *(FailureOverlay.made_at, FailureOverlay.undone_by, FailureOverlay.undone_reason, FailureOverlay.undone_at),
+)
+
+
+def changes(db: orm.Session, group: str | None = None) -> list[Change]:
+    """All merges and splits, those that were undone too, or those that concern a group; the oldest first."""
+    query = sa.select(*_columns).order_by(FailureOverlay.id)
+    if group is not None:
+        query = query.where(sa.or_(FailureOverlay.group_key == group, FailureOverlay.target == group))
+    return [Change(**row._mapping) for row in db.execute(query)]
+
+
+def in_force(db: orm.Session) -> tuple[Change, ...]:
+    return tuple(change for change in changes(db) if change.undone_at is None)
+
+
+def merge(db: orm.Session, groups: Sequence[str], target: str, *, author: str, reason: str) -> list[int]:
+    """Make these groups part of `target`; the changes' numbers. Raises `BadOverlay`. The caller commits."""
+    _refuse_silent(author, reason)
+    shown = shown_as(in_force(db))
+    numbers: list[int] = []
+    for group in dict.fromkeys(groups):
+        if shown(group) == shown(target):
+            raise BadOverlay(f"{group!r} is part of {target!r} already")
+        numbers.append(_put(db, kind="merge", group_key=group, target=target, author=author, reason=reason))
+    if not numbers:
+        raise BadOverlay("no group was given to be merged")
+    return numbers
+
+
+def split(db: orm.Session, group: str, field: str, value: str, *, author: str, reason: str) -> tuple[int, str]:
+    """Make those of a group whose `field` is `value` a group of their own: the change's number and the new key.
+
+    Raises `BadOverlay`. The caller commits.
+    """
+    _refuse_silent(author, reason)
+    if field not in FIELDS:
+        raise BadOverlay(f"a group is split by {', '.join(FIELDS)}, not by {field[:100]!r}")
+    target = short(f"{group}|{field} {value.replace('|', ' ')}", 255)
+    if any(change.target == target and change.kind == "split" for change in in_force(db)):
+        raise BadOverlay(f"{target!r} was split off already")
+    values = {"kind": "split", "group_key": group, "target": target, "field": field, "value": value}
+    return _put(db, **values, author=author, reason=reason), target
+
+
+def undo(db: orm.Session, number: int, *, author: str, reason: str) -> None:
+    """Take a merge or split back; it stays in the history. Raises `NoSuchChange`, `BadOverlay`. The caller commits."""
+    _refuse_silent(author, reason)
+    change = db.get(FailureOverlay, number)
+    if change is None:
+        raise NoSuchChange(f"no merge or split has the number {number}")
+    if change.undone_at is not None:
+        raise BadOverlay(f"change {number} was undone already")
+    change.undone_by, change.undone_reason, change.undone_at = author, reason, datetime.now(UTC)
+    db.flush()
+
+
+def shown_as(changes_in_force: Sequence[Change]) -> _Shown:
+    """Which group each key of a merged group is shown as."""
+    return _Shown({change.group: change.target for change in changes_in_force if change.kind == "merge"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    targets: dict[str, str]
+
+    def __call__(self, key: str) -> str:
+        passed = {key}
+        while (target := self.targets.get(key)) is not None and target not in passed:
+            passed.add(target)
+            key = target
+        return key
+
+
+def apply(segment: Segment, alive: Bits, changes_in_force: Sequence[Change]) -> dict[str, Bits]:
+    """The groups of a segment as people see them: their places, by key; none is empty."""
+    groups = {key: bits for key, column in segment.columns["key"].items() if (bits := column.set() & alive)}
+    for change in changes_in_force:
+        if change.group not in groups:
+            continue
+        if change.kind == "merge":
+            part = groups.pop(change.group)
+        else:
+            part = groups[change.group] & segment.having(change.field or "", change.value)
+            groups[change.group] ^= part
+        groups[change.target] = groups.get(change.target, 0) | part
+    return {key: bits for key, bits in groups.items() if bits}
+
+
+def title(key: str, changes_in_force: Sequence[Change] = ()) -> str:
+    """A group's words: those of its key, of a part with what it was split off by."""
+    for change in changes_in_force:
+        if change.kind == "split" and change.target == key:
+            words = {"path": "at", "tokens": "around", "model": "by"}[change.field or "path"]
+            return f"{title(change.group, changes_in_force)}, {words} {change.value}"
+    return failure_group.title(key)
+
+
+def _put(db: orm.Session, **values: object) -> int:
+    change = FailureOverlay(**values, made_at=datetime.now(UTC))
+    db.add(change)
+    db.flush()
+    return change.id
+
+
+def _refuse_silent(author: str, reason: str) -> None:
+    if not author.strip():
+        raise BadOverlay("an author is needed: who says so")
+    if not reason.strip():
+        raise BadOverlay("a reason is needed: why")

@@ -1,0 +1,235 @@
+"""A segment: failed responses in the order of their times, as sets of places (see `store.index.bit_sliced_index`).
+
+Place n is the nth response by time, so that a stretch of time is a stretch of places, and the first and the last digit
+of a set are when it was first and last seen. A segment never changes.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.store.failures.failure_reader import Failure
+from webapp.store.index.bit_sliced_index import Bits, Column, View, of_slots, slots_of
+from webapp.store.index.state import State
+from webapp.store.models import TURNS_A_SESSION
+
+DIMENSIONS = ("key", "model", "agent", "phase", "tool", "path", "tokens", "parse", "finding")
+"""what a response is looked up by; `parse` is (profile, version) of the parse that failed"""
+_COUNTED = ("model", "tool", "path", "finding")
+_MOST_KEPT = 600
+_NONE = Column()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a set of responses: how many, in how many sessions, and how many have each value; `findings`
+    counts sessions."""
+
+    count: int
+    sessions: int
+    models: Counter[str | None]
+    tools: Counter[str]
+    paths: Counter[str]
+    findings: Counter[str]
+    labelled: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """`failures` in order; `columns` say by dimension and value which places have it, `session_ids` whose they are."""
+
+    failures: Sequence[Failure]
+    whens: array[int]
+    session_ids: Sequence[int]
+    session_at: Sequence[int]
+    columns: dict[str, dict[Any, Column]]
+    labelled: Bits
+    firsts: dict[str, Bits]
+    """by key, the places of the responses that are the first of it in their session"""
+    first_at: Sequence[int]
+    """by place, the place of the first response of the same key and session"""
+    together: dict[str, dict[str, list[Any]]]
+    """by key and dimension, the values that its responses have"""
+    cache: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def all(self) -> Bits:
+        return (1 << len(self.failures)) - 1
+
+    def having(self, dimension: str, value: Any) -> Bits:
+        """The places of responses that have a value."""
+        return self.columns[dimension].get(value, _NONE).set()
+
+    def between(self, since: int | None, until: int | None) -> Bits:
+        """The places from one time on, before another."""
+        low = 0 if since is None else bisect_left(self.whens, since)
+        high = len(self.whens) if until is None else bisect_left(self.whens, until)
+        return (1 << high) - (1 << low) if high > low else 0
+
+    def first(self, bits: Bits) -> int:
+        """The time of the first of these responses, which are some."""
+        return self.whens[(bits & -bits).bit_length() - 1]
+
+    def last(self, bits: Bits) -> int:
+        return self.whens[bits.bit_length() - 1]
+
+    def of_sessions(self, wanted: Collection[int]) -> Bits:
+        """The places of the responses of these sessions."""
+        by_session: dict[int, list[int]] = self._keeping("places by session", self._by_session)
+        return of_slots([place for session_id in wanted for place in by_session.get(session_id, ())])
+
+    def places_of_session(self, session_id: int) -> Bits:
+        """The places of one session's responses."""
+        by_session: dict[int, list[int]] = self._keeping("places by session", self._by_session)
+        return of_slots(by_session.get(session_id, ()))
+
+    def in_view(self, state: State, view: Bits) -> Bits:
+        """The places whose sessions are in view: `view` are slots of `state`."""
+        places: Bits = self._keeping(("view", view), lambda: self._in_view(state, view))
+        return places
+
+    def facts(self, bits: Bits, key: str) -> Facts:
+        """What is known of responses that are mostly of one key."""
+        facts: Facts = self._keeping(("facts", bits), lambda: self._facts(bits, self._keys(bits, key)))
+        return facts
+
+    def first_by_model(self, bits: Bits) -> dict[str | None, int]:
+        """By model, the time of the first of these responses."""
+        times: dict[str | None, int] = self._keeping(("first by model", bits), lambda: self._first_by_model(bits))
+        return times
+
+    def counts_between(self, bits: Bits, places: Sequence[int]) -> list[int]:
+        """How many of these responses are between each of these places (ascending) and the next."""
+        counts: list[int] = []
+        rest, at = bits >> places[0], places[0]
+        for place in places[1:]:
+            width = place - at
+            counts.append((rest & ((1 << width) - 1)).bit_count())
+            rest, at = rest >> width, place
+        return counts
+
+    def place(self, when: int) -> int:
+        """The place of the first response from a time on."""
+        return bisect_left(self.whens, when)
+
+    def _by_session(self) -> dict[int, list[int]]:
+        places: dict[int, list[int]] = defaultdict(list)
+        for place, at in enumerate(self.session_at):
+            places[self.session_ids[at]].append(place)
+        return places
+
+    def _in_view(self, state: State, view: Bits) -> Bits:
+        slots = [state.slot(session_id) for session_id in self.session_ids]
+        held = View(view).holds([slot if slot is not None else state.size for slot in slots])
+        digits = [b"1"[0] if one else b"0"[0] for one in held]
+        return int(bytes(map(digits.__getitem__, reversed(self.session_at))) or b"0", 2)
+
+    def _first_by_model(self, bits: Bits) -> dict[str | None, int]:
+        sets = ((model, bits & column.set()) for model, column in self.columns["model"].items())
+        return {model: self.first(some) for model, some in sets if some}
+
+    def _keys(self, bits: Bits, key: str) -> list[str]:
+        """The keys that these responses have: of a group that nobody merged it is its own."""
+        if not bits & ~self.having("key", key):
+            return [key]
+        view = View(bits)
+        return [one for one, column in self.columns["key"].items() if column.sessions(view)]
+
+    def _facts(self, bits: Bits, keys: Sequence[str]) -> Facts:
+        view = View(bits)
+        counters: dict[str, Counter[Any]] = {}
+        for dimension in _COUNTED:
+            columns = self.columns[dimension]
+            values = dict.fromkeys(value for key in keys for value in self.together[key].get(dimension, ()))
+            if dimension == "finding":
+                counts = {value: self._sessions(bits & columns[value].set(), keys) for value in values}
+            else:
+                counts = {value: columns[value].sessions(view) for value in values}
+            counters[dimension] = Counter(
+                {value: count for value, count in counts.items() if count and value is not None}
+            )
+        without = bits.bit_count() - sum(counters["model"].values())
+        models = counters["model"] + Counter({None: without} if without else {})
+        return Facts(
+            bits.bit_count(),
+            self._sessions(bits, keys),
+            models,
+            counters["tool"],
+            counters["path"],
+            counters["finding"],
+            (bits & self.labelled).bit_count(),
+        )
+
+    def _sessions(self, bits: Bits, keys: Sequence[str]) -> int:
+        """In how many sessions these responses are, which have these keys.
+
+        Of one key those are counted that are its first in their session, and of the others those whose first is left
+        out: a session has few of them.
+        """
+        if len(keys) != 1:
+            return len({self.session_at[place] for place in slots_of(bits)})
+        firsts = bits & self.firsts[keys[0]]
+        later = slots_of(bits ^ firsts)
+        held = View(firsts).holds([self.first_at[place] for place in later])
+        left = {self.session_at[place] for place, is_counted in zip(later, held, strict=True) if not is_counted}
+        return firsts.bit_count() + len(left)
+
+    def _keeping(self, key: Any, make: Callable[[], Any]) -> Any:
+        value = self.cache.get(key)
+        if value is None:
+            value = make()
+            if len(self.cache) >= _MOST_KEPT:
+                self.cache.clear()
+            self.cache[key] = value
+        return value
+
+
+def segment(failures: Sequence[Failure]) -> Segment:
+    """The segment of these responses, in any order."""
+    ordered = sorted(failures, key=lambda failure: (failure.when, failure.turn_id))
+    places: dict[str, dict[Any, list[int]]] = {name: defaultdict(list) for name in DIMENSIONS}
+    labelled: list[int] = []
+    for place, failure in enumerate(ordered):
+        for name in ("key", "model", "agent", "phase", "path", "tokens"):
+            places[name][getattr(failure, name)].append(place)
+        for name, values in (("tool", failure.tools), ("finding", failure.findings)):
+            for value in values:
+                places[name][value].append(place)
+        places["parse"][failure.profile, failure.version].append(place)
+        if failure.labelled:
+            labelled.append(place)
+    of_session = [failure.turn_id // TURNS_A_SESSION for failure in ordered]
+    session_ids = list(dict.fromkeys(of_session))
+    at = {session_id: index for index, session_id in enumerate(session_ids)}
+    columns = {
+        name: {value: _NONE.extended(some, None, len(ordered)) for value, some in by_value.items()}
+        for name, by_value in places.items()
+    }
+    first_at: list[int] = []
+    seen: dict[tuple[str, int], int] = {}
+    together: dict[str, dict[str, dict[Any, None]]] = defaultdict(lambda: defaultdict(dict))
+    for place, failure in enumerate(ordered):
+        first_at.append(seen.setdefault((failure.key, of_session[place]), place))
+        together[failure.key]["model"][failure.model] = None
+        together[failure.key]["path"][failure.path] = None
+        together[failure.key]["tool"].update(dict.fromkeys(failure.tools))
+        together[failure.key]["finding"].update(dict.fromkeys(failure.findings))
+    first_places: dict[str, list[int]] = defaultdict(list)
+    for (key, _), place in seen.items():
+        first_places[key].append(place)
+    return Segment(
+        ordered,
+        array("q", [failure.when for failure in ordered]),
+        session_ids,
+        [at[one] for one in of_session],
+        columns,
+        of_slots(labelled),
+        {key: of_slots(some) for key, some in first_places.items()},
+        first_at,
+        {key: {name: list(values) for name, values in of_key.items()} for key, of_key in together.items()},
+    )

@@ -1,0 +1,74 @@
+"""Remembered rules: the home profile of sessions of a service or a format that come later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from webapp.store.db import database, dialect
+from webapp.store.db.types import short
+from webapp.store.models import HomeRule
+from webapp.store.write.home import UNKNOWN
+from webapp.store.write.parser import is_known
+
+KINDS = ("service", "format")
+LONGEST = 255
+
+Rules = Mapping[tuple[str, str], str]
+"""profiles by kind and value"""
+
+
+class BadRule(ValueError):
+    """A rule that cannot be meant; the message says why."""
+
+
+class NoSuchRule(LookupError):
+    """No rule has that number."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleLine:
+    """Sessions whose service or format (`kind`) is `value` are read under `profile` when they come in."""
+
+    id: int
+    kind: str
+    value: str
+    profile: str
+    author: str
+    made_at: datetime
+
+
+def read(connection: sa.Connection) -> Rules:
+    """All rules, for those who choose the home of what comes in."""
+    rows = connection.execute(sa.select(HomeRule.kind, HomeRule.value, HomeRule.profile))
+    return {(row.kind, row.value): row.profile for row in rows}
+
+
+def lines(connection: sa.Connection) -> list[RuleLine]:
+    """All rules, by kind and value."""
+    columns = (getattr(HomeRule, name) for name in RuleLine.__dataclass_fields__)
+    return [RuleLine(*row) for row in connection.execute(sa.select(*columns).order_by(HomeRule.kind, HomeRule.value))]
+
+
+def remember(connection: sa.Connection, kind: str, value: str, profile: str, author: str) -> None:
+    """Keep a rule, in place of the one for the same kind and value; the caller commits. Raises `BadRule`."""
+    value = short(value.strip(), LONGEST)
+    if kind not in KINDS or not value:
+        raise BadRule(f"a rule is for a {' or a '.join(KINDS)}, with a value")
+    if profile == UNKNOWN or not is_known(profile):
+        raise BadRule(f"no profile is called {profile[:200]!r}")
+    values = {"kind": kind, "value": value, "profile": profile, "author": author, "made_at": datetime.now(UTC)}
+    connection.execute(dialect.upsert(connection.dialect.name, HomeRule, values, ("kind", "value")))
+
+
+def forget(engine: sa.Engine, number: int) -> RuleLine:
+    """Delete a rule; what came under it stays as it is. Raises `NoSuchRule`."""
+    with database.writing(engine) as connection:
+        rule = next((line for line in lines(connection) if line.id == number), None)
+        if rule is None:
+            raise NoSuchRule(f"no rule has the number {number}")
+        connection.execute(sa.delete(HomeRule).where(HomeRule.id == number))
+    return rule

@@ -1,0 +1,216 @@
+"""Tries every profile on sessions whose parser is unknown: how many responses would have failed under each."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import parsing
+from webapp.parsing import Profile
+from webapp.store import index
+from webapp.store.db.database import writing
+from webapp.store.models import TURNS_A_SESSION, DumpSession, Parse, Session, Turn
+from webapp.store.write.home import UNKNOWN
+from webapp.store.write.tally import MODEL_KINDS
+
+_AT_ONCE = 100
+RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""what a user's own profile may raise; ours promise not to"""
+
+Ends = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A profile that may be the parser: `failed` responses would have failed under it, None while they are counted."""
+
+    profile: str
+    failed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Sessions whose parser nobody named: `responses` in all, of which `clean` are JSON as they are.
+
+    `counted` of the sessions have been tried; `candidates` are the profiles in the order of `parsing.profiles`.
+    """
+
+    sessions: int
+    responses: int
+    clean: int
+    counted: int
+    candidates: list[Candidate]
+
+    @property
+    def not_json(self) -> int:
+        return self.responses - self.clean
+
+    @property
+    def is_counted(self) -> bool:
+        return self.counted == self.sessions
+
+
+def installed() -> dict[str, Profile]:
+    """The profiles that can be run here."""
+    return {name: profile for name, profile in parsing.profiles().items() if profile.version != "absent"}
+
+
+def profiles_help() -> dict[str, str]:
+    """A line of help for each profile."""
+    texts = parsing.helps()
+    return {name: texts.get(name, "") for name in installed()}
+
+
+def profiles_key() -> str:
+    """Stands for today's profiles with their versions."""
+    names = "\n".join(f"{name} {profile.version}" for name, profile in installed().items())
+    return hashlib.sha256(names.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def question(
+    connection: sa.Connection, where: sa.ColumnElement[bool] | None = None, *, asked: bool = False
+) -> Question | None:
+    """What is asked about the sessions under `where`; None where every parser is known, or somebody left it open.
+
+    With `asked` those that were left open are in it too.
+    """
+    rows = connection.execute(
+        sa.select(Session.response_count, Session.clean_count, Session.tried, Session.tried_key).where(
+            *_unknown(asked), Session.response_count > 0, sa.true() if where is None else where
+        )
+    ).all()
+    if not rows:
+        return None
+    key = profiles_key()
+    tried = [row.tried for row in rows if row.tried_key == _key(key, row.response_count)]
+    failed: Counter[str] = Counter()
+    for counts in tried:
+        failed.update(counts)
+    complete = len(tried) == len(rows)
+    candidates = [Candidate(name, failed[name] if complete else None) for name in installed()]
+    responses, clean = (sum(getattr(row, name) for row in rows) for name in ("response_count", "clean_count"))
+    return Question(len(rows), responses, clean, len(tried), candidates)
+
+
+def question_of_all(db: orm.Session) -> Question | None:
+    """What is asked about all sessions; kept as long as no session changes once all is counted."""
+    state = index.current(db)
+    unnamed = state.columns("home_source").get(UNKNOWN)
+    if unnamed is None or not unnamed.set() & state.alive & state.numbers["responses"].positive:
+        return None
+    key = ("question", profiles_key())
+    kept: Question | None = state.cache.get(key)
+    asked = kept or question(db.connection())
+    return state.keeping(key, lambda: asked) if asked is not None and asked.is_counted else asked
+
+
+def of_dump(number: int) -> sa.ColumnElement[bool]:
+    """For `question`: a dump's sessions."""
+    return Session.id.in_(sa.select(DumpSession.session_id).where(DumpSession.dump_id == number))
+
+
+def are_lacking(connection: sa.Connection) -> bool:
+    """Whether there are sessions to try profiles on."""
+    return connection.scalar(_lacking().limit(1)) is not None
+
+
+def count_all(
+    engine: sa.Engine,
+    ends: Ends = lambda: False,
+    where: sa.ColumnElement[bool] | None = None,
+    most: int | None = None,
+) -> None:
+    """Try every profile on the sessions (of those under `where`) that lack it, one after the other.
+
+    Ends before a session with which it would have tried `most` responses; those that are left stay not counted.
+    A response takes some 7 ms of a processor under all profiles together.
+    """
+    with engine.connect() as connection:
+        lacking = _lacking().add_columns(Session.response_count)
+        rows = connection.execute(lacking if where is None else lacking.where(where)).all()
+    profiles, key = installed(), profiles_key()
+    tried = 0
+    for number, responses in rows:
+        tried += responses
+        if ends() or (most is not None and tried > most):
+            return
+        _count(engine, number, profiles, key, ends)
+
+
+def _count(engine: sa.Engine, session_id: int, profiles: dict[str, Profile], key: str, ends: Ends) -> None:
+    with engine.connect() as connection:
+        row = connection.execute(sa.select(Session.response_count).where(Session.id == session_id)).one_or_none()
+        if row is None:
+            return
+        failed = _failed(connection, session_id, profiles, ends)
+    if failed is None:
+        return
+    values: dict[str, Any] = {"tried": failed, "tried_key": _key(key, row.response_count)}
+    still = sa.and_(Session.id == session_id, Session.home_profile == UNKNOWN)
+    with writing(engine) as connection:
+        connection.execute(sa.update(Session).where(still).values(values))
+
+
+def _failed(
+    connection: sa.Connection, session_id: int, profiles: dict[str, Profile], ends: Ends
+) -> dict[str, int] | None:
+    """How many responses fail under each profile; None where it `ends` before all were tried."""
+    failed = dict.fromkeys(profiles, 0)
+    after, high = session_id * TURNS_A_SESSION - 1, (session_id + 1) * TURNS_A_SESSION
+    query = (
+        sa.select(Turn.id, Turn.raw)
+        .where(Turn.id < high, Turn.kind.in_(MODEL_KINDS), Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
+        .order_by(Turn.id)
+        .limit(_AT_ONCE)
+    )
+    while batch := connection.execute(query.where(Turn.id > after)).all():
+        if ends():
+            return None
+        after = batch[-1].id
+        stored = _stored(connection, batch[0].id, after, profiles)
+        for row in batch:
+            for name, profile in profiles.items():
+                verdict = stored.get((row.id, name)) or _verdict(row.raw, profile)
+                failed[name] += verdict == "failed"
+    return failed
+
+
+def _verdict(raw: str, profile: Profile) -> str:
+    try:
+        return parsing.parse(raw, profile).verdict
+    except RAISES:
+        return "failed"
+
+
+def _stored(
+    connection: sa.Connection, first: int, last: int, profiles: dict[str, Profile]
+) -> dict[tuple[int, str], str]:
+    query = sa.select(Parse.turn_id, Parse.profile, Parse.version, Parse.verdict)
+    rows = connection.execute(query.where(Parse.turn_id.between(first, last)))
+    return {
+        (row.turn_id, row.profile): row.verdict
+        for row in rows
+        if row.profile in profiles and profiles[row.profile].version == row.version
+    }
+
+
+def _unknown(asked: bool) -> tuple[sa.ColumnElement[bool], ...]:
+    here = Session.home_profile == UNKNOWN if asked else Session.home_source == UNKNOWN
+    return here, Session.deleted_at.is_(None)
+
+
+def _lacking() -> sa.Select[int]:
+    current = sa.literal(f"{profiles_key()}:").concat(sa.cast(Session.response_count, sa.String))
+    stale = sa.or_(Session.tried_key.is_(None), Session.tried_key != current)
+    query = sa.select(Session.id).where(*_unknown(False), Session.response_count > 0, stale)
+    return query.order_by(Session.id.desc())
+
+
+def _key(profiles: str, responses: int) -> str:
+    return f"{profiles}:{responses}"

@@ -1,0 +1,89 @@
+"""Stores several small sessions in one transaction: each whole or not at all, and none waits long to be seen."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from webapp.dumps.records import SessionStart
+from webapp.store import search
+from webapp.store.db import database
+from webapp.store.write.writing import Outcome
+
+MOST_SECONDS = 0.5
+"""how long a transaction is open at most before the session that is being written is its last"""
+GIVES_WAY = 0.025
+"""seconds between two transactions: SQLite has no queue, and who waits for the lock looks every tenth of a second"""
+
+Outcomes = list[tuple[SessionStart, Outcome]]
+
+
+@dataclass(slots=True)
+class Batch:
+    """One transaction after the other; `on_commit` hears what became of the sessions of each, once that is sure.
+
+    PostgreSQL has one for each session: two readers that lock the same ids in another order would wait for each other.
+    """
+
+    engine: sa.Engine
+    on_commit: Callable[[Outcomes], None]
+    index: search.Pending = field(default_factory=search.Pending)
+    outcomes: Outcomes = field(default_factory=list)
+    """of the sessions of the open transaction"""
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _connection: sa.Connection | None = None
+    _until: float = 0.0
+
+    @contextmanager
+    def session(self) -> Iterator[sa.Connection]:
+        """For one session: what fails in it takes back what it wrote, and nothing of those before it."""
+        connection = self._open()
+        mark, count = self.index.mark(), len(self.outcomes)
+        connection.exec_driver_sql("SAVEPOINT one_session")
+        try:
+            yield connection
+        except sa.exc.DBAPIError:  # SQLite may have ended the transaction itself, as when the disk is full
+            self._abandon()
+            raise
+        except BaseException:
+            self.index.cut(mark)
+            del self.outcomes[count:]
+            connection.exec_driver_sql("ROLLBACK TO SAVEPOINT one_session")
+            raise
+        connection.exec_driver_sql("RELEASE SAVEPOINT one_session")
+        alone = connection.dialect.name != "sqlite"
+        if alone or time.monotonic() > self._until or self.index.size > search.MOST_BYTES:
+            self.commit()
+            time.sleep(0.0 if alone else GIVES_WAY)
+
+    def commit(self) -> None:
+        """Make all that was written seen. Where that fails, nothing of this transaction is there."""
+        connection, self._connection = self._connection, None
+        if connection is None:
+            return
+        try:
+            with self._stack.pop_all():
+                self.index.flush(connection)
+        except BaseException:
+            self._abandon()
+            raise
+        outcomes, self.outcomes = self.outcomes, []
+        self.on_commit(outcomes)
+
+    def _abandon(self) -> None:
+        """Take back the whole transaction, if there still is one."""
+        self._connection = None
+        self.index.clear()
+        self.outcomes.clear()
+        self._stack.pop_all().__exit__(*sys.exc_info())
+
+    def _open(self) -> sa.Connection:
+        if self._connection is None:
+            self._connection = self._stack.enter_context(database.writing(self.engine))
+            self._until = time.monotonic() + MOST_SECONDS
+        return self._connection

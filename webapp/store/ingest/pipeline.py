@@ -1,0 +1,113 @@
+"""Prepares short new sessions batch by batch, some of them in a process beside this one, and hands them on in order."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from webapp.store.ingest.helper_process import Helper, processors
+from webapp.store.write.session_rows import NewSession, SessionInput, new_session
+
+MOST_BYTES = 512 * 1024
+"""characters of sessions that are prepared together, about"""
+MOST_SESSIONS = 64
+MOST_SECONDS = 0.25
+"""how long a session waits at most for others"""
+HELPED = 4 * 1024 * 1024
+"""bytes of a dump from which on a second process is worth its start"""
+_MOST_BEHIND = 4
+"""batches that wait for the helper's oldest one"""
+
+ReadyBatch = list[tuple[SessionInput, NewSession]]
+
+
+class Pipeline:
+    """`put` and `rest` give batches that are ready to be written, in the order in which their sessions were put.
+
+    Use as a context manager, which ends the helper.
+    """
+
+    def __init__(self, folder: Path, size: int) -> None:
+        """A dump of `size` bytes; the helper's files go into `folder`."""
+        self._helper: Helper | None = None
+        if size >= HELPED and processors() > 1 and sys.platform != "win32":  # where pipes cannot be looked at
+            with suppress(OSError):
+                self._helper = Helper(folder)
+        self._gathered: list[SessionInput] = []
+        self._size = 0
+        self._since = 0.0
+        self._batches: deque[tuple[list[SessionInput], list[NewSession] | None]] = deque()
+        """in order; None stands for what the helper has not answered"""
+
+    def put(self, session: SessionInput) -> Iterator[ReadyBatch]:
+        """Take a session in."""
+        if not self._gathered:
+            self._since = time.monotonic()
+        self._gathered.append(session)
+        self._size += sum(len(turn.raw or "") + 500 for turn in session.turns)
+        late = time.monotonic() - self._since > MOST_SECONDS
+        if self._size >= MOST_BYTES or len(self._gathered) >= MOST_SESSIONS or late:
+            self._begin()
+            yield from self._ready(_MOST_BEHIND)
+
+    def rest(self) -> Iterator[ReadyBatch]:
+        """All that was put and did not come yet."""
+        if self._gathered:
+            self._begin()
+        yield from self._ready(0)
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lose()
+
+    def _begin(self) -> None:
+        batch, self._gathered, self._size = self._gathered, [], 0
+        self._batches.append((batch, None if self._given_away(batch) else [new_session(session) for session in batch]))
+
+    def _given_away(self, batch: list[SessionInput]) -> bool:
+        """Whether the helper took the batch."""
+        if self._helper is None:
+            return False
+        try:
+            if not self._helper.is_free:
+                return False
+            self._helper.give(batch)
+        except RecursionError:
+            return False
+        except OSError:
+            self._lose()
+            return False
+        return True
+
+    def _ready(self, behind: int) -> Iterator[ReadyBatch]:
+        """The batches at the front that are prepared; waits for the helper where more than `behind` are there."""
+        while self._batches:
+            batch, prepared = self._batches[0]
+            if prepared is None:
+                prepared = self._answer(wait=len(self._batches) > behind)
+            if prepared is None and self._helper is not None:
+                return
+            self._batches.popleft()
+            yield list(zip(batch, prepared or [new_session(session) for session in batch], strict=True))
+
+    def _answer(self, *, wait: bool) -> list[NewSession] | None:
+        """What the helper made of its oldest batch."""
+        if self._helper is None:
+            return None
+        try:
+            return self._helper.take(wait=wait)
+        except OSError:
+            self._lose()
+            return None
+
+    def _lose(self) -> None:
+        """Go on without the helper: what it has not answered is prepared here."""
+        if self._helper is not None:
+            self._helper.close()
+            self._helper = None

@@ -1,0 +1,193 @@
+"""Takes a dump in: its bytes are kept, its sessions stored each whole or not at all, its problems listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import BinaryIO
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import dumps as readers
+from webapp.config import Settings
+from webapp.dumps.formats.mapped import plugin as _mapped
+from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.dumps.session_keys import told_key
+from webapp.dumps.spool import Spooled, spool
+from webapp.store.db import database, disk_full
+from webapp.store.homes import changes
+from webapp.store.ingest import dump_files
+from webapp.store.ingest.dump_ingest import DumpIngest
+from webapp.store.ingest.progress import Progress
+from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult, describe, problem_of
+from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.sessions import deletion
+from webapp.store.sessions.dumps import DumpLine, find, line
+from webapp.store.write.home import UNKNOWN
+from webapp.store.write.parser import is_known
+
+__all__ = ["MOST_PROBLEMS", "IngestResult", "describe", "format_by", "ingest", "ingest_again", "mapped", "sniffed"]
+
+
+def ingest(
+    engine: sa.Engine,
+    settings: Settings,
+    stream: BinaryIO,
+    *,
+    filename: str,
+    format: str | None = None,  # noqa: A002
+    home: str | None = None,
+    known_only: bool = False,
+    mapping: Mapping[str, str] | None = None,
+    watch: Progress | None = None,
+) -> IngestResult:
+    """Store the sessions of `stream`.
+
+    `home` is the profile that the sessions' own program used, over what the dump says. Raises `BadDump` and
+    `UnknownFormat` after all that could be read is stored and the dump is noted as failed; the same bytes are
+    tried again then, and where the process died over them. Whoever brings bytes that are being read waits.
+    With `known_only` a dump that no format recognises, an empty one too, raises `UnknownFormat` and leaves no trace.
+    `mapping` reads any JSON, or names the key of sessions (see `webapp.dumps.read`); it raises `BadMapping` where it
+    is none. `watch` is told how far it is and may stop it: then `Stopped` is raised, and what was stored by then
+    stays, as with a full disk, which is `DiskFull`.
+    """
+    watch = watch or Progress()
+    format = format_by(mapping, format)  # noqa: A001
+    with disk_full.in_words():
+        spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
+    try:
+        with dump_files.reading(settings.data, spooled.sha256, watch.moved), disk_full.in_words():
+            other = _read_otherwise(engine, spooled.sha256, mapping)
+            if other is None and (result := _already(engine, spooled.sha256)) is not None:
+                return _with_home(engine, result, home)
+            if known_only and format is None:
+                format = sniffed(spooled, filename)  # noqa: A001
+            arguments = (engine, settings, spooled, filename, format, home, other, mapping, watch)
+            return _with_home(engine, _replacing(engine, other, DumpIngest(*arguments).run()), home)
+    finally:
+        spooled.path.unlink(missing_ok=True)
+
+
+def ingest_again(
+    engine: sa.Engine,
+    settings: Settings,
+    ident: str | int,
+    *,
+    format: str | None = None,  # noqa: A002
+    home: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    watch: Progress | None = None,
+) -> IngestResult:
+    """Read a kept dump (its number or sha256) with today's formats: sessions grow, or get a new revision.
+
+    A session whose entries are read as they are stored is left alone; one that a format now reads otherwise becomes
+    a new revision beside the old, which keeps its labels. The format is the one that recognises the dump today, else
+    the one that read it before, with the mapping and the home profile told then. Raises `NoSuchDump`,
+    `kept.NotKept`, and as `ingest` does: a dump that was read before then stays noted as it was.
+    """
+    watch = watch or Progress()
+    with orm.Session(engine) as db:
+        dump = find(db, ident)
+    format = format_by(mapping, format)  # noqa: A001
+    with dump_files.reading(settings.data, dump.sha256, watch.moved), disk_full.in_words():
+        spooled = dump_files.unpacked(settings.data, dump.sha256)
+        try:
+            mapping = mapping or (_mapping_then(engine, dump) if format is None else None)
+            format = format or _todays_format(spooled, dump)  # noqa: A001
+            arguments = (engine, settings, spooled, dump.filename, format, home or dump.home, dump)
+            result = DumpIngest(*arguments, mapping, watch).run()
+            other = dump if mapping and mapping != dump.mapping else None
+            return _with_home(engine, _replacing(engine, other, result), home)
+        finally:
+            spooled.path.unlink(missing_ok=True)
+
+
+def _with_home(engine: sa.Engine, result: IngestResult, home: str | None) -> IngestResult:
+    """What was ingested, once all its sessions have the home profile that was told now, also those from before."""
+    if home is None or home == UNKNOWN or not is_known(home):
+        return result
+    changed = changes.tell(engine, result.keys, home, {"dump": str(result.dump.id)})
+    if result.dump.home == home:
+        return replace(result, changed=changed)
+    with database.writing(engine) as connection:
+        connection.execute(sa.update(Dump).where(Dump.id == result.dump.id).values(home=home[:64]))
+        return replace(result, changed=changed, dump=line(connection, result.dump.id))
+
+
+def mapped(mapping: Mapping[str, str]) -> str:
+    """The name of the format that reads by a mapping; raises `BadMapping` where this is none."""
+    _mapped.by(mapping)
+    return _mapped.name
+
+
+def format_by(mapping: Mapping[str, str] | None, name: str | None) -> str | None:
+    """The format to read by: the mapping's, where it says how; raises `BadMapping`."""
+    return name if mapping is None or told_key(mapping) is not None else mapped(mapping)
+
+
+def _mapping_then(engine: sa.Engine, dump: DumpLine) -> dict[str, str] | None:
+    """The mapping that the dump was read by, which its sessions keep."""
+    if dump.mapping is not None:
+        return dump.mapping
+    if dump.format != _mapped.name:
+        return None
+    query = sa.select(Session.extra).join(DumpSession, DumpSession.session_id == Session.id)
+    with engine.connect() as connection:
+        extra = connection.scalar(query.where(DumpSession.dump_id == dump.id).order_by(Session.id.desc()).limit(1))
+    return (extra or {}).get("mapping")
+
+
+def _todays_format(spooled: Spooled, dump: DumpLine) -> str:
+    if dump.format == _mapped.name:
+        return _mapped.name
+    try:
+        return readers.sniff(spooled.path, dump.filename)
+    except UnknownFormat:
+        if dump.format in readers.known_formats():
+            return dump.format
+        raise
+
+
+def sniffed(spooled: Spooled, filename: str) -> str:
+    """The format of a spooled dump; raises `UnknownFormat`, for an empty one too."""
+    try:
+        return readers.sniff(spooled.path, filename)
+    except BadDump as empty:
+        raise UnknownFormat(empty.reason) from empty
+
+
+def _read_otherwise(engine: sa.Engine, sha256: str, mapping: Mapping[str, str] | None) -> DumpLine | None:
+    """The dump with these bytes, where it was read by another mapping than this one, or by none."""
+    if mapping is None:
+        return None
+    with engine.connect() as connection:
+        query = sa.select(Dump.id, Dump.mapping).where(Dump.sha256 == sha256, Dump.state == "done")
+        row = connection.execute(query).first()
+        return None if row is None or row.mapping == dict(mapping) else line(connection, row.id)
+
+
+def _replacing(engine: sa.Engine, before: DumpLine | None, result: IngestResult) -> IngestResult:
+    """Hide what only a wrong mapping made of the dump; what has labels stays."""
+    if before is not None:
+        with orm.Session(engine) as db:
+            deletion.replace_reading(db, before.id, result.keys)
+    return result
+
+
+def _already(engine: sa.Engine, sha256: str) -> IngestResult | None:
+    with engine.connect() as connection:
+        dump_id = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == sha256, Dump.state == "done"))
+    if dump_id is None or not deletion.bring_back(engine, dump_id):
+        return None
+    with engine.connect() as connection:
+        query = (
+            sa.select(Session.external_id, Session.key)
+            .join(DumpSession, DumpSession.session_id == Session.id)
+            .where(DumpSession.dump_id == dump_id)
+            .order_by(Session.id)
+        )
+        links = connection.execute(query).all()
+        dump = line(connection, dump_id)
+    problems = [problem_of(problem) for problem in dump.problems]
+    return IngestResult(dump, [row.external_id for row in links], [row.key for row in links], problems, False)

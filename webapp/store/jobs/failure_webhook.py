@@ -1,0 +1,180 @@
+"""Tells a program of the operator's of new failure groups: signed, retried, and noted where it could not be delivered.
+
+The address comes from the settings alone. What was sent stands in `webhook.json` of the data folder, so that nothing is
+sent twice after a restart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import __version__
+from webapp.config import Settings
+from webapp.store.failures import groups
+from webapp.store.failures.groups import GroupLine
+from webapp.store.ingest import dump_files
+from webapp.store.sessions.filters import Filters
+
+MOST_GROUPS, MOST_KNOWN = 500, 20_000
+MOST_TRIES = 12
+FIRST_WAIT, LONGEST_WAIT = 30.0, 3600.0
+"""seconds between tries: twice as long each time"""
+TIMEOUT = 10.0
+_LOCK = "webhook"
+_log = logging.getLogger(__name__)
+State = dict[str, Any]
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The operator named one address: nobody behind it names another."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirect)
+
+
+def deliver(engine: sa.Engine, settings: Settings, now: datetime | None = None) -> None:
+    """Note what is new among the groups and send what is due; without an address in the settings nothing."""
+    if not settings.webhook:
+        return
+    now = now or datetime.now(UTC)
+    with dump_files.alone(settings.data, _LOCK) as mine:
+        if not mine:
+            return
+        state = _read(settings)
+        with orm.Session(engine) as db:
+            lines = groups.page(db, Filters(), limit=MOST_GROUPS, now=now).groups
+        _note(state, lines, now)
+        _send_due(state, settings, now)
+        _write(settings, state)
+
+
+def trouble(settings: Settings) -> str | None:
+    """What could not be delivered, in words; None where there is nothing to say."""
+    if not settings.webhook:
+        return None
+    state = _read(settings)
+    late = [alert for alert in state["pending"] if alert["error"]]
+    words = [f"{len(late):,} not delivered yet ({late[0]['error']})"] if late else []
+    words += [f"{state['lost']:,} given up after {MOST_TRIES} tries"] if state["lost"] else []
+    return f"Alerts to the webhook: {', '.join(words)}." if words else None
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """`sha256=…`: the HMAC of the timestamp, a full stop and the body."""
+    return "sha256=" + hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+
+
+def alerts(line: GroupLine) -> Iterator[tuple[str, str, str | None]]:
+    """What there is to tell of a group: an id, the kind, and the model where it is new on one."""
+    if line.state == "regressed" and line.event is not None:
+        yield f"regressed:{line.event.id}:{line.key}", "regressed", None
+    if line.state not in ("open", "regressed"):
+        return
+    if line.is_new:
+        yield f"new:{line.key}", "new", None
+    for model in line.new_models:
+        yield f"new on model:{model}:{line.key}", "new on model", model
+
+
+def _note(state: State, lines: list[GroupLine], now: datetime) -> None:
+    known = set(state["known"])
+    for line in lines:
+        for number, kind, model in alerts(line):
+            if number not in known:
+                state["known"].append(number)
+                body = _body(line, kind, model)
+                state["pending"].append({"body": body, "tries": 0, "due": now.timestamp(), "error": None})
+    state["known"] = state["known"][-MOST_KNOWN:]
+
+
+def _body(line: GroupLine, kind: str, model: str | None) -> dict[str, Any]:
+    return {
+        "event": kind,
+        "model": model,
+        "key": line.key,
+        "title": line.title,
+        "count": line.count,
+        "sessions": line.sessions,
+        "share": line.share,
+        "first_seen": line.first_seen.isoformat(),
+        "last_seen": line.last_seen.isoformat(),
+        "why": line.why,
+    }
+
+
+def _send_due(state: State, settings: Settings, now: datetime) -> None:
+    waiting = []
+    for alert in state["pending"]:
+        if alert["due"] > now.timestamp():
+            waiting.append(alert)
+            continue
+        alert["error"] = _post(alert["body"], settings, now)
+        if alert["error"] is None:
+            continue
+        alert["tries"] += 1
+        if alert["tries"] >= MOST_TRIES:
+            state["lost"] += 1
+            _log.error("webhook: given up on %s: %s", alert["body"]["key"], alert["error"])
+            continue
+        alert["due"] = now.timestamp() + min(LONGEST_WAIT, FIRST_WAIT * 2 ** (alert["tries"] - 1))
+        waiting.append(alert)
+    state["pending"] = waiting
+
+
+def _post(body: dict[str, Any], settings: Settings, now: datetime) -> str | None:
+    """Send one alert; what went wrong, None where it was taken."""
+    data, timestamp = json.dumps(body).encode("ascii"), str(int(now.timestamp()))
+    request = urllib.request.Request(settings.webhook or "", data, method="POST")  # noqa: S310 - http or https, by the settings
+    request.add_header("Content-Type", "application/json")
+    request.add_header("User-Agent", f"fencepost/{__version__}")
+    request.add_header("X-Fencepost-Timestamp", timestamp)
+    request.add_header("X-Fencepost-Signature", signature(settings.webhook_secret or "", timestamp, data))
+    try:
+        with _opener.open(request, timeout=TIMEOUT) as answer:
+            return None if 200 <= answer.status < 300 else f"it answered {answer.status}"
+    except urllib.error.HTTPError as error:
+        error.close()
+        return f"it answered {error.code}"
+    except (OSError, ValueError) as error:
+        return f"no answer: {getattr(error, 'reason', None) or error}"
+
+
+def _path(settings: Settings) -> Path:
+    return settings.data / "webhook.json"
+
+
+def _read(settings: Settings) -> State:
+    empty: State = {"known": [], "pending": [], "lost": 0}
+    try:
+        stored: State = json.loads(_path(settings).read_text("utf-8"))
+        return empty | stored
+    except FileNotFoundError:
+        return empty
+    except (OSError, ValueError) as error:
+        _log.warning("webhook.json cannot be read, everything new is told again: %s", error)
+        return empty
+
+
+def _write(settings: Settings, state: State) -> None:
+    """Write the state whole, or leave the old one."""
+    new = _path(settings).with_suffix(".new")
+    try:
+        new.write_text(json.dumps(state), "utf-8")
+        new.replace(_path(settings))
+    except OSError as error:
+        _log.warning("webhook.json cannot be written: %s", error)

@@ -1,0 +1,222 @@
+"""Cuts stored responses into chunks and parses them with a profile, in this process or in several at once.
+
+Only what this version of the profile has not parsed yet is parsed; the rest is counted. Nothing is written here.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Generator, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import parsing
+from webapp.parsing import Profile, Trace
+from webapp.store.db import database
+from webapp.store.db.types import PackedJson, PackedText
+from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_response, is_unfinished
+from webapp.store.write import regrouping, relaxed_gc, rows
+from webapp.store.write.facets import Digest, digest
+from webapp.store.write.tally import READABLE
+
+AT_ONCE = 500
+"""turns that are parsed, and written, together; a session of more than twice as many is cut"""
+_MOST_WAITING = 8
+"""chunks for each helper that are parsed, or being parsed, and not stored yet"""
+COUNTED = ("responses", "clean", "extracted", "repaired", "failed", "none", "rescued")
+_ROWS = 50
+_mine, _home = orm.aliased(Parse), orm.aliased(Parse)
+_is_new = sa.or_(_mine.version.is_(None), _mine.version != sa.bindparam("version"))
+_responses = (
+    sa.select(
+        *(Turn.id, _mine.version, _mine.verdict),
+        sa.type_coerce(sa.case((_is_new, Turn.raw), else_=sa.null()), PackedText).label("raw"),
+        sa.type_coerce(sa.case((_is_new, _mine.trace), else_=sa.null()), PackedJson).label("old"),
+        sa.or_(_home.verdict == "failed", Turn.recorded_failure.is_not(None)).label("failed"),
+    )
+    .join(Session, Session.id == Turn.session_id)
+    .outerjoin(_mine, sa.and_(_mine.turn_id == Turn.id, _mine.profile == sa.bindparam("profile")))
+    .outerjoin(_home, sa.and_(_home.turn_id == Turn.id, _home.profile == Session.home_profile))
+    .where(
+        Turn.session_id.in_(sa.bindparam("sessions", expanding=True)),
+        Turn.ordinal.between(sa.bindparam("first"), sa.bindparam("last")),
+        is_response,
+    )
+    .order_by(Turn.id)
+).execution_options(yield_per=_ROWS)
+_last_ordinal = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa.bindparam("session"))
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Whole sessions, or of one session the turns from `first` to `last`; `ends` says that no more of it follow."""
+
+    session_ids: tuple[int, ...]
+    first: int = 0
+    last: int = TURNS_A_SESSION
+    ends: bool = True
+
+
+@dataclass(slots=True)
+class ParsedChunk:
+    """What came of a chunk: `counts` of all its responses, and rows and digests of those that were parsed anew.
+
+    `versions` has the version of each row that is replaced, by turn; `removed` the digests of those rows.
+    """
+
+    chunk: Chunk
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    parses: list[rows.Values] = field(default_factory=list)
+    repairs: list[rows.Values] = field(default_factory=list)
+    added: dict[int, list[Digest]] = field(default_factory=dict)
+    removed: dict[int, list[Digest]] = field(default_factory=dict)
+    versions: dict[int, str] = field(default_factory=dict)
+
+    def count(self, verdict: str, failed: bool) -> None:
+        self.counts["responses"] += 1
+        self.counts[verdict] += 1
+        self.counts["rescued"] += failed and verdict in READABLE
+
+    def add(self, turn_id: int, trace: Trace, raw: str, ours: Trace) -> None:
+        self.parses += rows.values(rows.PARSE, [rows.parse_row(turn_id, trace, raw, ours)])
+        self.repairs += rows.values(rows.REPAIR, rows.repair_rows(turn_id, trace))
+        self.added.setdefault(turn_id // TURNS_A_SESSION, []).append(digest(trace))
+
+    def remove(self, turn_id: int, version: str, trace: Trace) -> None:
+        self.versions[turn_id] = version
+        self.removed.setdefault(turn_id // TURNS_A_SESSION, []).append(digest(trace))
+
+
+Chunks = Generator[ParsedChunk, None, None]
+
+
+def total(connection: sa.Connection, session_ids: set[int] | None) -> int:
+    """How many responses these sessions have, None for all sessions."""
+    query = sa.select(Turn.session_id, sa.func.count()).where(is_response).group_by(Turn.session_id)
+    query = query.where(Turn.session_id.not_in(sa.select(Session.id).where(is_unfinished)))
+    return sum(count for number, count in connection.execute(query) if session_ids is None or number in session_ids)
+
+
+def plan(connection: sa.Connection, session_ids: set[int] | None) -> list[Chunk]:
+    """The chunks of these sessions, in the order of their numbers; None for all sessions."""
+    query = sa.select(Session.id, Session.turn_count).where(~is_unfinished).order_by(Session.id)
+    chunks: list[Chunk] = []
+    together: list[int] = []
+    size = 0
+    for number, turns in connection.execute(query).all():
+        if session_ids is not None and number not in session_ids:
+            continue
+        if size + turns > AT_ONCE and together:
+            chunks.append(Chunk(tuple(together)))
+            together, size = [], 0
+        if turns > 2 * AT_ONCE:
+            chunks += _parts(connection, number)
+        else:
+            together.append(number)
+            size += turns
+    return chunks + ([Chunk(tuple(together))] if together else [])
+
+
+def _parts(connection: sa.Connection, session_id: int) -> list[Chunk]:
+    last = connection.scalar(_last_ordinal, {"session": session_id}) or 0
+    return [
+        Chunk((session_id,), first, first + AT_ONCE - 1, first + AT_ONCE > last)
+        for first in range(0, last + 1, AT_ONCE)
+    ]
+
+
+def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> ParsedChunk:
+    """Parse what is new of a chunk."""
+    parsed = ParsedChunk(chunk)
+    about = {"profile": parser.name, "version": parser.version, "sessions": chunk.session_ids}
+    result = connection.execute(_responses, {**about, "first": chunk.first, "last": chunk.last})
+    for some in result.partitions(_ROWS):
+        new: list[tuple[int, str, Trace]] = []
+        for row in some:
+            verdict = row.verdict
+            if row.version != parser.version:
+                trace = parsing.parse(row.raw, parser)
+                verdict = trace.verdict
+                new.append((row.id, row.raw, trace))
+                if row.version is not None:
+                    parsed.remove(row.id, row.version, Trace.from_dict(row.old))
+            parsed.count(verdict, bool(row.failed))
+        for parse in regrouping.with_ours(connection, new):
+            parsed.add(*parse)
+    return parsed
+
+
+def parsed_chunks(engine: sa.Engine, parser: Profile, chunks: list[Chunk], processes: int) -> Chunks:
+    """All chunks in order, parsed by so many processes, of which this one is the first."""
+    with relaxed_gc.seldom():
+        if processes > 1 and len(chunks) > processes:
+            yield from _in_processes(engine, parser, chunks, processes - 1)
+            return
+        for chunk in chunks:
+            yield _parse(engine, parser, chunk)
+
+
+def _parse(engine: sa.Engine, parser: Profile, chunk: Chunk) -> ParsedChunk:
+    with engine.connect() as connection:
+        return parse_chunk(connection, parser, chunk)
+
+
+def _in_processes(engine: sa.Engine, parser: Profile, chunks: Iterable[Chunk], helpers: int) -> Chunks:
+    """A few chunks are always under way; what no helper has begun, while none has ended, this process parses itself."""
+    about = (engine.url.render_as_string(hide_password=False), parser.name)
+    fresh = multiprocessing.get_context("spawn")  # this process may have threads, which a fork would not survive
+    left = deque(chunks)
+    with ProcessPoolExecutor(helpers, fresh, _begin_worker, about) as pool:
+        waiting: deque[Future[ParsedChunk]] = deque()
+        try:
+            while left or waiting:
+                under_way = sum(not future.done() for future in waiting)
+                while left and under_way < 2 * helpers:
+                    waiting.append(pool.submit(_parse_here, left.popleft()))
+                    under_way += 1
+                if left and not waiting[0].done() and len(waiting) < _MOST_WAITING * helpers:
+                    waiting.append(_finished(_parse(engine, parser, left.popleft())))
+                else:
+                    yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _finished(parsed: ParsedChunk) -> Future[ParsedChunk]:
+    future: Future[ParsedChunk] = Future()
+    future.set_result(parsed)
+    return future
+
+
+_here: dict[str, Any] = {}
+"""what a worker process works with: its engine and the profile"""
+
+
+def _begin_worker(url: str, profile: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()
+    relaxed_gc.seldom().__enter__()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _here.update(engine=database.connect(url), parser=parsing.profile(profile))
+
+
+def _end_with_parent() -> None:
+    """A process that is killed tells its workers nothing: they look themselves."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _parse_here(chunk: Chunk) -> ParsedChunk:
+    with _here["engine"].connect() as connection:
+        return parse_chunk(connection, _here["parser"], chunk)

@@ -1,0 +1,45 @@
+"""What a server does beside its requests: reads the index before anybody asks, removes what was deleted long ago,
+counts what killed replays left, and shows log records whose span never came."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from webapp.config import Settings
+from webapp.store import index
+from webapp.store.failures import failure_index
+from webapp.store.jobs import failure_webhook, runs
+from webapp.store.live import Gate
+from webapp.store.sessions import deletion
+
+_EVERY, _OVERDUE, _ALERTS = 600.0, 20.0, 60.0
+"""seconds"""
+_log = logging.getLogger(__name__)
+
+
+def start(engine: sa.Engine, settings: Settings) -> None:
+    """Begin a thread for each task, so that none ends another; they end with the process."""
+    _begin(index.warm, engine)
+    _begin(failure_index.warm, engine)
+    _begin(deletion.purge, engine)
+    _begin(runs.end_killed, engine, settings)
+    _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
+    _begin(Gate(engine, settings).show_overdue, every=_OVERDUE)
+
+
+def _begin(task: Callable[..., object], *about: object, every: float | None = None) -> None:
+    threading.Thread(target=_repeat, args=(every, task, *about), name="upkeep", daemon=True).start()
+
+
+def _repeat(every: float | None, task: Callable[..., object], *about: object) -> None:
+    while True:
+        try:
+            task(*about)
+        except sa.exc.SQLAlchemyError as error:  # somebody writes for long, the disk is full, the server restarts
+            _log.warning("%s is tried again in %d seconds: %s", task.__name__, every or _EVERY, error)
+        time.sleep(every or _EVERY)

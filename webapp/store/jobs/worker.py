@@ -1,0 +1,219 @@
+"""Does the jobs: one process at a time takes them in order; what a killed one left behind is taken up first."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import sqlalchemy as sa
+
+from webapp.config import Settings
+from webapp.dumps.records import BadDump, UnknownFormat
+from webapp.store.db import database, disk_full
+from webapp.store.homes import changes, trials
+from webapp.store.ingest import dump_files
+from webapp.store.ingest.helper_process import processors
+from webapp.store.ingest.progress import Progress, Stopped
+from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
+from webapp.store.jobs import jobs, run_queue, runs
+from webapp.store.models import Dump
+from webapp.store.sessions.dumps import NoSuchDump
+
+WORKER = "worker"
+"""The lock that the one worker of a data folder holds."""
+_A_DAY = 24 * 3600.0
+_log = logging.getLogger(__name__)
+
+Ends = Callable[[], bool]
+Error = dict[str, str | None]
+
+
+def work(engine: sa.Engine, settings: Settings, ends: Ends = lambda: False) -> None:
+    """Do all jobs, changes of home profiles and trials there are, unless another process is at it.
+
+    `ends` says when to leave the rest to the next one.
+    """
+    while not ends():
+        with dump_files.alone(settings.data, WORKER) as mine:
+            if not mine:
+                return
+            tidy(engine, settings)
+            take_up(engine, settings)
+            runs.end_killed(engine, settings)
+            while not ends() and (number := jobs.take(engine)) is not None:
+                _do(engine, settings, number, ends)
+            changes.work_all(engine, ends)
+            _run(engine, settings, ends)
+            trials.count_all(engine, lambda: ends() or _is_asked(engine))
+        with engine.connect() as connection:
+            if not is_work_left(connection):
+                return
+
+
+def _is_asked(engine: sa.Engine) -> bool:
+    """Whether somebody waits for more than trying profiles."""
+    with engine.connect() as connection:
+        return jobs.are_live(connection) or changes.are_running(connection) or run_queue.are_waiting(connection)
+
+
+def is_work_left(connection: sa.Connection) -> bool:
+    """Whether there are jobs, runs that a page asked for, home profiles to change, or profiles to try."""
+    asked = jobs.are_live(connection) or run_queue.are_waiting(connection) or changes.are_running(connection)
+    return asked or trials.are_lacking(connection)
+
+
+def _run(engine: sa.Engine, settings: Settings, ends: Ends) -> None:
+    """The next run that was asked for. Jobs go first: a run gives way to them after each chunk, and goes on later."""
+    with engine.connect() as connection:
+        number = run_queue.next_queued(connection)
+    if number is None or ends():
+        return
+
+    def give_way(_finished: int, _total: int) -> None:
+        with engine.connect() as connection:
+            if ends() or jobs.are_live(connection):
+                raise Stopped(False)
+
+    with suppress(Stopped):
+        runs.take_up(engine, settings, number, give_way, processors())
+
+
+def take_up(engine: sa.Engine, settings: Settings) -> None:
+    """Make jobs of the dumps whose reader was killed: their state is reading, and nobody holds their lock."""
+    with engine.connect() as connection:
+        query = sa.select(Dump.id, Dump.sha256, Dump.filename, Dump.format, Dump.bytes).where(Dump.state == "reading")
+        dumps = connection.execute(query).all()
+        busy = {job.dump_id for job in jobs.live(connection, settings)}
+    for row in dumps:
+        if row.id in busy:
+            continue
+        with dump_files.alone(settings.data, row.sha256) as free:
+            if free:
+                about = {"dump_id": row.id, "size": row.bytes, "format": row.format}
+                jobs.make(engine, settings, filename=row.filename, **about)
+
+
+def tidy(engine: sa.Engine, settings: Settings) -> None:
+    """Remove what killed processes left: files of jobs that ended, and kept files of dumps that never were."""
+    with engine.connect() as connection:
+        live = jobs.live(connection, settings)
+    names = {job.spooled for job in live} | {
+        f"{dump_files.JOB}{job.id}.{end}" for job in live for end in ("now", "cancel")
+    }
+    for path in dump_files.incoming(settings.data).glob(f"{dump_files.JOB}*"):
+        if path.name not in names and (path.suffix or dump_files.age(path) > _A_DAY):
+            path.unlink(missing_ok=True)
+    for path in dump_files.folder(settings.data).glob("*.zst"):
+        if dump_files.age(path) > _A_DAY and not _is_known(engine, path.stem):
+            with dump_files.alone(settings.data, path.stem) as free:
+                if free and not _is_known(engine, path.stem):
+                    path.unlink(missing_ok=True)
+
+
+def _is_known(engine: sa.Engine, sha256: str) -> bool:
+    with engine.connect() as connection:
+        return connection.scalar(sa.select(Dump.id).where(Dump.sha256 == sha256)) is not None
+
+
+def _do(engine: sa.Engine, settings: Settings, number: int, ends: Ends) -> None:
+    """One job, to its end, whatever that is; one that is interrupted is left as it is or put back."""
+    with engine.connect() as connection:
+        job = jobs.find(connection, settings, number)
+    progress = Progress(_teller(settings, number, ends), dump=job.dump_id, bytes=job.bytes)
+    try:
+        state, result = _outcome(engine, settings, job, progress)
+    except Stopped:
+        jobs.put_back(engine, number)
+    except sa.exc.OperationalError as busy:
+        _log.warning("job %s waits for the database: %s", number, busy.orig)
+        jobs.put_back(engine, number)
+        time.sleep(1)
+    else:
+        jobs.tell(settings, number, progress)
+        if (result.get("error") or {}).get("code") == disk_full.CODE:
+            jobs.forget(settings, job)  # makes room for the note of it
+        jobs.end(engine, settings, job, state, result, progress.dump)
+
+
+def _teller(settings: Settings, number: int, ends: Ends) -> Callable[[Progress], None]:
+    def tell(progress: Progress) -> None:
+        jobs.tell(settings, number, progress)
+        if jobs.is_cancelled(settings, number):
+            raise Stopped(True)
+        if ends():
+            raise Stopped(False)
+
+    return tell
+
+
+def _outcome(
+    engine: sa.Engine, settings: Settings, job: jobs.JobLine, progress: Progress
+) -> tuple[str, dict[str, Any]]:
+    """The state that a job ends in, and its result. Raises `Stopped` where the worker is to end."""
+    if job.tries > jobs.MOST_TRIES:
+        return "failed", _refused("gave_up", f"The reading broke off {job.tries} times without a word. {_AGAIN}")
+    try:
+        result = _read(engine, settings, job, progress)
+    except Stopped as stopped:
+        if not stopped.cancelled:
+            raise
+        return "cancelled", _refused("cancelled", _cancelled(progress))
+    except (BadDump, UnknownFormat) as error:
+        return "failed", {"error": describe(error)}
+    except (dump_files.NotKept, NoSuchDump, FileNotFoundError) as error:
+        return "failed", _refused("not_kept", f"Its file is not there any more ({error}). Send it again.")
+    except disk_full.DiskFull as error:
+        return "failed", _refused(disk_full.CODE, str(error))
+    except sa.exc.OperationalError:
+        raise
+    except Exception:  # noqa: BLE001 - the job loop
+        _log.exception("job %s", job.id)
+        broken = _refused("internal_error", f"Something broke on our side; the server's log says what. {_AGAIN}")
+        _note_failure(engine, progress.dump, broken["error"])
+        return "failed", broken
+    progress.dump = result.dump.id
+    return "done", _counts(result)
+
+
+_AGAIN = "What was stored stays; read it again to go on."
+
+
+def _read(engine: sa.Engine, settings: Settings, job: jobs.JobLine, progress: Progress) -> IngestResult:
+    progress.tell(progress)
+    options: dict[str, Any] = {"format": job.format, "home": job.home, "mapping": job.mapping, "watch": progress}
+    if not job.spooled:
+        return ingest_again(engine, settings, job.dump_id or 0, **options)
+    with jobs.path_of(settings, job).open("rb") as stream:
+        progress.begin("unpacking", job.bytes)
+        return ingest(engine, settings, stream, filename=job.filename, **options)
+
+
+def _cancelled(progress: Progress) -> str:
+    count = progress.sessions
+    return "Cancelled. " + (f"{count:,} of its sessions are stored whole." if count else "Nothing of it was stored.")
+
+
+def _refused(code: str, message: str) -> dict[str, Any]:
+    error: Error = {"code": code, "message": message, "at": None}
+    return {"error": error}
+
+
+def _counts(result: IngestResult) -> dict[str, Any]:
+    return {
+        "created": result.created,
+        "sessions": len(result.sessions),
+        "new": result.new,
+        "grown": result.grown,
+        "turns": result.new_turns,
+        "problems": result.dump.problem_count,
+    }
+
+
+def _note_failure(engine: sa.Engine, dump_id: int | None, error: Error) -> None:
+    """A dump that broke the reader is not read again by itself."""
+    with database.writing(engine) as connection:
+        wrong = sa.and_(Dump.id == dump_id, Dump.state == "reading")
+        connection.execute(sa.update(Dump).where(wrong).values(state="failed", error=error))

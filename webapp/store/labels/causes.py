@@ -1,0 +1,189 @@
+"""Causes: a tree of why a response did not become JSON, to which people add, and in which they rename and merge."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.labels import history
+from webapp.store.models import Cause, FinalLabel, Label
+
+TREE = {
+    "braces": ("extra-closing", "missing-closing", "double-braces", "string-with-braces", "nested-braces"),
+    "quotes": ("inner-quotes", "unbalanced-quotes", "single-quotes", "smart-quotes", "unquoted-keys"),
+    "commas": ("trailing-comma", "missing-comma"),
+    "characters": ("control-chars", "bom-zero-width", "lone-surrogates", "escaped-json"),
+    "values of other languages": ("python-literals", "nan-infinity", "hex-numbers", "comments", "ellipsis"),
+    "fences": ("unlabelled-fence", "missing-closing-fence", "multiple-fences", "fence-in-string"),
+    "text around": ("text-before-fence", "text-after-json", "think-blocks", "xml-tool-tags", "markdown-lists"),
+    "several roots": ("concatenated", "array-root", "duplicate-keys", "wrong-object"),
+    "cut off": ("truncated",),
+    "other than expected": ("missing-keys", "combined"),
+    "no JSON meant": ("python-code-fp", "js-template-literals", "f-strings", "base64-blobs"),
+}
+"""The kinds that the reports and the extraction cases name, by what is wrong."""
+OWN = "your own"
+_HOPS = 50
+
+
+class BadCause(ValueError):
+    """A cause cannot be added, renamed or merged as asked; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CauseLine:
+    """One cause: how many labels name it, whether somebody added it, and what was merged into it."""
+
+    name: str
+    labels: int
+    is_own: bool
+    merged: tuple[str, ...]
+
+
+def names() -> tuple[str, ...]:
+    """The causes that there are from the start."""
+    return tuple(cause for causes in TREE.values() for cause in causes)
+
+
+def tree(db: orm.Session) -> dict[str, list[CauseLine]]:
+    """Every cause by group, in order; those that were merged away are named by the one that took them in."""
+    by_name = {cause.name: cause for cause in db.scalars(sa.select(Cause).order_by(Cause.name))}
+    query = sa.select(Label.cause, sa.func.count().label("labels")).group_by(Label.cause)
+    counts = {row.cause: row.labels for row in db.execute(query)}
+    merged: dict[str, list[str]] = {}
+    for name, cause in by_name.items():
+        if cause.merged_into:
+            merged.setdefault(_follow(by_name.get, name), []).append(name)
+    groups: dict[str, list[str]] = {group: list(causes) for group, causes in TREE.items()}
+    for name, cause in by_name.items():
+        groups.setdefault(cause.parent or OWN, [])
+        if name not in names():
+            groups[cause.parent or OWN].append(name)
+    merged_away = {name for name, cause in by_name.items() if cause.merged_into}
+    return {
+        group: [
+            CauseLine(name, counts.get(name, 0), name in by_name, tuple(merged.get(name, ())))
+            for name in causes
+            if name not in merged_away
+        ]
+        for group, causes in groups.items()
+        if causes
+    }
+
+
+def resolve(db: orm.Session, name: str | None, author: str) -> str | None:
+    """The cause that `name` means today, followed through merges; one that is new is added, without a commit."""
+    if name is None:
+        return None
+    name = _follow(partial(_find, db), _known(db, name))
+    if name not in names() and _find(db, name) is None:
+        _add(db, name, None, author)
+    return name
+
+
+def _known(db: orm.Session, name: str) -> str:
+    """The known cause that `name` spells otherwise: `Extra closing` is extra-closing; else `name`."""
+    if name in names() or _find(db, name) is not None:
+        return name
+    spelling = _spelling(name)
+    own = db.scalars(sa.select(Cause.name).order_by(Cause.id))
+    return next((known for known in (*names(), *own) if _spelling(known) == spelling), name)
+
+
+def _spelling(name: str) -> str:
+    return "-".join(name.casefold().replace("_", " ").replace("-", " ").split())
+
+
+def add(db: orm.Session, name: str, parent: str | None, author: str) -> None:
+    """Add a cause of one's own under the group `parent` and commit; raises `BadCause` where it is there already."""
+    name = checked(name)
+    if name in names() or _find(db, name) is not None:
+        raise BadCause(f"the cause {name!r} is there already")
+    _add(db, name, parent if parent in TREE else None, author)
+    db.commit()
+
+
+def merge(db: orm.Session, name: str, into: str, author: str) -> int:
+    """Let `into` stand for `name`, in every label too, and commit; the number of labels that changed.
+
+    To rename is to merge into a new name. Raises `BadCause`.
+    """
+    name, into = checked(name), checked(into)
+    source = _find(db, name)
+    if source is None and name not in names():
+        raise BadCause(f"no cause is called {name!r}")
+    group = next((group for group, causes in TREE.items() if name in causes), source.parent if source else None)
+    if resolve(db, into, author) == name:
+        db.rollback()
+        raise BadCause(f"{into!r} was merged into {name!r}; undo that first")
+    target = resolve(db, into, author)
+    db.execute(sa.update(Cause).where(Cause.name == target, Cause.parent.is_(None)).values(parent=group))
+    source = source or _add(db, name, group, author)
+    source.merged_into = target
+    changed = _rename(db, _labels_with(db, name), target or into, author)
+    db.commit()
+    return changed
+
+
+def split(db: orm.Session, name: str, author: str) -> int:
+    """Undo the merge of `name`, in the labels that it changed and that still say so; the number of those."""
+    cause = db.scalar(sa.select(Cause).where(Cause.name == name, Cause.merged_into.is_not(None)))
+    if cause is None:
+        raise BadCause(f"{name[:100]!r} was not merged into another cause")
+    target, cause.merged_into = cause.merged_into, None
+    merged = [label for label in _labels_with(db, target) if history.cause_before(db, label) == name]
+    changed = _rename(db, merged, name, author)
+    db.commit()
+    return changed
+
+
+def checked(name: str) -> str:
+    """A cause's name without white space round it; raises `BadCause`."""
+    name = name.strip()
+    if not name or len(name) > 128 or not name.isprintable():
+        raise BadCause("a cause is a word or a few on one line, of at most 128 characters")
+    return name
+
+
+def _labels_with(db: orm.Session, cause: str | None) -> list[Label | FinalLabel]:
+    """The labels of that cause, then the settled ones."""
+    labels = db.scalars(sa.select(Label).where(Label.cause == cause))
+    return [*labels, *db.scalars(sa.select(FinalLabel).where(FinalLabel.cause == cause))]
+
+
+def _rename(db: orm.Session, labels: list[Label | FinalLabel], cause: str, author: str) -> int:
+    """Give the labels another cause; how many of them are not settled ones."""
+    batch = str(uuid.uuid4())
+    for label in labels:
+        was = history.content_of(label)
+        label.cause = cause
+        action = "renamed" if isinstance(label, Label) else "resettled"
+        event = {**history.content_of(label), "was": was, "batch": batch, "by": author}
+        history.record(db, label.turn_id, label.author, action, event)
+    return sum(isinstance(label, Label) for label in labels)
+
+
+def _add(db: orm.Session, name: str, parent: str | None, author: str) -> Cause:
+    cause = Cause(name=name, parent=parent, merged_into=None, author=author, made_at=datetime.now(UTC))
+    db.add(cause)
+    db.flush()
+    return cause
+
+
+def _find(db: orm.Session, name: str) -> Cause | None:
+    return db.scalar(sa.select(Cause).where(Cause.name == name))
+
+
+def _follow(find: Callable[[str], Cause | None], name: str) -> str:
+    for _ in range(_HOPS):
+        cause = find(name)
+        if cause is None or cause.merged_into is None:
+            break
+        name = cause.merged_into
+    return name

@@ -1,0 +1,119 @@
+"""What a label says, and what of it is taken: judgement, cause, note and expected value, each within its limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from webapp import jsontext
+from webapp.dumps.decoding import depth
+from webapp.store.labels import causes
+from webapp.store.labels.values import EXPECTS
+
+JUDGEMENTS = {
+    "right": "the value is what the model meant",
+    "wrong": "there is a value, but not the one that the model meant",
+    "missed": "the model meant JSON, and there is no value",
+    "spurious": "the model meant no JSON, and there is a value",
+    "unsure": "nobody can tell",
+}
+CAUSES = causes.names()
+"""Causes to choose from at first. Others may be given."""
+
+LONGEST_AUTHOR = 200
+LONGEST_CAUSE = 128
+LONGEST_NOTE = 20_000
+LARGEST_EXPECTED = 1024 * 1024
+"""bytes of JSON"""
+DEEPEST_EXPECTED = 200
+
+
+class BadLabel(ValueError):
+    """A label cannot be kept as given; the message says what is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelContent:
+    """What a label says. `expected` is one value, or the list of them where `expects` is several.
+
+    `expects` is one, several, none (no JSON is meant), unknown (cut off: cannot be known), or None where nothing
+    was said of it. `seconds` is how long the person looked.
+    """
+
+    judgement: str
+    cause: str | None = None
+    note: str | None = None
+    expects: str | None = None
+    expected: Any = None
+    seconds: float | None = None
+    source: str | None = None
+    """where the expected value came from: a profile's name, or `blind`; None where somebody typed it"""
+
+    @property
+    def has_expected(self) -> bool:
+        return self.expects in ("one", "several")
+
+
+def checked(content: LabelContent) -> LabelContent:
+    """What is kept of `content`; raises `BadLabel`."""
+    expects = _expects(content)
+    expected = _expected(content.expected) if expects in ("one", "several") else None
+    seconds = content.seconds if content.seconds is not None and 0 <= content.seconds < 86_400 else None
+    return LabelContent(
+        _judgement(content.judgement),
+        _cause(content.cause),
+        _note(content.note),
+        expects,
+        expected,
+        seconds,
+        (content.source or "")[:128] or None if expects in ("one", "several") else None,
+    )
+
+
+def checked_author(author: str) -> str:
+    """The name as it is kept; raises `BadLabel`."""
+    author = author.strip()
+    if not author or len(author) > LONGEST_AUTHOR or not author.isprintable():
+        raise BadLabel(f"an author is a name of 1 to {LONGEST_AUTHOR} characters that can be seen, on one line")
+    return author
+
+
+def _judgement(judgement: str) -> str:
+    if judgement not in JUDGEMENTS:
+        raise BadLabel(f"a judgement is one of {', '.join(JUDGEMENTS)}, not {judgement[:100]!r}")
+    return judgement
+
+
+def _cause(cause: str | None) -> str | None:
+    cause = (cause or "").strip()
+    if len(cause) > LONGEST_CAUSE or not cause.isprintable():
+        raise BadLabel(f"a cause is a word or a few on one line, of at most {LONGEST_CAUSE} characters")
+    return cause or None
+
+
+def _note(note: str | None) -> str | None:
+    note = (note or "").strip()
+    if len(note) > LONGEST_NOTE:
+        raise BadLabel(f"a note has at most {LONGEST_NOTE} characters; this one has {len(note)}")
+    return note or None
+
+
+def _expected(expected: Any) -> Any:
+    try:
+        size = len(jsontext.dumps(expected))
+        deepest = depth(expected)
+    except (RecursionError, TypeError, ValueError):
+        raise BadLabel("the expected value is not JSON, or nested too deeply") from None
+    if deepest > DEEPEST_EXPECTED:
+        raise BadLabel(f"the expected value is nested {deepest:,} deep; at most {DEEPEST_EXPECTED} are kept")
+    if size > LARGEST_EXPECTED:
+        raise BadLabel(f"the expected value takes {size} bytes of JSON; at most {LARGEST_EXPECTED} are kept")
+    return expected
+
+
+def _expects(content: LabelContent) -> str | None:
+    if content.expects is None or content.expects in EXPECTS:
+        if content.expects == "several" and not isinstance(content.expected, list):
+            raise BadLabel("several expected values are given as a list, in their order")
+        return content.expects
+    raise BadLabel(f"a label expects {', '.join(EXPECTS)}, not {content.expects[:100]!r}")

@@ -1,0 +1,108 @@
+"""The list of labels, the newest first, a page at a time, and who gave them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.db import heads
+from webapp.store.index import order
+from webapp.store.index.order import BadCursor
+from webapp.store.index.session_reader import microseconds, moment
+from webapp.store.models import Label, Session, Turn
+from webapp.store.sessions.turns import PREVIEW, preview
+
+_CURSOR = "labels"
+_order = (Label.made_at, Label.id)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelLine:
+    """One label as the list shows it; `after` leads to the labels behind it.
+
+    `blind` says that the viewer has not labelled this response yet, so that a page does not tell what others said.
+    """
+
+    id: int
+    turn_id: int
+    key: str
+    external_id: str
+    revision: int
+    newest: bool
+    position: int
+    judgement: str
+    cause: str | None
+    note: str | None
+    has_expected: bool
+    expects: str | None
+    expected: Any
+    author: str
+    seconds: float | None
+    made_at: datetime
+    preview: str | None
+    blind: bool
+    after: str
+
+
+def page(
+    db: orm.Session,
+    *,
+    after: str | None = None,
+    limit: int = 50,
+    author: str | None = None,
+    judgement: str | None = None,
+    viewer: str | None = None,
+) -> list[LabelLine]:
+    """Labels, the newest first, behind `after`; raises `BadCursor`. Fewer than `limit` are the last ones.
+
+    `author` and `judgement` narrow them; `viewer` is who must not be told what they have not labelled themselves.
+    """
+    query = _lines(viewer).order_by(*(column.desc() for column in _order)).limit(limit)
+    if author:
+        query = query.where(Label.author == author)
+    if judgement:
+        query = query.where(Label.judgement == judgement)
+    if after is not None:
+        query = query.where(sa.tuple_(*_order) < _decoded(after))
+    return [_line(row) for row in db.execute(query)]
+
+
+def authors(db: orm.Session) -> dict[str, int]:
+    """Who labelled, and how many responses."""
+    query = sa.select(Label.author, sa.func.count()).group_by(Label.author)
+    return dict(sorted(((author, count) for author, count in db.execute(query)), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _lines(viewer: str | None) -> sa.Select[*tuple[Any, ...]]:
+    names = ("id", "turn_id", "judgement", "cause", "note", "has_expected", "expects", "expected", "author", "seconds")
+    mine = orm.aliased(Label)
+    own_label = sa.exists().where(mine.turn_id == Label.turn_id, mine.author == viewer)
+    query: sa.Select[*tuple[Any, ...]] = sa.select(
+        *(getattr(Label, name) for name in names),
+        Label.made_at,
+        *(Session.key, Session.external_id, Session.revision, Session.newest, Turn.position),
+        heads.head(Turn.raw, 4 * PREVIEW).label("head"),
+        (~own_label if viewer else sa.false()).label("blind"),
+    )
+    query = query.join(Turn, Turn.id == Label.turn_id).join(Session, Session.id == Turn.session_id)
+    return query.where(Session.deleted_at.is_(None))
+
+
+def _line(row: sa.Row[*tuple[Any, ...]]) -> LabelLine:
+    values = dict(row._mapping)
+    head = values.pop("head")
+    cursor = order.encoded(_CURSOR, [microseconds(row.made_at), row.id])
+    return LabelLine(**values, preview=None if head is None else preview(bytes(head)), after=cursor)
+
+
+def _decoded(after: str) -> Any:
+    """Where the label of a cursor stands in the order."""
+    made_at, label_id = order.decoded(after, _CURSOR, 2)
+    try:
+        return sa.tuple_(sa.literal(moment(made_at), Label.made_at.type), sa.literal(label_id, sa.BigInteger()))
+    except OverflowError:
+        raise BadCursor("after is not what an earlier page gave as next") from None

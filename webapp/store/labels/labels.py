@@ -1,0 +1,225 @@
+"""Labels: what people say of responses, kept whatever becomes of the session."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store import search
+from webapp.store.db.dialect import change, insert_new, upsert
+from webapp.store.labels import causes, history, label_content
+from webapp.store.labels.label_content import BadLabel, LabelContent
+from webapp.store.models import Label, Session, Turn
+from webapp.store.sessions.turns import MODEL_KINDS
+
+
+class Conflict(RuntimeError):
+    """The label was changed since it was seen, by the same name elsewhere; `stored` is what it says now, or None."""
+
+    def __init__(self, label: Label | None) -> None:
+        super().__init__("this label was changed meanwhile in another window")
+        self.stored = label
+
+
+def put(
+    db: orm.Session,
+    turn: Turn,
+    *,
+    author: str,
+    judgement: str,
+    cause: str | None = None,
+    note: str | None = None,
+    expected: Any = None,
+    has_expected: bool = False,
+    expects: str | None = None,
+    seconds: float | None = None,
+    seen: str | None = None,
+) -> Label:
+    """Set `author`'s label of `turn`, in place of one of theirs that was there, and commit. Raises `BadLabel`.
+
+    `expected` counts only with `has_expected`, since null is a value that may be expected, or with an `expects`.
+    `seen` is the `stamp` that the author last saw; where the label has another by now, raises `Conflict`.
+    """
+    expects = expects or ("one" if has_expected else None)
+    content = LabelContent(judgement, cause, note, expects, expected, seconds)
+    return put_all(db, [(turn, content)], author=author, seen=seen)
+
+
+def put_all(
+    db: orm.Session,
+    labels: Sequence[tuple[Turn, LabelContent]],
+    *,
+    author: str,
+    seen: str | None = None,
+    like: str = "",
+) -> Label:
+    """Set the first label as `put` does and give the others to turns that `author` has not labelled, at once.
+
+    `like` names the first response in the history of the others. Returns the first label.
+    """
+    author = label_content.checked_author(author)
+    batch = str(uuid.uuid4())
+    for index, (turn, content) in enumerate(labels):
+        _check_turn(turn)
+        content = label_content.checked(content)
+        content = replace(content, cause=causes.resolve(db, content.cause, author))
+        if not _write(db, turn, author, content, {"batch": batch} | ({"like": like} if index else {}), seen, index > 0):
+            db.rollback()
+            raise Conflict(of_author(db, turn, author))
+    _save(db, *(turn for turn, _ in labels))
+    label = of_author(db, labels[0][0], author)
+    if label is None:
+        raise Conflict(None)
+    return label
+
+
+def remove(db: orm.Session, turn: Turn, *, author: str) -> bool:
+    """Take `author`'s label of `turn` away and commit; False where there is none."""
+    label = of_author(db, turn, author)
+    if label is None:
+        return False
+    was = history.content_of(label)
+    history.record(db, turn.id, author, "removed", {**was, "was": was, "batch": str(uuid.uuid4())})
+    db.delete(label)
+    _save(db, turn)
+    return True
+
+
+def undo(db: orm.Session, author: str) -> list[Turn]:
+    """Undo `author`'s last save or removal, in every response that it wrote, and commit; the turns that changed."""
+    events = history.last_batch(db, author)
+    changed = []
+    for event in events:
+        turn = db.get(Turn, event.turn_id)
+        if turn is not None:
+            restore(db, turn, author, event.said.get("was"))
+            restored = event.said.get("was") or {}
+            history.record(db, turn.id, author, "undone", {**restored, "undoes": event.said.get("batch")})
+            changed.append(turn)
+    _save(db, *changed)
+    return changed[::-1]
+
+
+def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None) -> None:
+    """Make `author`'s label of `turn` what an event says that it was, or take it away; without a commit."""
+    if was is None:
+        db.execute(sa.delete(Label).where(Label.turn_id == turn.id, Label.author == author))
+        return
+    fields: dict[str, Any] = {name: was.get(name) for name in history.FIELDS}
+    overwrite(db, turn, author, LabelContent(**fields), datetime.fromisoformat(was["made_at"]))
+
+
+def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, made_at: datetime) -> None:
+    """Make `author`'s label of `turn` say `content`, without a commit and without an event."""
+    content = replace(content, cause=causes.resolve(db, content.cause, author))
+    values = _columns(turn, author, content, made_at)
+    db.execute(upsert(db.get_bind().dialect.name, Label, values, ("turn_id", "author")))
+
+
+def of_turn(db: orm.Session, turn: Turn) -> list[Label]:
+    """The labels of `turn`, the newest first."""
+    return list(db.scalars(_of_turn, {"turn": turn.id}))
+
+
+_of_turn = sa.select(Label).where(Label.turn_id == sa.bindparam("turn")).order_by(Label.made_at.desc(), Label.id)
+
+
+def of_author(db: orm.Session, turn: Turn, author: str) -> Label | None:
+    """What `author` says of `turn` now."""
+    mine = sa.select(Label).where(Label.turn_id == turn.id, Label.author == author)
+    return db.scalar(mine.execution_options(populate_existing=True))
+
+
+def stamp(label: Label | None) -> str:
+    """What tells one state of a label from another; empty where there is none."""
+    return "" if label is None else label.made_at.isoformat()
+
+
+def _write(
+    db: orm.Session,
+    turn: Turn,
+    author: str,
+    content: LabelContent,
+    more: dict[str, str],
+    seen: str | None,
+    is_alike: bool,
+) -> bool:
+    """Write one label and its event; False where the one that is there is not the one that was seen.
+
+    Responses that are alike (`is_alike`) keep the label that their author gave them before.
+    """
+    current = of_author(db, turn, author)
+    was = None if current is None else history.content_of(current)
+    if is_alike and was is not None:
+        return True
+    if not _put(db, _columns(turn, author, content, datetime.now(UTC)), "" if is_alike else seen):
+        current = of_author(db, turn, author)
+        return is_alike or (current is not None and _fields(content) | _timeless == _fields(current) | _timeless)
+    label = of_author(db, turn, author)
+    if label is not None:
+        history.record(db, turn.id, author, "put", {**history.content_of(label), "was": was, **more})
+    return True
+
+
+_timeless = {"seconds": None, "source": None}
+
+
+def _put(db: orm.Session, values: dict[str, Any], seen: str | None) -> bool:
+    dialect = db.get_bind().dialect.name
+    if seen is None:
+        db.execute(upsert(dialect, Label, values, ("turn_id", "author")))
+        return True
+    if not seen:
+        insert = insert_new(dialect, Label, values, ("turn_id", "author")).returning(Label.id)
+        return db.scalar(insert) is not None
+    try:
+        stamped = datetime.fromisoformat(seen)
+    except ValueError:
+        return False
+    same = sa.update(Label).where(Label.turn_id == values["turn_id"], Label.author == values["author"])
+    update = same.where(Label.made_at == stamped).values(values).returning(Label.id)
+    return db.scalar(update, execution_options={"synchronize_session": False}) is not None
+
+
+def _fields(holder: Any) -> dict[str, Any]:
+    return {name: getattr(holder, name) for name in history.FIELDS}
+
+
+def _columns(turn: Turn, author: str, content: LabelContent, made_at: datetime) -> dict[str, Any]:
+    about = {"turn_id": turn.id, "author": author, "made_at": made_at, "has_expected": content.has_expected}
+    return _fields(content) | about
+
+
+def _save(db: orm.Session, *turns: Turn) -> None:
+    """Write what changed and count the labelled responses of these turns' sessions anew, in one transaction.
+
+    Who counts waits for who counts the same session before, so that it sees their labels too.
+    """
+    db.flush()
+    search.noted(db.connection(), (turn.id for turn in turns))
+    here = Session.id.in_({turn.session_id for turn in turns})
+    db.execute(sa.select(Session.id).where(here).order_by(Session.id).with_for_update(key_share=True)).all()
+    labelled = (
+        sa.select(sa.func.count(Label.turn_id.distinct()))
+        .join(Turn, Turn.id == Label.turn_id)
+        .where(Turn.session_id == Session.id)
+        .scalar_subquery()
+    )
+    db.execute(
+        sa.update(Session).where(here).values(label_count=labelled, changed=change()),
+        execution_options={"synchronize_session": False},
+    )
+    db.commit()
+
+
+def _check_turn(turn: Turn) -> None:
+    if turn.kind not in MODEL_KINDS or turn.raw is None:
+        raise BadLabel(f"turn {turn.position} is a {turn.kind} that no model wrote; only responses are labelled")
+    if turn.duplicate_of is not None:
+        raise BadLabel(f"this entry was merged into turn {turn.position}; the label belongs there")

@@ -1,0 +1,69 @@
+"""A queue for who only looks: gathered as far as it would be, and nothing of it stored.
+
+All of it happens in the session's transaction, which whoever asks ends with a rollback, as the end of a request does.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.labels.queues import queue as queues
+from webapp.store.labels.queues.queue import Spec
+from webapp.store.models import LabelQueue, LabelQueueItem
+
+_SHADOWS = (
+    "CREATE TEMP TABLE label_queue (id INTEGER PRIMARY KEY, spec UNIQUE, state, complete, made_at)",
+    "CREATE TEMP TABLE label_queue_item (queue_id, turn_id, session_id, rank, likeness, assignee)",
+    "CREATE UNIQUE INDEX temp.shadow_key ON label_queue_item (queue_id, turn_id)",
+    "CREATE INDEX temp.shadow_order ON label_queue_item (queue_id, rank, turn_id)",
+    "CREATE INDEX temp.shadow_likeness ON label_queue_item (queue_id, likeness)",
+)
+"""SQLite finds temporary tables before others of their names: the queue is gathered into them by the same statements,
+without the lock that those who write wait for, and they go with the transaction."""
+_COLUMNS = {
+    "label_queue": "id, spec, state, complete, made_at",
+    "label_queue_item": "queue_id, turn_id, session_id, rank, likeness, assignee",
+}
+
+
+def looked_at(db: orm.Session, spec: Spec, *, seconds: float = 0.25) -> LabelQueue:
+    """The queue of `spec`, gone on with for at most about `seconds`; None of it is stored, and it is gone with the
+    transaction, which must not be one that writes."""
+    found = queues.stored(db, spec)
+    if found is not None and queues.is_current(db, found, spec):
+        return found
+    if db.get_bind().dialect.name == "sqlite":
+        _shadow(db, None if found is None else found.id)
+    if found is None:
+        found = LabelQueue(spec=spec.name, state=queues.beginning(db), complete=False, made_at=datetime.now(UTC))
+        db.add(found)
+        db.flush()
+    until = time.monotonic() + seconds
+    while queues.go_on(db, found, spec) and time.monotonic() < until:
+        pass
+    db.flush()
+    return found
+
+
+def turn_ids(db: orm.Session, spec: Spec) -> sa.Select[int]:
+    """The turns of the whole queue, as a query to run in this transaction."""
+    queue = looked_at(db, spec, seconds=float("inf"))
+    return sa.select(LabelQueueItem.turn_id).where(LabelQueueItem.queue_id == queue.id)
+
+
+def _shadow(db: orm.Session, number: int | None) -> None:
+    """Temporary tables for this transaction, with what is stored of the queue `number`."""
+    db.rollback()
+    connection = db.connection()
+    connection.exec_driver_sql("BEGIN")
+    for statement in _SHADOWS:
+        connection.exec_driver_sql(statement)
+    if number is None:
+        return
+    for table, key in (("label_queue", "id"), ("label_queue_item", "queue_id")):
+        copied = f"INSERT INTO temp.{table} SELECT {_COLUMNS[table]} FROM main.{table} WHERE {key} = ?"  # noqa: S608
+        connection.exec_driver_sql(copied, (number,))

@@ -1,0 +1,342 @@
+"""Queues: responses to label in one order, gathered a stretch of sessions at a time and kept, so that no request
+goes through all that is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from itertools import accumulate
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.db.dialect import horizon, insert_new
+from webapp.store.labels.queues import one_per_group
+from webapp.store.labels.queues.scanning import QueueEntry, of_turns, scan
+from webapp.store.models import TURNS_A_SESSION, LabelQueue, LabelQueueItem, Session, Turn, is_response
+from webapp.store.sessions import filters as filtering
+from webapp.store.sessions import sessions
+from webapp.store.sessions.filters import BadFilter
+
+KINDS = {
+    "failed": "failed",
+    "one-per-group": "one of each failure group",
+    "disagree": "profiles disagree",
+    "silent": "possibly silently wrong",
+    "sample": "random sample",
+    "view": "a filter of the list",
+    "chosen": "chosen sessions",
+}
+GROUPS = "one-per-group"
+LARGEST_SAMPLE = 10_000
+MOST_CHOSEN = 1_000
+MOST_EACH = 20
+"""labels that each response of a queue for teams may be asked to have"""
+MOST_OF_A_KIND = 20
+"""queues that are kept; of more, the oldest is forgotten, its labels stay"""
+_TURNS_AT_ONCE = {"disagree": 60, "silent": 200}
+_LAST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """Which responses are queued. `size` and `seed` are a sample's, `view` the list's filters as a query string,
+    `ids` the keys of chosen sessions. A `blind` queue shows no profile's value; in one for teams each response gets
+    `each` labels, 0 stands for one of everybody."""
+
+    kind: str = "failed"
+    size: int = 100
+    seed: int = 1
+    view: str = ""
+    ids: tuple[str, ...] = ()
+    blind: bool = False
+    each: int = 0
+
+    def query(self) -> dict[str, Any]:
+        """The parameters of a URL that leads to this queue."""
+        how = ({"blind": 1} if self.blind else {}) | ({"each": self.each} if self.each else {})
+        if self.kind == "sample":
+            return {"queue": "sample", "size": self.size, "seed": self.seed} | how
+        if self.kind == "chosen":
+            return {"queue": "chosen", "ids": list(self.ids)} | how
+        return {"queue": self.kind} | ({"view": self.view} if self.kind == "view" else {}) | how
+
+    @property
+    def name(self) -> str:
+        """What the stored queue is called."""
+        text = urlencode(self.query(), doseq=True)
+        return text if len(text) <= 1000 else f"queue={self.kind}&sha256={hashlib.sha256(text.encode()).hexdigest()}"
+
+    @property
+    def words(self) -> str:
+        """What a person calls it."""
+        more = {
+            "sample": f" of {self.size}, seed {self.seed}",
+            "view": f" ({self.view})",
+            "chosen": f" ({len(self.ids)})",
+        }
+        return KINDS[self.kind] + more.get(self.kind, "")
+
+    def filters(self) -> filtering.Filters:
+        return filtering.of_parameters(dict(parse_qsl(self.view)))
+
+
+def spec_of(parameters: Mapping[str, str], ids: Sequence[str] = ()) -> Spec:
+    """The queue that a URL's parameters ask for, `ids` all of that name; raises `BadFilter`."""
+    each = _whole(parameters, "each", 0, MOST_EACH)
+    return replace(_which(parameters, ids), blind=parameters.get("blind") == "1", each=each)
+
+
+def _which(parameters: Mapping[str, str], ids: Sequence[str]) -> Spec:
+    kind = parameters.get("queue") or ("chosen" if ids else "failed")
+    if kind not in KINDS:
+        raise BadFilter(f"queue takes {', '.join(KINDS)}, not {kind[:100]!r}")
+    if kind == "sample":
+        return Spec(kind, _whole(parameters, "size", 100, LARGEST_SAMPLE), _whole(parameters, "seed", 1, 2**31))
+    if kind == "view":
+        filters = filtering.of_parameters(dict(parse_qsl(parameters.get("view", ""))))
+        view = urlencode(sorted(filters.active().items()))
+        if len(view) > 900:
+            raise BadFilter("this filter is too long for a queue")
+        return Spec(kind, view=view)
+    return Spec(kind, ids=tuple(dict.fromkeys(ids))[:MOST_CHOSEN] if kind == "chosen" else ())
+
+
+def stored(db: orm.Session, spec: Spec) -> LabelQueue | None:
+    return db.scalar(sa.select(LabelQueue).where(LabelQueue.spec == spec.name))
+
+
+def opened(db: orm.Session, spec: Spec) -> LabelQueue:
+    """The stored queue of `spec`; made where it is asked for the first time, and committed."""
+    if (queue := stored(db, spec)) is not None:
+        return queue
+    values = {"spec": spec.name, "state": beginning(db), "complete": False, "made_at": datetime.now(UTC)}
+    _forget_oldest(db, spec)
+    db.execute(insert_new(db.get_bind().dialect.name, LabelQueue, values, ("spec",)))
+    db.commit()
+    return db.scalars(sa.select(LabelQueue).where(LabelQueue.spec == spec.name)).one()
+
+
+def beginning(db: orm.Session) -> dict[str, Any]:
+    """The state of a queue of which nothing is gathered yet."""
+    return {"at": None, "turn": -1, "seen": [horizon(db.connection()) - 1, _LAST], "sessions": 0}
+
+
+def _forget_oldest(db: orm.Session, spec: Spec) -> None:
+    """Make room for a queue of this kind: every seed makes another, and whoever opens a link may give one."""
+    alike = sa.select(LabelQueue.id).where(LabelQueue.spec.startswith(f"queue={spec.kind}&"))
+    for number in db.scalars(alike.order_by(LabelQueue.id.desc()).offset(MOST_OF_A_KIND - 1)).all():
+        db.execute(sa.delete(LabelQueue).where(LabelQueue.id == number))
+
+
+def extend(db: orm.Session, queue: LabelQueue, spec: Spec, *, seconds: float = 0.25) -> bool:
+    """Go through further sessions for at most about `seconds`, or through those that changed; True when all are seen.
+
+    A database that is busy with a large dump is left alone; the next request tries again.
+    """
+    until = time.monotonic() + seconds
+    try:
+        more = True
+        while more:
+            with brief(db):
+                more = go_on(db, queue, spec) and time.monotonic() < until
+            db.commit()
+    except sa.exc.OperationalError:
+        db.rollback()
+    return queue.complete
+
+
+def complete(db: orm.Session, spec: Spec) -> LabelQueue:
+    """The queue with every session gone through."""
+    queue = opened(db, spec)
+    while not extend(db, queue, spec, seconds=60):
+        pass
+    return queue
+
+
+def go_on(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
+    """Go through a few more sessions, or through those that changed; whether there may be more. Commits nothing."""
+    if not queue.complete:
+        _step(db, queue, spec)
+        return not queue.complete
+    return _take_changed(db, queue, spec)
+
+
+def is_current(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
+    """Whether all sessions were gone through as they are now. A sample stays what it was, so that its rates stay
+    honest."""
+    if spec.kind == GROUPS:
+        return queue.complete and queue.state.get("groups") == one_per_group.signature(db)
+    return queue.complete and (spec.kind == "sample" or horizon(db.connection()) <= queue.state["seen"][0] + 1)
+
+
+@contextmanager
+def brief(db: orm.Session) -> Iterator[None]:
+    """Wait for SQLite's write lock for a moment only: who looks at a page does not wait for an ingest."""
+    if db.get_bind().dialect.name != "sqlite":
+        yield
+        return
+    raw: Any = db.connection().connection.dbapi_connection
+    raw.execute("PRAGMA busy_timeout=200")
+    try:
+        yield
+    finally:
+        raw.execute("PRAGMA busy_timeout=30000")
+
+
+def _step(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
+    if spec.kind == "sample":
+        _insert(db, queue, of_turns(db, _sample(db, spec)))
+        queue.complete = True
+        return
+    if spec.kind == GROUPS:
+        db.execute(sa.delete(LabelQueueItem).where(LabelQueueItem.queue_id == queue.id))
+        _insert(db, queue, one_per_group.gathered(db))
+        queue.state = queue.state | {"groups": one_per_group.signature(db)}
+        queue.complete = True
+        return
+    state = dict(queue.state)
+    ids, following = _LISTED.get(spec.kind, _stretch)(db, spec, state)
+    only_failed = spec.kind == "view" and spec.filters().failed
+    most = max(500, _TURNS_AT_ONCE.get(spec.kind, 0))
+    items, rest = scan(db, spec.kind, ids, state["turn"], most, only_failed=only_failed) if ids else ([], None)
+    _insert(db, queue, items)
+    if rest is not None:
+        queue.state = state | {"turn": rest}
+        return
+    queue.state = state | {"turn": -1, "at": following, "sessions": state["sessions"] + len(ids)}
+    queue.complete = following is None
+
+
+def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
+    """The next sessions, failed ones first, then the newest; as many as hold a few hundred turns."""
+    order = (Session.failed, Session.happened_at, Session.id)
+    query = sa.select(*order, Session.response_count).where(Session.deleted_at.is_(None))
+    if spec.kind == "failed":
+        query = query.where(Session.failed.is_(True))
+    if state["at"] is not None:
+        failed, happened, last = state["at"]
+        behind = (
+            sa.literal(failed, sa.Boolean()),
+            sa.literal(datetime.fromisoformat(happened), Session.happened_at.type),
+            sa.literal(last, sa.BigInteger()),
+        )
+        query = query.where(sa.tuple_(*order) < sa.tuple_(*behind))
+    rows = db.execute(query.order_by(*(column.desc() for column in order)).limit(100)).all()
+    most = _TURNS_AT_ONCE.get(spec.kind, 500)
+    totals = accumulate(row.response_count for row in rows)
+    count = max(1, sum(total <= most for total in totals))
+    last_row = rows[count - 1] if rows else None
+    at = None if last_row is None else [last_row.failed, last_row.happened_at.isoformat(), last_row.id]
+    return [row.id for row in rows[:count]], at
+
+
+def _viewed(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
+    page = sessions.page(db, spec.filters(), after=state["at"], limit=50)
+    keys = [line.key for line in page.sessions]
+    ids = list(db.scalars(sa.select(Session.id).where(Session.key.in_(keys))))
+    return ids, page.next
+
+
+def _chosen(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
+    first = state["at"] or 0
+    keys = spec.ids[first : first + 10]
+    ids = list(db.scalars(sa.select(Session.id).where(Session.key.in_(keys))))
+    return ids, first + 10 if first + 10 < len(spec.ids) else None
+
+
+_LISTED = {"view": _viewed, "chosen": _chosen}
+
+
+def _take_changed(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
+    """Go through sessions that were written since; whether there may be more."""
+    if is_current(db, queue, spec):
+        return False
+    if spec.kind == GROUPS:
+        queue.complete = False
+        return True
+    since, top = queue.state["seen"], horizon(db.connection())
+    order = (Session.changed, Session.id)
+    after = (sa.literal(since[0], sa.BigInteger()), sa.literal(since[1], sa.BigInteger()))
+    query = sa.select(*order).where(sa.tuple_(*order) > sa.tuple_(*after), Session.changed < top)
+    rows = db.execute(query.order_by(*order).limit(100)).all()
+    if spec.kind in _LISTED and rows:
+        written = sa.select(Session.id).where(Session.changed > since[0], Session.changed < top)
+        here = sa.and_(LabelQueueItem.queue_id == queue.id, LabelQueueItem.session_id.in_(written))
+        db.execute(sa.delete(LabelQueueItem).where(here))
+        queue.state = queue.state | {"at": None, "turn": -1, "seen": [top - 1, _LAST]}
+        queue.complete = False
+    elif rows:
+        _again(db, queue, spec, [row.id for row in rows])
+        queue.state = queue.state | {"seen": [rows[-1].changed, rows[-1].id]}
+    return not queue.complete or len(rows) == 100
+
+
+def _again(db: orm.Session, queue: LabelQueue, spec: Spec, ids: list[int]) -> None:
+    for session_id in ids:
+        first = session_id * TURNS_A_SESSION
+        here = LabelQueueItem.turn_id.between(first, first + TURNS_A_SESSION - 1)
+        db.execute(sa.delete(LabelQueueItem).where(LabelQueueItem.queue_id == queue.id, here))
+        after: int | None = -1
+        while after is not None:
+            items, after = scan(db, spec.kind, [session_id], after, 500)
+            _insert(db, queue, items)
+
+
+def _insert(db: orm.Session, queue: LabelQueue, items: list[QueueEntry]) -> None:
+    rows = [asdict(item) | {"queue_id": queue.id} for item in items]
+    if rows:
+        db.execute(insert_new(db.get_bind().dialect.name, LabelQueueItem, rows, ("queue_id", "turn_id")))
+
+
+def _sample(db: orm.Session, spec: Spec) -> list[int]:
+    """Turns drawn at random, each response as likely as any other.
+
+    Positions are drawn from all turns and kept where a model wrote: the same data and seed give the same sample.
+    """
+    listed = sa.select(Session.id, Session.turn_count).where(Session.deleted_at.is_(None), Session.response_count > 0)
+    rows = db.execute(listed.order_by(Session.key)).all()
+    ends = list(accumulate(row.turn_count for row in rows))
+    total = db.scalar(sa.select(sa.func.sum(Session.response_count)).where(Session.deleted_at.is_(None))) or 0
+    chance = random.Random(spec.seed)  # noqa: S311 a sample to be drawn again, no secret
+    if spec.size * 2 >= total:
+        joined = _query_places().join(Session, Session.id == Turn.session_id).where(Session.deleted_at.is_(None))
+        every = [row.id for row in db.execute(joined.order_by(Session.key, Turn.position))]
+        chance.shuffle(every)
+        return every[: spec.size]
+    sample: dict[int, None] = {}
+    while len(sample) < spec.size:
+        places = []
+        for _ in range(200):
+            at = chance.randrange(ends[-1])
+            index = bisect_right(ends, at)
+            places.append((rows[index].id, at - (ends[index - 1] if index else 0)))
+        sample |= dict.fromkeys(_responses(db, places))
+    return list(sample)[: spec.size]
+
+
+def _responses(db: orm.Session, places: list[tuple[int, int]]) -> list[int]:
+    """The responses at these (session, position), in that order."""
+    query = _query_places().where(sa.tuple_(Turn.session_id, Turn.position).in_(places))
+    by_place = {(row.session_id, row.position): row.id for row in db.execute(query)}
+    return [by_place[place] for place in places if place in by_place]
+
+
+def _query_places() -> sa.Select[*tuple[Any, ...]]:
+    query: sa.Select[*tuple[Any, ...]] = sa.select(Turn.id, Turn.session_id, Turn.position)
+    return query.where(is_response)
+
+
+def _whole(parameters: Mapping[str, str], name: str, default: int, most: int) -> int:
+    text = parameters.get(name) or str(default)
+    if not (text.isascii() and text.isdecimal() and 0 <= int(text[:20]) <= most):
+        raise BadFilter(f"{name} takes a whole number up to {most}, not {text[:100]!r}")
+    return int(text)

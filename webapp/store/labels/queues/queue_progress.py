@@ -1,0 +1,191 @@
+"""Taking from a queue: what comes next for a person, what lies behind, who got how far, and which are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.labels.label_content import LabelContent
+from webapp.store.labels.queues import team
+from webapp.store.labels.values import same_as
+from webapp.store.models import Label, LabelQueue, LabelQueueItem, Parse, Session, Turn
+from webapp.store.sessions.turns import PREVIEW, preview
+from webapp.store.write.parser import OURS
+
+MOST_ALIKE = 1_000
+"""how many responses one label can serve"""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueProgress:
+    """How far a queue is labelled: `people` by how many of its responses each has labelled; `seconds` is what the
+    person took for one lately, the median; `scanned` counts sessions while the queue is still being gathered."""
+
+    total: int
+    labelled: int
+    people: dict[str, int]
+    seconds: float | None
+    complete: bool
+    scanned: int
+    parts: dict[str, int]
+    """how many responses are each person's part, where the queue is split"""
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """A response near-identical to another, which the person has not labelled."""
+
+    turn: Turn
+    session: Session
+    preview: str
+
+
+_order = (LabelQueueItem.rank, LabelQueueItem.turn_id)
+
+
+def following(
+    db: orm.Session, queue: LabelQueue, author: str, turn_id: int | None = None, *, each: int = 0
+) -> Turn | None:
+    """The next response of the queue that `author` is asked to label, behind `turn_id`, else from the beginning.
+
+    Those that were skipped so come again at the end. `each` is how many labels a response gets, 0 for no limit.
+    """
+    asked = sa.and_(~_labelled(author), team.wanted(queue, author, each))
+    unlabelled = _items(queue).where(asked).order_by(*_order)
+    if turn_id is None:
+        return _first(db, unlabelled)
+    place = _place(db, queue, turn_id)
+    turn = _first(db, unlabelled.where(_behind(place))) if place is not None else None
+    return turn or _first(db, unlabelled.where(LabelQueueItem.turn_id != turn_id))
+
+
+def after(db: orm.Session, queue: LabelQueue, turn_id: int) -> Turn | None:
+    """The response behind `turn_id`, labelled or not."""
+    place = _place(db, queue, turn_id)
+    return None if place is None else _first(db, _items(queue).where(_behind(place)).order_by(*_order))
+
+
+def before(db: orm.Session, queue: LabelQueue, turn_id: int) -> Turn | None:
+    """The response before `turn_id`, labelled or not."""
+    place = _place(db, queue, turn_id)
+    if place is None:
+        return None
+    backwards = _items(queue).where(sa.tuple_(*_order) < _literals(place))
+    return _first(db, backwards.order_by(*(column.desc() for column in _order)))
+
+
+def progress(db: orm.Session, queue: LabelQueue, author: str) -> QueueProgress:
+    """See `QueueProgress`."""
+    total = db.scalar(sa.select(sa.func.count()).where(LabelQueueItem.queue_id == queue.id)) or 0
+    by_author = (
+        sa.select(Label.author, sa.func.count())
+        .join(LabelQueueItem, LabelQueueItem.turn_id == Label.turn_id)
+        .where(LabelQueueItem.queue_id == queue.id)
+        .group_by(Label.author)
+    )
+    people = {row[0]: row[1] for row in db.execute(by_author)}
+    times = sa.select(Label.seconds).where(Label.author == author, Label.seconds.is_not(None))
+    lately = sorted(seconds or 0.0 for seconds in db.scalars(times.order_by(Label.made_at.desc()).limit(25)))
+    median = lately[len(lately) // 2] if lately else None
+    scanned = queue.state.get("sessions", 0)
+    parts = team.parts(db, queue)
+    return QueueProgress(total, people.get(author, 0), people, median, queue.complete, scanned, parts)
+
+
+def alike(db: orm.Session, queue: LabelQueue, turn: Turn, author: str) -> list[Alike]:
+    """The queue's other responses like this one that `author` has not labelled."""
+    mine = sa.select(LabelQueueItem.likeness).where(
+        LabelQueueItem.queue_id == queue.id, LabelQueueItem.turn_id == turn.id
+    )
+    query = (
+        sa.select(Turn, Session)
+        .join(LabelQueueItem, LabelQueueItem.turn_id == Turn.id)
+        .join(Session, Session.id == LabelQueueItem.session_id)
+        .where(LabelQueueItem.queue_id == queue.id, LabelQueueItem.likeness == mine.scalar_subquery())
+        .where(LabelQueueItem.turn_id != turn.id, Session.deleted_at.is_(None), ~_labelled(author))
+    )
+    rows = db.execute(query.order_by(*_order).limit(MOST_ALIKE))
+    return [
+        Alike(row.Turn, row.Session, preview((row.Turn.raw or "")[:PREVIEW].encode("utf-8", "surrogatepass")))
+        for row in rows
+    ]
+
+
+def served(
+    db: orm.Session, turn: Turn, content: LabelContent, alike_turns: Sequence[Turn]
+) -> list[tuple[Turn, LabelContent]]:
+    """What one label says of the responses like its own.
+
+    The judgement, the cause, and that no JSON or nothing certain is expected hold for all. An expected value holds
+    where the text is the same; elsewhere, where it is what a profile reads here, what that profile reads there; and
+    where it is neither, nothing is said of the expected value.
+    """
+    profile = _reader(db, turn, content)
+    values = _values(db, [alike_turn.id for alike_turn in alike_turns], profile) if profile else {}
+    return [
+        (alike_turn, _for_other(turn, content, alike_turn, values.get(alike_turn.id))) for alike_turn in alike_turns
+    ]
+
+
+def _for_other(turn: Turn, content: LabelContent, alike_turn: Turn, values: list[Any] | None) -> LabelContent:
+    content = replace(content, seconds=None)
+    if not content.has_expected or alike_turn.raw_sha256 == turn.raw_sha256:
+        return content
+    if values is None:
+        return replace(content, expects=None, expected=None)
+    if len(values) > 1:
+        return replace(content, expects="several", expected=values)
+    return replace(content, expects="one", expected=values[0])
+
+
+def _reader(db: orm.Session, turn: Turn, content: LabelContent) -> str | None:
+    """A profile whose stored value is the expected one, `fencepost` first."""
+    if not content.has_expected:
+        return None
+    expected = same_as(content.expected if content.expects == "several" else [content.expected])
+    parses = db.scalars(sa.select(Parse).where(Parse.turn_id == turn.id)).all()
+    for parse in sorted(parses, key=lambda parse: (parse.profile != OURS, parse.profile)):
+        if parse.trace["chosen"] and same_as(parse.trace["values"]) == expected:
+            return parse.profile
+    return None
+
+
+def _values(db: orm.Session, turn_ids: list[int], profile: str) -> dict[int, list[Any]]:
+    query = sa.select(Parse.turn_id, Parse.trace).where(Parse.turn_id.in_(turn_ids), Parse.profile == profile)
+    return {row.turn_id: row.trace["values"] for row in db.execute(query) if row.trace["chosen"]}
+
+
+def _items(queue: LabelQueue) -> sa.Select[int]:
+    return (
+        sa.select(LabelQueueItem.turn_id)
+        .join(Session, Session.id == LabelQueueItem.session_id)
+        .where(LabelQueueItem.queue_id == queue.id, Session.deleted_at.is_(None))
+    )
+
+
+def _labelled(author: str) -> sa.ColumnElement[bool]:
+    return sa.exists().where(Label.turn_id == LabelQueueItem.turn_id, Label.author == author)
+
+
+def _first(db: orm.Session, items: sa.Select[int]) -> Turn | None:
+    turn_id = db.scalar(items.limit(1))
+    return None if turn_id is None else db.get(Turn, turn_id)
+
+
+def _place(db: orm.Session, queue: LabelQueue, turn_id: int) -> tuple[int, int] | None:
+    here = sa.select(*_order).where(LabelQueueItem.queue_id == queue.id, LabelQueueItem.turn_id == turn_id)
+    row = db.execute(here).first()
+    return None if row is None else (row[0], row[1])
+
+
+def _behind(place: tuple[int, int]) -> sa.ColumnElement[bool]:
+    behind: sa.ColumnElement[bool] = sa.tuple_(*_order) > _literals(place)
+    return behind
+
+
+def _literals(place: tuple[int, int]) -> Any:
+    return sa.tuple_(*(sa.literal(number, sa.BigInteger()) for number in place))

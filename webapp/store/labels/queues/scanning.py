@@ -1,0 +1,154 @@
+"""Scanning: which responses of a stretch of sessions belong in a queue, and where they stand in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import parsing
+from webapp.parsing import Trace
+from webapp.store.labels.queues.grouping import likeness
+from webapp.store.labels.values import same_as
+from webapp.store.models import Parse, Session, Turn, is_response
+from webapp.store.write.parser import OURS
+from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
+from webapp.store.write.tally import READABLE
+
+PARSED_HERE = 8_000
+"""Code points up to which a response is parsed under every profile to see whether they disagree; beyond, only the
+stored parses are compared."""
+_MILLISECONDS = 2**42
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A response with what is stored of it."""
+
+    turn_id: int
+    session_id: int
+    raw: str
+    home_profile: str
+    happened_at: datetime
+    home: str | None
+    ours: str | None
+    recorded: bool
+    traces: tuple[Trace, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        return self.recorded or self.home == "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """A response that belongs in the queue; a lower `rank` comes sooner."""
+
+    turn_id: int
+    session_id: int
+    rank: int
+    likeness: bytes
+
+
+def scan(
+    db: orm.Session, kind: str, session_ids: Sequence[int], after: int, limit: int, *, only_failed: bool = False
+) -> tuple[list[QueueEntry], int | None]:
+    """The responses of these sessions that `kind` takes, behind turn `after`; and the turn to go on behind, if any."""
+    query = _query(session_ids).where(Turn.id > after).order_by(Turn.id).limit(limit)
+    if kind == "failed" or only_failed:
+        query = query.where(sa.or_(Turn.recorded_failure.is_not(None), home_parse.verdict == "failed"))
+    if kind == "silent":
+        doubtful = sa.or_(home_parse.verdict != "clean", our_parse.verdict != "clean", our_parse.ambiguous)
+        query = query.where(Turn.recorded_failure.is_(None), home_parse.verdict.in_(READABLE), doubtful)
+    rows = db.execute(query).all()
+    candidates = [Candidate(**row._mapping) for row in rows]
+    if kind in ("silent", "disagree"):
+        candidates = list(_with_traces(db, candidates))
+    items = [item for candidate in candidates if (item := _placed(kind, candidate)) is not None]
+    return items, rows[-1].turn_id if len(rows) == limit else None
+
+
+def of_turns(db: orm.Session, turn_ids: Iterable[int]) -> list[QueueEntry]:
+    """Those of these turns that are responses, ranked in the order given."""
+    ranks = {turn_id: rank for rank, turn_id in enumerate(turn_ids)}
+    rows = db.execute(_query(None).where(Turn.id.in_(list(ranks))))
+    items = (_found(Candidate(**row._mapping), 0) for row in rows)
+    return [QueueEntry(item.turn_id, item.session_id, ranks[item.turn_id], item.likeness) for item in items]
+
+
+def _query(session_ids: Sequence[int] | None) -> sa.Select[*tuple[Any, ...]]:
+    query: sa.Select[*tuple[Any, ...]] = (
+        sa.select(
+            Turn.id.label("turn_id"),
+            Turn.session_id,
+            Turn.raw,
+            Session.home_profile,
+            Session.happened_at,
+            home_parse.verdict.label("home"),
+            our_parse.verdict.label("ours"),
+            Turn.recorded_failure.is_not(None).label("recorded"),
+        )
+        .join(Session, Session.id == Turn.session_id)
+        .where(is_response, Session.deleted_at.is_(None))
+    )
+    query = join_parses(query, Session.home_profile)
+    return query if session_ids is None else query.where(Turn.session_id.in_(session_ids))
+
+
+def _with_traces(db: orm.Session, candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+    ids = [candidate.turn_id for candidate in candidates]
+    traces: dict[int, list[Trace]] = {}
+    for parse in db.execute(sa.select(Parse.turn_id, Parse.trace).where(Parse.turn_id.in_(ids))):
+        traces.setdefault(parse.turn_id, []).append(Trace.from_dict(parse.trace))
+    for candidate in candidates:
+        yield replace(candidate, traces=tuple(traces.get(candidate.turn_id, ())))
+
+
+def _placed(kind: str, candidate: Candidate) -> QueueEntry | None:
+    if kind == "silent":
+        return _found(candidate, 0) if is_silent(candidate) else None
+    if kind != "disagree":
+        return _found(candidate, 0)
+    results = disagreement(candidate)
+    return _found(candidate, results) if results > 1 else None
+
+
+def is_silent(candidate: Candidate) -> bool:
+    """Whether production took a value that may not be the one that was meant: `fencepost` reads another or nothing,
+    cannot choose between several, or sees that the value was cut off or lies inside a larger one that is broken."""
+    traces = {trace.profile: trace for trace in candidate.traces}
+    home, ours = traces.get(candidate.home_profile), traces.get(OURS)
+    if home is None or ours is None or not home.chosen:
+        return False
+    if same_as(home.values) != same_as(ours.values):
+        return True
+    return ours.ambiguous or ours.truncated or _is_fragment(home)
+
+
+def disagreement(candidate: Candidate) -> int:
+    """How many different results the profiles have, no value being one of them."""
+    if candidate.home == candidate.ours == "clean" and len(candidate.traces) <= 2:
+        return 1
+    traces = {trace.profile: trace for trace in candidate.traces}
+    if len(candidate.raw) <= PARSED_HERE:
+        for name, profile in parsing.profiles().items():
+            if name not in traces:
+                traces[name] = parsing.parse(candidate.raw, profile)
+    return len({same_as(trace.values) if trace.chosen else "" for trace in traces.values()})
+
+
+def _is_fragment(trace: Trace) -> bool:
+    """Whether a chosen span lies inside a larger candidate that could not be decoded."""
+    chosen = [trace.attempts[index].span for index in trace.chosen]
+    broken = [attempt.span for attempt in trace.attempts if attempt.outcome == "failed" and attempt.strategy != "whole"]
+    return any(outer.start < span.start and span.end < outer.end for span in chosen for outer in broken)
+
+
+def _found(candidate: Candidate, score: int) -> QueueEntry:
+    newest = int(candidate.happened_at.timestamp() * 1000)
+    digest = likeness(candidate.raw, candidate.home_profile, candidate.home, candidate.ours)
+    return QueueEntry(candidate.turn_id, candidate.session_id, -(score * _MILLISECONDS) - newest, digest)

@@ -1,0 +1,200 @@
+"""Settling: which label of a response is final, where people disagree, and how that was settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.exports.labelled import expected_values
+from webapp.store.db.dialect import upsert
+from webapp.store.labels import causes, history, label_content, labels
+from webapp.store.labels.label_content import LabelContent
+from webapp.store.labels.values import same_as
+from webapp.store.models import FinalLabel, Label, LabelEvent, Session, Turn
+
+_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """What holds for a response. `how` is settled, agreed or alone; `authors` are those whose label it is.
+
+    `values` are the values that should come out, in order: [] where no JSON is meant, None where that is not known.
+    """
+
+    content: LabelContent
+    how: str
+    authors: tuple[str, ...]
+    made_at: datetime
+
+    @property
+    def values(self) -> list[Any] | None:
+        return expected_values(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A response with its labels, the oldest first; `final` is None where people disagree and nobody settled it."""
+
+    turn: Turn
+    session: Session
+    labels: tuple[Label, ...]
+    settled: FinalLabel | None
+    final: Final | None
+    history: tuple[LabelEvent, ...] = ()
+
+    def settlement(self) -> dict[str, Any] | None:
+        """How a disagreement was settled, as exports say it; None where nobody settled one."""
+        if self.settled is None:
+            return None
+        events = [event.as_dict() for event in reversed(self.history) if event.action in history.SETTLING]
+        return {"author": self.settled.author, **history.content_of(self.settled), "history": events}
+
+    def history_of(self, label: Label) -> list[dict[str, Any]]:
+        """What happened to one of the labels, the oldest first, as exports say it."""
+        events = (event for event in reversed(self.history) if event.author == label.author)
+        return [event.as_dict() for event in events if event.action not in history.SETTLING]
+
+
+def final(db: orm.Session, turn: Turn) -> Final | None:
+    """The settled label of `turn`, else the one that all gave (the same judgement and the same expected value), else
+    the only one; None where people disagree, or nobody labelled it."""
+    return next((response.final for response in of_turns(db, [turn.id])), None)
+
+
+def decide(labels_given: Sequence[Label], settled: FinalLabel | None) -> Final | None:
+    """`final`, of labels at hand, the oldest first."""
+    if settled is not None:
+        content = LabelContent(settled.judgement, settled.cause, settled.why, settled.expects, settled.expected)
+        return Final(content, "settled", (settled.author,), settled.made_at)
+    if not labels_given or len({position(label) for label in labels_given}) > 1:
+        return None
+    newest = labels_given[-1]
+    cause = next((label.cause for label in reversed(labels_given) if label.cause), None)
+    note = "\n".join(label.note for label in labels_given if label.note) or None
+    content = LabelContent(newest.judgement, cause, note, newest.expects, newest.expected)
+    how = "alone" if len(labels_given) == 1 else "agreed"
+    return Final(content, how, tuple(label.author for label in labels_given), newest.made_at)
+
+
+def position(label: Label) -> tuple[str, str]:
+    """What must be the same for two people to agree."""
+    values = expected_values(label)
+    return label.judgement, (label.expects or "") if values is None else same_as(values)
+
+
+def every(
+    db: orm.Session, *, after: int = -1, with_history: bool = False, sessions: Sequence[int] | None = None
+) -> Iterator[Labelled]:
+    """Every labelled response in the order of turns, a few hundred at a time; of some sessions (their ids) if asked."""
+    while True:
+        ids = _next_ids(db, after, sessions)
+        if not ids:
+            return
+        yield from of_turns(db, ids, with_history=with_history)
+        after = ids[-1]
+
+
+def of_turns(db: orm.Session, turn_ids: Sequence[int], *, with_history: bool = False) -> list[Labelled]:
+    """These responses with their labels, in the order of turns."""
+    by_turn: dict[int, list[Label]] = {}
+    for label in db.scalars(sa.select(Label).where(Label.turn_id.in_(turn_ids)).order_by(Label.made_at, Label.id)):
+        by_turn.setdefault(label.turn_id, []).append(label)
+    settled = {row.turn_id: row for row in db.scalars(sa.select(FinalLabel).where(FinalLabel.turn_id.in_(turn_ids)))}
+    events = history.of_turns(db, turn_ids) if with_history else {}
+    joined = sa.select(Turn, Session).join(Session, Session.id == Turn.session_id)
+    rows = db.execute(joined.where(Turn.id.in_(turn_ids), Session.deleted_at.is_(None)).order_by(Turn.id)).all()
+    return [
+        Labelled(
+            *(turn, session, tuple(by_turn.get(turn.id, ())), settled.get(turn.id)),
+            decide(by_turn.get(turn.id, ()), settled.get(turn.id)),
+            tuple(events.get(turn.id, ())),
+        )
+        for turn, session in rows
+    ]
+
+
+def disagreements(
+    db: orm.Session, *, after: int = -1, limit: int = 50, viewer: str | None = None, settled: bool = False
+) -> list[Labelled]:
+    """Responses that people judged differently, not settled yet (or `settled`), behind the turn `after`.
+
+    Only those that `viewer` has labelled, where one is named: others' labels are not told before.
+    """
+    responses: list[Labelled] = []
+    while len(responses) < limit:
+        several = sa.select(Label.turn_id).where(Label.turn_id > after).group_by(Label.turn_id)
+        if viewer is not None:
+            several = several.having(sa.func.sum(sa.case((Label.author == viewer, 1), else_=0)) > 0)
+        query = several.having(sa.func.count() > 1).order_by(Label.turn_id).limit(_AT_ONCE)
+        ids = list(db.scalars(query))
+        if not ids:
+            break
+        after = ids[-1]
+        responses += [
+            response
+            for response in of_turns(db, ids)
+            if disagree(response.labels) and (response.settled is not None) is settled
+        ]
+    return responses[:limit]
+
+
+def disagree(labels_given: Sequence[Label]) -> bool:
+    """Whether people said different things of one response."""
+    return len({position(label) for label in labels_given}) > 1
+
+
+def settle(
+    db: orm.Session, turn: Turn, content: LabelContent, *, author: str, why: str | None, seen: str | None = None
+) -> None:
+    """Make `content` the final label of `turn`, whoever labelled it, and commit.
+
+    Raises `BadLabel`, and `Conflict` where it was settled otherwise since it was `seen`.
+    """
+    author = label_content.checked_author(author)
+    content = label_content.checked(replace(content, note=why))
+    current = db.get(FinalLabel, turn.id, populate_existing=True)
+    if seen is not None and seen != stamp(current):
+        raise labels.Conflict(None)
+    was = None if current is None else history.content_of(current)
+    settled = overwrite(db, turn, author, content, datetime.now(UTC))
+    history.record(db, turn.id, author, "settled", history.content_of(settled) | {"was": was})
+    labels._save(db, turn)
+
+
+def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, made_at: datetime) -> FinalLabel:
+    """Make the settled label of `turn` say `content`, whose note says why, without a commit and without an event."""
+    values = {"turn_id": turn.id, "author": author, "judgement": content.judgement, "expects": content.expects}
+    values |= {"cause": causes.resolve(db, content.cause, author), "expected": content.expected, "why": content.note}
+    values |= {"made_at": made_at}
+    db.execute(upsert(db.get_bind().dialect.name, FinalLabel, values, ("turn_id",)))
+    return db.get_one(FinalLabel, turn.id, populate_existing=True)
+
+
+def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
+    """Take the settlement of `turn` back and commit; False where there is none."""
+    current = db.get(FinalLabel, turn.id, populate_existing=True)
+    if current is None:
+        return False
+    was = history.content_of(current)
+    history.record(db, turn.id, label_content.checked_author(author), "unsettled", was | {"was": was})
+    db.delete(current)
+    labels._save(db, turn)
+    return True
+
+
+def stamp(settled: FinalLabel | None) -> str:
+    """What tells one settlement from another; empty where there is none."""
+    return "" if settled is None else settled.made_at.isoformat()
+
+
+def _next_ids(db: orm.Session, after: int, sessions: Sequence[int] | None) -> list[int]:
+    query = sa.select(Label.turn_id).where(Label.turn_id > after).distinct().order_by(Label.turn_id).limit(_AT_ONCE)
+    if sessions is not None:
+        query = query.join(Turn, Turn.id == Label.turn_id).where(Turn.session_id.in_(sessions))
+    return list(db.scalars(query))

@@ -1,0 +1,75 @@
+"""The tables of what people say of failure groups, and of groups that an earlier algorithm made."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.db.types import BigId, ExactText, ShortText, UtcDateTime
+from webapp.store.models.base import Base
+
+
+class FailureOverlay(Base):
+    """A group that was merged into another, or a part that was split off one; nothing of it is stored with parses."""
+
+    __tablename__ = "failure_overlay"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    """merge or split"""
+    group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255))
+    """the group that is merged away, or that loses a part"""
+    target: orm.Mapped[str] = orm.mapped_column(sa.String(255))
+    """the group that it is merged into, or the new group of the part"""
+    field: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    """of a split: path, tokens or model"""
+    value: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
+    """of a split: what the part has there"""
+    author: orm.Mapped[str] = orm.mapped_column(ExactText)
+    reason: orm.Mapped[str] = orm.mapped_column(ExactText)
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+    undone_by: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    undone_reason: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    undone_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+
+
+class FailureEvent(Base):
+    """What somebody said of a group: its last state is in force, and so is its last assignment; all stay."""
+
+    __tablename__ = "failure_event"
+    __table_args__ = (sa.Index("ix_failure_event_group_key", "group_key", "id"),)
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255))
+    action: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    """state or assign"""
+    state: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    """open, resolved or ignored"""
+    profile: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
+    version: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    """of a resolved group: the profile's version that mends it; both None where it is resolved by date"""
+    until: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    """of a resolved group: from when on it must not be seen; of an ignored one: how long it is ignored"""
+    grows: orm.Mapped[float | None] = orm.mapped_column(sa.Double())
+    """of an ignored group: until it has so many times the responses"""
+    count: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    """how many responses the group had then"""
+    assignee: orm.Mapped[str | None] = orm.mapped_column(ExactText)
+    author: orm.Mapped[str] = orm.mapped_column(ExactText)
+    reason: orm.Mapped[str] = orm.mapped_column(ExactText)
+    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
+
+
+class FormerFailureGroup(Base):
+    """The group that an earlier algorithm put a parse in, beside the one that `parse.failure_group` has now."""
+
+    __tablename__ = "former_failure_group"
+    __table_args__ = (sa.Index("ix_former_failure_group_group_key", "group_key", "turn_id"),)
+
+    turn_id: orm.Mapped[int] = orm.mapped_column(
+        sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    profile: orm.Mapped[str] = orm.mapped_column(sa.String(255), primary_key=True)
+    group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255), primary_key=True)

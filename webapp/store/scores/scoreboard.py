@@ -1,0 +1,215 @@
+"""The scoreboard: every profile over the responses whose final label says what was meant."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from sqlalchemy import orm
+
+from webapp import parsing
+from webapp.gate.judging import OUTCOMES, Judged
+from webapp.parsing import installing
+from webapp.store.labels import settling
+from webapp.store.labels.settling import Labelled
+from webapp.store.scores import profile_results as compared
+from webapp.store.scores.profile_results import Result, Results
+
+DIMENSIONS = ("model", "cause", "strategy")
+_Z = statistics.NormalDist().inv_cdf(0.975)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A share with its 95 % interval after Wilson (1927); None where nothing was counted."""
+
+    hits: int
+    of: int
+
+    @property
+    def share(self) -> float | None:
+        return self.hits / self.of if self.of else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        if not self.of:
+            return None
+        share, n = self.hits / self.of, self.of
+        middle = share + _Z * _Z / (2 * n)
+        spread = _Z * math.sqrt(share * (1 - share) / n + _Z * _Z / (4 * n * n))
+        scale = 1 + _Z * _Z / n
+        return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+@dataclass(slots=True)
+class Score:
+    """What one profile made of some labelled responses; `policies` counts those right by a policy of its own."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    policies: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def total(self) -> int:
+        return self.outcomes.total()
+
+    @property
+    def precision(self) -> Rate:
+        """Right among the responses from which a value was read."""
+        values_read = self.outcomes["right"] + self.outcomes["wrong"] + self.outcomes["spurious"]
+        return Rate(self.outcomes["right"], values_read)
+
+    @property
+    def recall(self) -> Rate:
+        """Right among the responses in which JSON was meant."""
+        meant = self.outcomes["right"] + self.outcomes["wrong"] + self.outcomes["missed"]
+        return Rate(self.outcomes["right"], meant)
+
+    def add(self, result: Result, count: int) -> None:
+        _, outcome, policy, _ = result
+        self.outcomes[outcome] += count
+        if policy:
+            self.policies[policy] += count
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One response under one profile; `dimensions` are its model, its label's cause, the strategy that won."""
+
+    labelled: Labelled
+    judged: Judged
+    dimensions: dict[str, str]
+
+
+@dataclass(slots=True)
+class Scoreboard:
+    """Each profile's score, in all and by the values of each dimension.
+
+    `compared` final labels say what was meant; `unknown` ones do not (nothing said, or cut off), `disputed` responses
+    have no final label, `waiting` were not compared yet, `too_long` counts comparisons left out for their length.
+    """
+
+    scores: dict[str, Score] = field(default_factory=dict)
+    by: dict[str, dict[str, dict[str, Score]]] = field(default_factory=dict)
+    compared: int = 0
+    unknown: int = 0
+    disputed: int = 0
+    waiting: int = 0
+    too_long: int = 0
+
+
+def board(db: orm.Session, names: tuple[str, ...] | None = None, *, seconds: float | None = None) -> Scoreboard:
+    """The scores of `names`, else of every profile, over all final labels that say what was meant."""
+    names = names or tuple(parsing.profiles())
+    result = Scoreboard(scores={name: Score() for name in names}, by={dimension: {} for dimension in DIMENSIONS})
+    result.waiting = compared.refresh(db, seconds=seconds)
+    for group in compared.stood(db):
+        if group.state == "known":
+            result.compared += group.count
+            _add(result, group, names)
+        elif group.state == "unknown":
+            result.unknown += group.count
+        else:
+            result.disputed += group.count
+    return result
+
+
+def lines(
+    db: orm.Session,
+    name: str,
+    *,
+    outcomes: Collection[str] = (),
+    dimension: tuple[str, str] | None = None,
+    after: int = -1,
+    limit: int = 50,
+) -> list[Line]:
+    """The responses behind a cell, those with these `outcomes` (or any), behind the turn `after` in the order of turns.
+
+    Raises `UnknownProfile`.
+    """
+    parsing.profile(name)
+    compared.refresh(db)
+    by_turn: dict[int, tuple[Result, dict[str, str]]] = {}
+    for turn_id, model, cause, results in compared.known(db, after):
+        result = results.get(name)
+        if result is None or (outcomes and result[1] not in outcomes):
+            continue
+        dimensions = _dimensions(model, cause, result)
+        if dimension is None or dimensions[dimension[0]] == dimension[1]:
+            by_turn[turn_id] = result, dimensions
+        if len(by_turn) == limit:
+            break
+    return _lines(db, by_turn)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What going from one profile to another does to the labelled responses: what it fixes and what it breaks, as
+    numbers and as the first of them."""
+
+    same: int
+    fixes: int
+    breaks: int
+    differently_wrong: int
+    fixed: list[Line]
+    broken: list[Line]
+
+    @property
+    def compared(self) -> int:
+        """How many responses were read by both; with none there is nothing to say."""
+        return self.same + self.fixes + self.breaks + self.differently_wrong
+
+
+def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> Change:
+    """Compare two profiles, response by response; `differently_wrong` counts those that are wrong both ways."""
+    parsing.profile(before), parsing.profile(after)
+    compared.refresh(db)
+    counts: Counter[str] = Counter()
+    by_turn: dict[str, dict[int, tuple[Result, dict[str, str]]]] = {"fixed": {}, "broken": {}}
+    for turn_id, model, cause, results in compared.known(db):
+        if before not in results or after not in results:
+            continue
+        became = _became(results, before, after)
+        counts[became] += 1
+        if became in by_turn and len(by_turn[became]) < limit:
+            by_turn[became][turn_id] = results[after], _dimensions(model, cause, results[after])
+    numbers = (counts["same"], counts["fixed"], counts["broken"], counts["other"])
+    return Change(*numbers, _lines(db, by_turn["fixed"]), _lines(db, by_turn["broken"]))
+
+
+def _became(results: Results, before: str, after: str) -> str:
+    was, now = results[before][1], results[after][1]
+    good = [outcome in ("right", "nothing") for outcome in (was, now)]
+    if was == now or all(good):
+        return "same"
+    return "fixed" if good[1] else "broken" if good[0] else "other"
+
+
+def _lines(db: orm.Session, by_turn: dict[int, tuple[Result, dict[str, str]]]) -> list[Line]:
+    lines = []
+    for response in settling.of_turns(db, list(by_turn)):
+        (_, outcome, policy, _), dimensions = by_turn[response.turn.id]
+        lines.append(Line(response, Judged(outcome, policy), dimensions))
+    return lines
+
+
+def _add(board_so_far: Scoreboard, group: compared.Stood, names: Iterable[str]) -> None:
+    for name in names:
+        result = group.results.get(name)
+        if result is None and installing.absent(parsing.profile(name)):
+            continue
+        if result is None:
+            board_so_far.too_long += group.count
+            continue
+        board_so_far.scores[name].add(result, group.count)
+        for dimension, value in _dimensions(group.model, group.cause, result).items():
+            board_so_far.by[dimension].setdefault(value, {}).setdefault(name, Score()).add(result, group.count)
+
+
+def _dimensions(model: str, cause: str, result: Result) -> dict[str, str]:
+    return {"model": model, "cause": cause, "strategy": result[3]}
+
+
+__all__ = ["DIMENSIONS", "OUTCOMES", "Change", "Line", "Rate", "Score", "Scoreboard", "board", "change", "lines"]

@@ -1,0 +1,150 @@
+"""What the debugger reads: one response's traces under several profiles at once, and the turns around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import jsontext, parsing
+from webapp.store.db import heads, packing
+from webapp.store.models import Parse, Session, Turn
+from webapp.store.sessions.turns import MODEL_KINDS, NoSuchTurn, TurnDetail
+
+EXCERPT = 1_200
+"""code points"""
+MOST_AFTER = 3
+REMEMBERED_LENGTH = 16 * 1024
+LIGHT_BYTES = 256 * 1024
+_ASKED_FOR = ("prompt", "tool_result", "error")
+
+
+_find_parses = sa.select(
+    Parse.profile, Parse.version, sa.type_coerce(Parse.trace, sa.LargeBinary()).label("trace")
+).where(Parse.turn_id == sa.bindparam("turn"), Parse.profile.in_(sa.bindparam("names", expanding=True)))
+_excerpts = sa.select(
+    Turn.position,
+    Turn.kind,
+    Turn.role,
+    Turn.agent,
+    heads.head(Turn.raw, 4 * EXCERPT).label("head"),
+    heads.Length(Turn.raw).label("length"),
+).where(Turn.session_id == sa.bindparam("session"), Turn.duplicate_of.is_(None), Turn.raw.is_not(None))
+_before = (
+    _excerpts.where(Turn.position < sa.bindparam("position"), Turn.kind.in_(_ASKED_FOR))
+    .order_by(Turn.position.desc())
+    .limit(1)
+)
+_after = (
+    _excerpts.where(Turn.position > sa.bindparam("position"), Turn.kind != "event")
+    .order_by(Turn.position)
+    .limit(MOST_AFTER)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnExcerpt:
+    """The beginning of a turn's text: at most `EXCERPT` code points; `more` says that there is more of it."""
+
+    position: int
+    kind: str
+    role: str | None
+    agent: str | None
+    text: str
+    more: bool
+
+
+def reader(
+    db: orm.Session, detail: TurnDetail, names: Iterable[str], *, light: bool = False
+) -> Callable[[str], parsing.Trace]:
+    """Gives the trace under each of `names`: as stored where its version is current, else made when asked for.
+
+    With `light` a stored trace of more than `LIGHT_BYTES` comes without its values. Raises `UnknownProfile` for a
+    name that no profile has and nothing is stored of.
+    """
+    rows = db.execute(_find_parses, {"turn": detail.turn.id, "names": list(names)})
+    traces = {row.profile: (row.version, bytes(row.trace)) for row in rows}
+
+    def trace(name: str) -> parsing.Trace:
+        version, packed = traces.get(name, (None, b""))
+        if version != _current_version(name, version):
+            return parsed(detail.turn.raw or "", name)
+        data = packing.unpack(packed)
+        return parsing.Trace.from_dict(
+            jsontext.loads(without_values(data) if light and len(data) > LIGHT_BYTES else data)
+        )
+
+    return trace
+
+
+def _current_version(name: str, stored: str | None) -> str:
+    """The profile's version; of one that is configured no longer the stored trace's, which is shown as it is."""
+    try:
+        return parsing.profile(name).version
+    except parsing.UnknownProfile:
+        if stored is None:
+            raise
+        return stored
+
+
+def trace(detail: TurnDetail, name: str) -> parsing.Trace:
+    """The trace of the turn's text under one profile, as `reader` gives it.
+
+    Raises `UnknownProfile`; `NoSuchTurn` where no model wrote the turn.
+    """
+    turn = detail.turn
+    if turn.raw is None or turn.kind not in MODEL_KINDS:
+        raise NoSuchTurn(f"no model wrote turn {turn.position}, so nothing was parsed")
+    db = orm.object_session(turn)
+    return reader(db, detail, [name])(name) if db is not None else parsed(turn.raw, name)
+
+
+def without_values(data: bytes) -> bytes:
+    """A stored trace with an empty list of values: of a large one they are nearly all, and take long to decode.
+
+    No string of JSON holds `"values":[`, since its quotes would be escaped; none of a trace's members before the
+    values has that name, and none behind the last `"attempts":[`.
+    """
+    start = data.index(b'"values":[')
+    return data[:start] + b'"values":[],' + data[data.rindex(b'"attempts":[') :]
+
+
+def parsed(raw: str, name: str) -> parsing.Trace:
+    """The trace made now; of a short text it is remembered, since a debugger's steps ask for it again."""
+    if len(raw) > REMEMBERED_LENGTH:
+        return parsing.parse(raw, name)
+    return _remembered(raw, name, parsing.profile(name).version)
+
+
+@lru_cache(maxsize=128)
+def _remembered(raw: str, name: str, version: str) -> parsing.Trace:
+    return parsing.parse(raw, name)
+
+
+def before(db: orm.Session, session: Session, position: int) -> TurnExcerpt | None:
+    """The nearest turn before that the response answers: a prompt, a tool result or an error."""
+    row = db.execute(_before, {"session": session.id, "position": position}).first()
+    return None if row is None else _excerpt(row)
+
+
+def after(db: orm.Session, session: Session, position: int) -> list[TurnExcerpt]:
+    """What came of it: the tool results and errors before the next response or prompt, at most three.
+
+    Where there are none, the prompt that follows: some programs send their validation errors as one.
+    """
+    excerpts: list[TurnExcerpt] = []
+    for row in db.execute(_after, {"session": session.id, "position": position}):
+        if row.kind in MODEL_KINDS or (row.kind == "prompt" and excerpts):
+            break
+        excerpts.append(_excerpt(row))
+    return excerpts
+
+
+def _excerpt(row: sa.Row[int, str, str | None, str | None, bytes, int]) -> TurnExcerpt:
+    text = heads.decoded(bytes(row.head))
+    return TurnExcerpt(
+        row.position, row.kind, row.role, row.agent, text[:EXCERPT], row.length > len(row.head) or len(text) > EXCERPT
+    )

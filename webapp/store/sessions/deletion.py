@@ -1,0 +1,183 @@
+"""Deletes sessions: hidden at once, gone for good after a while, and back when they are undone or come in again."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store import search
+from webapp.store.db.database import writing
+from webapp.store.db.dialect import change
+from webapp.store.models import (
+    TURNS_A_SESSION,
+    Dump,
+    DumpSession,
+    FinalLabel,
+    Label,
+    LabelEvent,
+    Session,
+    Turn,
+    is_unfinished,
+)
+
+UNDONE_FOR = timedelta(hours=1)
+"""how long a deletion can be undone for sure"""
+AT_ONCE = 5000
+"""turns that are removed for good in one transaction …"""
+GIVES_WAY = 0.025
+"""… and seconds until the next: SQLite has one writer, which holds what it deletes in memory"""
+_last = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa.bindparam("session"))
+_changed_if_deleted = sa.select(Session.changed).where(
+    Session.id == sa.bindparam("session"), Session.deleted_at < sa.bindparam("before")
+)
+_find_unfinished = sa.select(Session.id).where(Session.id == sa.bindparam("session"), is_unfinished)
+_survivor = (
+    sa.select(Session.id, Session.changed)
+    .where(Session.id != sa.bindparam("session"))
+    .order_by(Session.changed.desc())
+    .limit(1)
+)
+
+
+def delete(db: orm.Session, keys: Iterable[str]) -> list[str]:
+    """Hide the sessions with these keys and commit; the keys of those that were there, for `undo`."""
+    return _set(db, keys, Session.deleted_at.is_(None), datetime.now(UTC))
+
+
+def undo(db: orm.Session, keys: Iterable[str]) -> list[str]:
+    """Bring hidden sessions back and commit; the keys of those that were still there."""
+    return _set(db, keys, Session.deleted_at.is_not(None), None)
+
+
+def _set(
+    db: orm.Session, keys: Iterable[str], condition: sa.ColumnElement[bool], deleted_at: datetime | None
+) -> list[str]:
+    in_order = list(dict.fromkeys(keys))
+    changed_keys: list[str] = []
+    for at in range(0, len(in_order), 500):
+        statement = sa.update(Session).where(Session.key.in_(in_order[at : at + 500]), condition)
+        values = {"deleted_at": deleted_at, "changed": change()}
+        changed_keys += db.scalars(
+            statement.values(values).returning(Session.key), execution_options={"synchronize_session": False}
+        )
+    db.commit()
+    return changed_keys
+
+
+def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
+    """Remove for good what was deleted longer ago than that, a transaction or more each; how many sessions went.
+
+    A session with labels, or with a history of them, stays as it is, hidden: labels are never lost. So does a single
+    last one, whose `changed` says where the next one's begins.
+    """
+    before = datetime.now(UTC) - older_than
+    with engine.connect() as connection:
+        query = sa.select(Session.id).where(Session.deleted_at < before).order_by(Session.id)
+        session_ids = [number for number in connection.scalars(query) if not _labelled(connection, number)]
+    return sum(_purge(engine, number, before) for number in session_ids)
+
+
+def bring_back(engine: sa.Engine, dump_id: int) -> bool:
+    """Undo the deletion of a dump's sessions, since it came in again; False where some of them are gone for good."""
+    linked = sa.select(DumpSession.session_id).where(DumpSession.dump_id == dump_id)
+    with engine.connect() as connection:
+        hidden = list(connection.scalars(sa.select(Session.id).where(Session.id.in_(linked), _hidden)))
+        linked_count = connection.scalar(sa.select(sa.func.count()).select_from(linked.subquery())) or 0
+        whole = connection.scalar(sa.select(Dump.session_count).where(Dump.id == dump_id)) or 0
+    if hidden:
+        with writing(engine) as connection:
+            back = sa.update(Session).where(Session.id.in_(linked), _hidden)
+            connection.execute(back.values(deleted_at=None, changed=change()))
+    return linked_count >= whole
+
+
+def replace_reading(db: orm.Session, dump_id: int, keys: Iterable[str]) -> None:
+    """Hide and unlink the sessions that this dump alone brought, that are none of `keys`, and that nobody labelled."""
+    elsewhere = orm.aliased(DumpSession)
+    query = (
+        sa.select(Session.id, Session.key)
+        .join(DumpSession, DumpSession.session_id == Session.id)
+        .where(DumpSession.dump_id == dump_id, Session.deleted_at.is_(None), Session.dump_id == dump_id)
+        .where(~sa.exists().where(elsewhere.session_id == Session.id, elsewhere.dump_id != dump_id))
+    )
+    still = set(keys)
+    rows = [row for row in db.execute(query) if row.key not in still]
+    wrong = [row for row in rows if not _labelled(db.connection(), row.id)]
+    for at in range(0, len(wrong), 500):
+        ids = [row.id for row in wrong[at : at + 500]]
+        db.execute(sa.delete(DumpSession).where(DumpSession.dump_id == dump_id, DumpSession.session_id.in_(ids)))
+    delete(db, [row.key for row in wrong])
+
+
+_hidden = Session.deleted_at.is_not(None)
+
+
+def _labelled(connection: sa.Connection, session_id: int) -> bool:
+    first = session_id * TURNS_A_SESSION
+    here = (table.turn_id.between(first, first + TURNS_A_SESSION - 1) for table in (Label, FinalLabel, LabelEvent))
+    return bool(connection.scalar(sa.select(sa.or_(*(sa.exists().where(where) for where in here)))))
+
+
+def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
+    """Whether it went; another session takes over the highest `changed`, from which the next one is counted.
+
+    Of a long session nothing can be found or brought back once its end goes: the rest is gone a transaction later, or,
+    where the process dies, with the next purge.
+    """
+    parameters = {"session": session_id}
+    with writing(engine) as connection:
+        survivor = connection.execute(_survivor, parameters).first()
+        changed = connection.scalar(_changed_if_deleted, {**parameters, "before": before})
+        if changed is None or (changed and survivor is None) or _labelled(connection, session_id):
+            return False
+        if survivor is not None and changed > survivor.changed:
+            connection.execute(sa.update(Session).where(Session.id == survivor.id).values(changed=change()))
+        last: int = connection.scalar(_last, parameters) or 0
+        if last < AT_ONCE:
+            _remove(connection, session_id, 0)
+            return True
+        _detach(connection, session_id)
+    return _remove_in_parts(engine, session_id, last)
+
+
+def discard(engine: sa.Engine, session_id: int) -> None:
+    """Remove a session that nobody has seen, if it still is one: see `store.ingest.unfinished`."""
+    parameters = {"session": session_id}
+    with engine.connect() as connection:
+        if connection.scalar(_find_unfinished, parameters) is None:
+            return
+        last: int = connection.scalar(_last, parameters) or 0
+    _remove_in_parts(engine, session_id, last)
+
+
+def _remove_in_parts(engine: sa.Engine, session_id: int, last: int) -> bool:
+    """Remove a session whose last turn has the ordinal `last`; False where a label came in between."""
+    for first in range(last // AT_ONCE * AT_ONCE, -1, -AT_ONCE):
+        with writing(engine) as connection:
+            if _labelled(connection, session_id):
+                return False
+            _remove(connection, session_id, first)
+        time.sleep(GIVES_WAY)
+    return True
+
+
+def _detach(connection: sa.Connection, session_id: int) -> None:
+    """Leave no name by which the session could be found: not by its id or key, nor by its dump."""
+    names = {"external_id": f"gone-{secrets.token_hex(16)}", "key": secrets.token_hex(8)}
+    connection.execute(sa.update(Session).where(Session.id == session_id).values(**names))
+    connection.execute(sa.delete(DumpSession).where(DumpSession.session_id == session_id))
+
+
+def _remove(connection: sa.Connection, session_id: int, first: int) -> None:
+    """Delete the turns from the ordinal `first` on; with the very first the session itself."""
+    search.remove(connection, session_id, first)
+    if first == 0:
+        connection.execute(sa.delete(Session).where(Session.id == session_id))
+        return
+    low, high = session_id * TURNS_A_SESSION + first, (session_id + 1) * TURNS_A_SESSION
+    connection.execute(sa.delete(Turn).where(Turn.id >= low, Turn.id < high))

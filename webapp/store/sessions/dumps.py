@@ -1,0 +1,162 @@
+"""Dumps that came in, as the dumps page and the API list them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.dumps.session_keys import OPTION
+from webapp.store.db.types import short
+from webapp.store.models import Dump, DumpSession, Session
+
+MOST_PROBLEMS = 50
+MOST_SESSIONS = 20
+ANSWERS_MISSING = "answers_missing"
+"""the code of a problem that says that a session was read without its answers"""
+
+
+class NoSuchDump(LookupError):
+    """No dump has that hash or number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A session, as much of it as a link needs."""
+
+    key: str
+    external_id: str
+    newest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DumpLine:
+    """One dump. `bytes` counts its content decompressed; `problems` are the first 50, `sessions` the first 20.
+
+    `state` is reading, done or failed; `error` has code, message and at where it failed. `turn_count` counts the
+    turns found in it, duplicates included.
+    """
+
+    id: int
+    sha256: str
+    filename: str
+    format: str | None
+    bytes: int
+    state: str
+    error: dict[str, Any] | None
+    problems: list[dict[str, str]]
+    problem_count: int
+    session_count: int
+    turn_count: int
+    received_at: datetime
+    home: str | None
+    mapping: dict[str, str] | None
+    sessions: list[Link]
+    answers_missing: bool = False
+    """whether a session of it was read without an answer, or mostly empty; see `webapp.dumps.answer_alarm`"""
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedSession:
+    """A session of a dump; `new_turns` are those that this dump brought."""
+
+    id: int
+    key: str
+    external_id: str
+    newest: bool
+    revision: int
+    turn_count: int
+    failed_count: int
+    new_turns: int
+
+
+def page(
+    db: orm.Session, *, limit: int = 100, before: int | None = None, without: Collection[int] = ()
+) -> list[DumpLine]:
+    """The newest dumps first: those with a lower number than `before`, and not those in `without`."""
+    query = sa.select(Dump.id).where(Dump.id.not_in(without)).order_by(Dump.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(Dump.id < before)
+    return [line(db.connection(), dump_id) for dump_id in db.scalars(query)]
+
+
+def sessions_of(db: orm.Session, dump_id: int, *, after: int = 0, limit: int = 100) -> list[DumpedSession]:
+    """The sessions of a dump in order, those behind the number `after`."""
+    query = (
+        sa.select(
+            *(Session.id, Session.key, Session.external_id, Session.newest, Session.revision),
+            *(Session.turn_count, Session.failed_count, DumpSession.new_turns),
+        )
+        .join(DumpSession, DumpSession.session_id == Session.id)
+        .where(DumpSession.dump_id == dump_id, Session.deleted_at.is_(None), Session.id > after)
+        .order_by(Session.id)
+        .limit(limit)
+    )
+    return [DumpedSession(*row) for row in db.execute(query)]
+
+
+def session_key_of(db: orm.Session, dump_id: int) -> str | None:
+    """The key of its entries that named a dump's sessions, as the first of them has it."""
+    query = sa.select(Session.extra).join(DumpSession, DumpSession.session_id == Session.id)
+    extra = db.scalar(query.where(DumpSession.dump_id == dump_id).order_by(Session.id).limit(1))
+    return (extra or {}).get(OPTION)
+
+
+def problems_of(db: orm.Session, dump_id: int) -> list[dict[str, str]]:
+    """All problems of a dump that are kept word for word."""
+    return db.scalar(sa.select(Dump.problems).where(Dump.id == dump_id)) or []
+
+
+def are_being_read(connection: sa.Connection) -> bool:
+    """Whether a dump is noted as being read, by somebody who may have been killed."""
+    return connection.scalar(sa.select(Dump.id).where(Dump.state == "reading").limit(1)) is not None
+
+
+def find(db: orm.Session, ident: str | int) -> DumpLine:
+    """The dump with that sha256 or number; raises `NoSuchDump`."""
+    return line(db.connection(), find_id(db, ident))
+
+
+def find_id(db: orm.Session, ident: str | int) -> int:
+    """The number of the dump with that sha256 or number; raises `NoSuchDump`."""
+    text = str(ident)
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
+    dump_id = db.scalar(sa.select(Dump.id).where(sa.or_(Dump.sha256 == short(text, 65), Dump.id == number)))
+    if dump_id is None:
+        raise NoSuchDump(f"no dump has the number or hash {text[:200]!r}")
+    return dump_id
+
+
+def line(connection: sa.Connection, dump_id: int) -> DumpLine:
+    """One dump's line, by its number."""
+    row = connection.execute(sa.select(Dump.__table__).where(Dump.id == dump_id)).one()
+    links = (
+        sa.select(Session.key, Session.external_id, Session.newest)
+        .join(DumpSession, DumpSession.session_id == Session.id)
+        .where(DumpSession.dump_id == dump_id, Session.deleted_at.is_(None))
+        .order_by(Session.id)
+        .limit(MOST_SESSIONS)
+    )
+    values = dict(row._mapping)
+    alarms = [problem for problem in values["problems"] if problem.get("code") == ANSWERS_MISSING]
+    values["problems"] = [*alarms, *(problem for problem in values["problems"] if "code" not in problem)][
+        :MOST_PROBLEMS
+    ]
+    values["answers_missing"] = bool(alarms)
+    return DumpLine(**values, sessions=[Link(*link) for link in connection.execute(links)])
+
+
+def beginning(connection: sa.Connection, prefix: str = "") -> list[int]:
+    """The numbers of the dumps whose hash or file name begins with `prefix`, the newest first."""
+    query = sa.select(Dump.id, Dump.sha256, Dump.filename).order_by(Dump.id.desc())
+    rows = connection.execute(query.execution_options(yield_per=1000))
+    return [row.id for row in rows if row.sha256.startswith(prefix.lower()) or row.filename.startswith(prefix)]
+
+
+def count(db: orm.Session) -> int:
+    """How many dumps there are."""
+    return db.scalar(sa.select(sa.func.count()).select_from(Dump)) or 0

@@ -1,0 +1,109 @@
+"""The query for responses under filters: each filter holds for the one response, not just somewhere in its session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.parsing import Trace
+from webapp.store import search
+from webapp.store.models import Finding, Label, Parse, ParseRepair, Session, Turn, is_response
+from webapp.store.sessions.filters import HOME, LABELS, Filters
+from webapp.store.write import facets
+from webapp.store.write.parser import OURS
+from webapp.store.write.tally import READABLE
+
+OF_RESPONSE = (
+    *("failed", "rescued", "verdict", "strategy", "repair", "error", "model", "agent", "phase", "tool"),
+    *("finding", "label", "q"),
+)
+"""Filters that hold for the one response; the others are of its session."""
+_A_SEARCH = 5_000
+home, ours, under = orm.aliased(Parse), orm.aliased(Parse), orm.aliased(Parse)
+Row = Any
+Test = Callable[[Sequence[Row]], list[Row]]
+
+
+def failed() -> sa.ColumnElement[bool]:
+    """Whether a response failed in production: under its known home profile, or by what its dump records."""
+    return sa.or_(Turn.recorded_failure.is_not(None), sa.func.coalesce(home.verdict == "failed", sa.false()))
+
+
+def query(db: orm.Session, filters: Filters) -> tuple[Any, list[Test]]:
+    """A select of (turn_id, session_id, position …) of the responses that the filters leave, narrowed to no session
+    yet, and what must still be asked of its rows, in order, since no column says it."""
+    columns: list[Any] = [Turn.id.label("turn_id"), Turn.session_id, Turn.position]
+    tests: list[Test] = []
+    if filters.error is not None:
+        columns += [Turn.recorded_failure, home.verdict.label("home_verdict"), Session.facets]
+        columns.append(sa.case((home.verdict == "failed", home.trace)).label("trace"))
+        tests.append(lambda rows: [row for row in rows if _has_error(row, filters.error or "")])
+    if filters.tool is not None:
+        columns += [Turn.kind, Turn.agent, Turn.tool_calls]
+        tests.append(lambda rows: [row for row in rows if filters.tool in facets.tools_of(row)])
+    if filters.finding is not None:
+        tests.append(lambda rows: _with_finding(db, rows, filters.finding or ""))
+    if filters.q and filters.q.strip():
+        tests.append(lambda rows: _with_text(db, rows, filters.q or ""))
+    return joined(sa.select(*columns), filters.under).where(is_response, *conditions(filters)), tests
+
+
+def joined(select: Any, profile: str) -> Any:
+    """A select from responses with their session and their parses under the home profile, ours, and `profile`."""
+    select = select.select_from(Turn).join(Session, Session.id == Turn.session_id)
+    select = select.outerjoin(home, sa.and_(home.turn_id == Turn.id, home.profile == Session.home_profile))
+    select = select.outerjoin(ours, sa.and_(ours.turn_id == Turn.id, ours.profile == OURS))
+    name = Session.home_profile if profile == HOME else sa.literal(profile)
+    return select.outerjoin(under, sa.and_(under.turn_id == Turn.id, under.profile == name))
+
+
+def conditions(filters: Filters) -> Iterable[sa.ColumnElement[bool]]:
+    """Those of the filters that a column answers."""
+    if filters.failed or filters.rescued:
+        yield failed()
+    if filters.rescued:
+        yield ours.verdict.in_(READABLE)
+    equal = {under.verdict: filters.verdict, under.strategy: filters.strategy}
+    equal |= {Turn.model: filters.model, Turn.agent: filters.agent, Turn.phase: filters.phase}
+    yield from (column == value for column, value in equal.items() if value is not None)
+    if filters.repair is not None:
+        needed = sa.and_(ParseRepair.turn_id == Turn.id, ParseRepair.profile == under.profile)
+        yield sa.exists().where(needed, ParseRepair.repair == filters.repair)
+    if filters.label is not None:
+        labelled = sa.exists().where(Label.turn_id == Turn.id)
+        if filters.label not in LABELS[:2]:
+            labelled = labelled.where(Label.judgement == filters.label)
+        yield ~labelled if filters.label == "unlabelled" else labelled
+
+
+def _has_error(row: Row, kind: str) -> bool:
+    """Whether a response's recorded failure, or the last error of its home profile, is of that kind."""
+    kinds = [facets.kind_of(row.recorded_failure)] if row.recorded_failure is not None else []
+    if row.home_verdict == "failed" and (error := facets.digest(Trace.from_dict(row.trace)).error):
+        kinds.append(error)
+    if kind != facets.OTHER:
+        return kind in kinds
+    counted = (row.facets or {}).get("errors", {})
+    return any(one == facets.OTHER or one not in counted for one in kinds)
+
+
+def _with_finding(db: orm.Session, rows: Sequence[Row], rule: str) -> list[Row]:
+    ids = {row.session_id for row in rows}
+    shown: set[tuple[int, int]] = set()
+    select = sa.select(Finding.session_id, Finding.turns).where(Finding.rule == rule, Finding.session_id.in_(ids))
+    for session_id, positions in db.execute(select):
+        shown.update((session_id, position) for position in positions)
+    return [row for row in rows if (row.session_id, row.position) in shown]
+
+
+def _with_text(db: orm.Session, rows: Sequence[Row], text: str) -> list[Row]:
+    """Those where a text stands, in the response itself or in what is noted of it; where it stands in the session's
+    id or title, all of them."""
+    by_session: dict[int, set[int | None]] = {}
+    for session_id in dict.fromkeys(row.session_id for row in rows):
+        hits = search.find(db.connection(), text, session_id=session_id, limit=_A_SEARCH)
+        by_session[session_id] = {match.turn_id for match in hits.matches} or {None}
+    return [row for row in rows if row.turn_id in by_session[row.session_id] or None in by_session[row.session_id]]

@@ -1,0 +1,277 @@
+"""Responses as their list shows them: filtered one by one, in the order of their sessions, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.db import heads
+from webapp.store.index import order
+from webapp.store.index.bit_sliced_index import View
+from webapp.store.models import Session, Turn
+from webapp.store.sessions import coverage, response_query, sessions
+from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.sessions.narrowing import Narrowed
+from webapp.store.sessions.narrowing import under as columns_under
+from webapp.store.sessions.turns import PREVIEW, preview
+from webapp.store.write.parser import OURS
+from webapp.store.write.tally import READABLE, VERDICTS
+
+LOOKED_AT = 100_000
+"""responses that one request looks at; where it ends before the last of them, the page says so and goes on behind"""
+COUNTED = 20_000
+"""responses that are looked at to count those that no counter counts"""
+_A_BLOCK = 2_000
+_SESSIONS = 400
+_BEHIND = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLine:
+    """One response. `home`, `fencepost` and `under` are verdicts, None where that profile was not run over it;
+    `preview` holds the first 200 code points, `length` counts its bytes."""
+
+    key: str
+    external_id: str
+    revision: int
+    newest: bool
+    home_profile: str
+    position: int
+    kind: str
+    role: str | None
+    agent: str | None
+    phase: str | None
+    model: str | None
+    sent_at: datetime | None
+    recorded_failure: str | None
+    home: str | None
+    fencepost: str | None
+    under: str | None
+    failed: bool
+    rescued: bool
+    preview: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResponsePage:
+    """`total` responses match; with `at_least` those that were counted before the budget ended. `of` are in the store.
+
+    `looked_at` of them were gone through for this page, and with `is_cut` the budget ended it, so that `next` may lead
+    to more even where `responses` is empty. `coverage` says how far the profile looked under was run over what the
+    other filters leave, None where that is each session's own.
+    """
+
+    responses: list[ResponseLine]
+    next: str | None
+    total: int
+    at_least: bool
+    of: int
+    looked_at: int
+    is_cut: bool
+    coverage: coverage.Coverage | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Matching rows (turn_id, session_id, position), how many responses were looked at for them, and the session and
+    position behind which the next block begins."""
+
+    rows: Sequence[Any]
+    looked_at: int
+    end: tuple[int, int]
+
+
+def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: int = 50) -> ResponsePage:
+    """The responses behind `after`, those of a session in their order, sessions as the list sorts them.
+
+    Raises `BadFilter` and `BadCursor`.
+    """
+    narrowed = narrowed_to(db, filters)
+    rows: list[Any] = []
+    looked_at, last = 0, None
+    for block in _blocks(db, narrowed, after):
+        rows += block.rows
+        looked_at += block.looked_at
+        if len(rows) > limit:
+            last = rows[limit - 1].session_id, rows[limit - 1].position
+            break
+        if looked_at >= LOOKED_AT:
+            last = block.end
+            break
+    state = narrowed.state
+    return ResponsePage(
+        list(lines(db, filters, [row.turn_id for row in rows[:limit]]).values()),
+        None if last is None else _cursor(narrowed, *last),
+        *count(db, narrowed),
+        state.numbers["responses"].total(View(state.alive)),
+        looked_at,
+        last is not None and len(rows) <= limit,
+        _coverage(narrowed),
+    )
+
+
+def narrowed_to(db: orm.Session, filters: Filters) -> Narrowed:
+    """The sessions that may hold matching responses: one that is unlabelled may stand in a labelled session."""
+    narrowed = sessions.narrowed(db, filters)
+    if filters.label == "unlabelled":
+        narrowed.parts.pop("label", None)
+    return narrowed
+
+
+def turn_ids(db: orm.Session, narrowed: Narrowed) -> Iterator[list[int]]:
+    """The turns of all matching responses, a block at a time."""
+    for block in _blocks(db, narrowed, None):
+        yield [row.turn_id for row in block.rows]
+
+
+def count(db: orm.Session, narrowed: Narrowed) -> tuple[int, bool]:
+    """How many responses match, and whether there may be more than were counted."""
+    counted = _from_index(narrowed)
+    if counted is not None:
+        return counted, False
+    total = looked_at = 0
+    for block in _blocks(db, narrowed, None):
+        total, looked_at = total + len(block.rows), looked_at + block.looked_at
+        if looked_at >= COUNTED:
+            return total, looked_at < narrowed.state.numbers["responses"].total(View(narrowed.view))
+    return total, False
+
+
+def _from_index(narrowed: Narrowed) -> int | None:
+    """The number where the index has it: with no filter of responses, or one alone."""
+    filters, state, view = narrowed.filters, narrowed.state, View(narrowed.view)
+    chosen = [name for name in response_query.OF_RESPONSE if str(getattr(filters, name) or "").strip()]
+    if not chosen:
+        return state.numbers["responses"].total(view)
+    if set(chosen) <= {"failed", "rescued"}:
+        return state.numbers["rescued" if filters.rescued else "failed"].total(view)
+    if filters.model and filters.verdict and len(chosen) == 2 and filters.under in (HOME, OURS):
+        index = VERDICTS.index(filters.verdict) + (0 if filters.under == HOME else len(VERDICTS))
+        return _total(state.columns("made", filters.model), index, view)
+    if len(chosen) > 1 or chosen[0] in ("agent", "phase", "tool", "finding", "label", "q"):
+        return None
+    name, value = chosen[0], getattr(filters, chosen[0])
+    if name == "error":
+        return _total(state.columns("error"), value, view)
+    if name == "model":
+        columns = state.columns("made", value)
+        return sum(column.total(view) for index, column in columns.items() if index >= len(VERDICTS))
+    key = VERDICTS.index(value) if name == "verdict" else value
+    kind = {"verdict": "verdict", "strategy": "won", "repair": "repair"}[name]
+    parts = columns_under(state, kind, filters.under)
+    return sum(_total(columns, key, view if only is None else View(only & view.bits)) for only, columns in parts)
+
+
+def _total(columns: Any, key: Any, view: View) -> int:
+    return int(columns[key].total(view)) if key in columns else 0
+
+
+def _blocks(db: orm.Session, narrowed: Narrowed, after: str | None) -> Iterator[_Block]:
+    """The matching rows in order, in blocks of a few sessions, or of a part of a long one. Raises `BadCursor`."""
+    select, tests = response_query.query(db, narrowed.filters)
+    sort, state = narrowed.filters.sort, narrowed.state
+    counts, ids = state.numbers["responses"].values, state.numbers["id"].values
+    cursor = None
+    if after is not None:
+        *values, position = order.decoded(after, sort, order.key_count(sort) + 1)
+        cursor = order.encoded(sort, values)
+        slot = state.slot(values[-1])
+        if slot is not None and View(narrowed.view).holds([slot])[0]:
+            yield from _of_one(db, select, tests, values[-1], position)
+    while True:
+        slots, cursor = order.first(state, sort, narrowed.view, cursor, _SESSIONS)
+        yield from _of_sessions(db, select, tests, [(ids[slot], counts[slot]) for slot in slots if counts[slot]])
+        if cursor is None:
+            return
+
+
+def _of_sessions(
+    db: orm.Session, select: Any, tests: list[response_query.Test], counted: list[tuple[int, int]]
+) -> Iterator[_Block]:
+    """Sessions (id, how many responses) in order."""
+    together: list[int] = []
+    looked_at = 0
+    for session_id, responses in [*counted, (None, _A_BLOCK)]:
+        if together and looked_at + responses > _A_BLOCK:
+            place = {one: at for at, one in enumerate(together)}
+            rows = db.execute(select.where(Turn.session_id.in_(together))).all()
+            rows = sorted(_tested(rows, tests), key=lambda row: (place[row.session_id], row.position))
+            yield _Block(rows, looked_at, (together[-1], _BEHIND))
+            together, looked_at = [], 0
+        if session_id is None:
+            return
+        if responses > _A_BLOCK:
+            yield from _of_one(db, select, tests, session_id, -1)
+        else:
+            together.append(session_id)
+            looked_at += responses
+
+
+def _of_one(
+    db: orm.Session, select: Any, tests: list[response_query.Test], session_id: int, after: int
+) -> Iterator[_Block]:
+    """One session from behind the position `after` on."""
+    here = select.where(Turn.session_id == session_id).order_by(Turn.position).limit(_A_BLOCK)
+    while rows := db.execute(here.where(Turn.position > after)).all():
+        after = rows[-1].position
+        yield _Block(_tested(rows, tests), len(rows), (session_id, after))
+        if len(rows) < _A_BLOCK:
+            return
+
+
+def _tested(rows: Sequence[Any], tests: list[response_query.Test]) -> Sequence[Any]:
+    for test in tests:
+        rows = test(rows) if rows else rows
+    return rows
+
+
+def _cursor(narrowed: Narrowed, session_id: int, position: int) -> str | None:
+    """The cursor behind a response; None where its session is gone meanwhile."""
+    sort, slot = narrowed.filters.sort, narrowed.state.slot(session_id)
+    if slot is None:
+        return None
+    return order.encoded(sort, [*order.keys_of(narrowed.state, sort, slot), position])
+
+
+def lines(db: orm.Session, filters: Filters, ids: list[int]) -> dict[int, ResponseLine]:
+    """These turns as the list shows them, in their order; one that was deleted a moment ago is left out."""
+    if not ids:
+        return {}
+    select = response_query.joined(_line, filters.under).where(Turn.id.in_(ids))
+    rows = {row.turn_id: row for row in db.execute(select)}
+    return {turn_id: _response_line(rows[turn_id]) for turn_id in ids if turn_id in rows}
+
+
+_line = sa.select(
+    Turn.id.label("turn_id"),
+    *(getattr(Session, name) for name in ("key", "external_id", "revision", "newest", "home_profile")),
+    *(getattr(Turn, name) for name in ("position", "kind", "role", "agent", "phase", "model", "sent_at")),
+    Turn.recorded_failure,
+    response_query.home.verdict.label("home"),
+    response_query.ours.verdict.label("fencepost"),
+    response_query.under.verdict.label("under"),
+    response_query.failed().label("failed"),
+    heads.head(Turn.raw, 4 * PREVIEW).label("head"),
+    heads.Length(Turn.raw).label("length"),
+)
+
+
+def _response_line(row: Any) -> ResponseLine:
+    values = dict(row._mapping)
+    del values["turn_id"]
+    failed, head = bool(values["failed"]), bytes(values.pop("head") or b"")
+    values |= {"failed": failed, "rescued": failed and row.fencepost in READABLE, "length": row.length or 0}
+    return ResponseLine(**values, preview=preview(head))
+
+
+def _coverage(narrowed: Narrowed) -> coverage.Coverage | None:
+    if narrowed.filters.under == HOME:
+        return None
+    view = View(narrowed.without("verdict", "strategy", "repair"))
+    return coverage.of_view(narrowed.state, view, narrowed.filters.under)

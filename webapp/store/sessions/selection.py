@@ -1,0 +1,89 @@
+"""Sessions that a person selected: found by key, deleted together, and where two of them part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import zip_longest
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.models import Session, Turn
+from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions.filters import Filters
+from webapp.store.sessions.sessions import NoSuchSession
+
+MOST = 1000
+"""sessions that one selection takes"""
+COMPARED = 20_000
+"""turns of each session that are compared before the rest counts as unlooked at"""
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where two sessions first differ, after `same` turns alike: the position in each, None where it has ended.
+
+    Both are None where nothing differs, or, with `cut`, where nothing did as far as was looked.
+    """
+
+    same: int
+    first: int | None
+    second: int | None
+    cut: bool
+
+
+def find(db: orm.Session, keys: Iterable[str]) -> list[Session]:
+    """The sessions with these keys, in the order given, each once; raises `NoSuchSession` where none is left."""
+    in_order = list(dict.fromkeys(keys))[:MOST]
+    query = sa.select(Session).where(Session.key.in_(in_order), Session.deleted_at.is_(None))
+    by_key = {session.key: session for session in db.scalars(query)}
+    if not by_key:
+        raise NoSuchSession("no session is selected, or those that were are gone")
+    return [by_key[key] for key in in_order if key in by_key]
+
+
+def filtered(db: orm.Session, filters: Filters) -> list[Session]:
+    """The sessions under the list's filters, the first `MOST` in the list's order."""
+    selected: list[Session] = []
+    after: str | None = None
+    while len(selected) < MOST:
+        page = session_store.page(db, filters, after=after, limit=200)
+        selected += find(db, [line.key for line in page.sessions]) if page.sessions else []
+        after = page.next
+        if after is None:
+            break
+    return selected[:MOST]
+
+
+def deleted_at(db: orm.Session, keys: list[str]) -> datetime | None:
+    """When these sessions were deleted: the name of the batch that an undo brings back."""
+    return db.scalar(sa.select(sa.func.max(Session.deleted_at)).where(Session.key.in_(keys)))
+
+
+def of_batch(db: orm.Session, moment: datetime) -> list[str]:
+    """The keys of what was deleted at that very moment."""
+    return list(db.scalars(sa.select(Session.key).where(Session.deleted_at == moment)))
+
+
+def parting(db: orm.Session, first: Session, second: Session) -> Parting:
+    """Where two sessions first differ, by kind and raw text of their turns in order."""
+    first_turns, right = _turns(db, first), _turns(db, second)
+    for at, (here, there_turn) in enumerate(zip_longest(first_turns, right)):
+        if here is None or there_turn is None or here[1:] != there_turn[1:]:
+            cut = at >= COMPARED
+            return Parting(
+                at, None if cut or here is None else here[0], None if cut or there_turn is None else there_turn[0], cut
+            )
+    return Parting(len(first_turns), None, None, len(first_turns) >= COMPARED)
+
+
+def _turns(db: orm.Session, session: Session) -> list[tuple[int, str, bytes | None]]:
+    query = (
+        sa.select(Turn.position, Turn.kind, Turn.raw_sha256)
+        .where(Turn.session_id == session.id, Turn.duplicate_of.is_(None))
+        .order_by(Turn.position)
+        .limit(COMPARED)
+    )
+    return [(row[0], row[1], row[2]) for row in db.execute(query)]

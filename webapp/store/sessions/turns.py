@@ -1,0 +1,246 @@
+"""Turns of a session: the timeline, one turn with its parses, and where the next failed one is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.db import heads
+from webapp.store.models import MODEL_KINDS as MODEL_KINDS
+from webapp.store.models import Label, Parse, Session, Turn
+from webapp.store.sessions import sessions
+from webapp.store.write.parser import OURS
+from webapp.store.write.tally import READABLE
+
+PREVIEW = 200
+"""code points"""
+
+
+class NoSuchTurn(LookupError):
+    """The session has no turn at that position."""
+
+
+@dataclass(frozen=True, slots=True)
+class RailLine:
+    """One turn as the rail beside another turn names it.
+
+    `home` and `fencepost` are the verdicts, None where no model wrote; `duplicates` counts merged entries.
+    """
+
+    position: int
+    duplicates: int
+    kind: str
+    role: str | None
+    agent: str | None
+    phase: str | None
+    sounding: int | None
+    round: int | None
+    home: str | None
+    fencepost: str | None
+    failed: bool
+    rescued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLine(RailLine):
+    """One turn of the timeline. `preview` holds the first 200 code points of `raw`, `length` counts its bytes."""
+
+    model: str | None
+    attempt: int | None
+    sent_at: datetime | None
+    tokens_in: int | None
+    tokens_out: int | None
+    cost: float | None
+    recorded_failure: str | None
+    preview: str | None
+    length: int
+    judgement: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDetail:
+    """One turn with its session, what was merged into it and its stored parses."""
+
+    session: Session
+    turn: Turn
+    duplicates: list[Turn]
+    home: Parse | None
+    fencepost: Parse | None
+    failed: bool
+    rescued: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Positions beside a turn, None at the ends; the failed ones are the nearest on either side."""
+
+    previous: int | None
+    next: int | None
+    previous_failed: int | None
+    next_failed: int | None
+
+
+def timeline(
+    db: orm.Session, session: Session, *, first: int = 0, count: int | None = None, viewer: str | None = None
+) -> list[TurnLine]:
+    """The turns in the order of their positions, each once; `count` of them from position `first`, else all.
+
+    `judgement` is the viewer's own; where only others judged it says "labelled", so that nobody is led by them.
+    """
+    here = _here(session, first, count)
+    if first >= here["last"]:
+        return []
+    copies = _copies(db, here)
+    judgements: dict[int, str] = {}
+    for row in db.execute(_judgements, here):
+        judgement = row.judgement if row.author == viewer else None
+        judgements[row.turn_id] = judgement or judgements.get(row.turn_id, "labelled")
+    lines = []
+    for row in db.execute(_timeline, here):
+        values = _line(row, copies)
+        head, length = values.pop("head"), values.pop("length") or 0
+        text = None if head is None else preview(bytes(head))
+        lines.append(TurnLine(**values, preview=text, length=length, judgement=judgements.get(row.id)))
+    return lines
+
+
+def rail(db: orm.Session, session: Session, *, first: int, count: int) -> list[RailLine]:
+    """As `timeline`, what it takes to name the turns."""
+    here = _here(session, first, count)
+    copies = _copies(db, here)
+    return [RailLine(**_line(row, copies)) for row in db.execute(_rail, here)]
+
+
+def _here(session: Session, first: int, count: int | None) -> dict[str, Any]:
+    last = session.turn_count if count is None else min(first + count, session.turn_count)
+    return {"session": session.id, "first": first, "last": last, "home": session.home_profile}
+
+
+def find(db: orm.Session, session: Session, position: int) -> TurnDetail:
+    """The turn shown at `position`; raises `NoSuchTurn`."""
+    turns = _at(db, session, position)
+    parses = {
+        parse.profile: parse for parse in db.scalars(_parses, {"turn": turns[0].id, "home": session.home_profile})
+    }
+    home, ours = parses.get(session.home_profile), parses.get(OURS)
+    failed = is_failed(turns[0].kind, home.verdict if home else None, turns[0].recorded_failure is not None)
+    rescued = failed and ours is not None and ours.verdict in READABLE
+    return TurnDetail(session, turns[0], turns[1:], home, ours, failed, rescued)
+
+
+def find_by_id(db: orm.Session, ident: str, position: int) -> TurnDetail:
+    """The turn at `position` of the session with that id or key; raises `NoSuchSession` and `NoSuchTurn`."""
+    return find(db, sessions.find(db, ident), position)
+
+
+def is_failed(kind: str, home: str | None, recorded: bool) -> bool:
+    """Whether a response failed in production: under its home profile, or by what its dump records."""
+    return kind in MODEL_KINDS and (home == "failed" or recorded)
+
+
+def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
+    """The positions before and after `position`, and the nearest failed ones."""
+    near = Neighbours(
+        position - 1 if 0 < position <= session.turn_count else None,
+        position + 1 if position + 1 < session.turn_count else None,
+        None,
+        None,
+    )
+    if not session.failed_count:
+        return near
+    here = {"session": session.id, "home": session.home_profile, "position": position}
+    return replace(near, previous_failed=db.scalar(_failed_before, here), next_failed=db.scalar(_failed_after, here))
+
+
+def _at(db: orm.Session, session: Session, position: int) -> list[Turn]:
+    here = {"session": session.id, "position": position}
+    turns = sorted(db.scalars(_turns, here), key=lambda turn: turn.ordinal) if 0 <= position < 2**31 else []
+    if not turns:
+        raise NoSuchTurn(f"session {session.external_id[:200]!r} has no turn {position}")
+    return turns
+
+
+def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int]) -> dict[str, Any]:
+    """A row of `_lines` as the fields of a line."""
+    values = dict(row._mapping)
+    failed = is_failed(row.kind, row.home, values.pop("recorded"))
+    duplicates = copies.get(values.pop("id"), 0)
+    return values | {"duplicates": duplicates, "failed": failed, "rescued": failed and row.fencepost in READABLE}
+
+
+def preview(head: bytes) -> str:
+    """The first 200 code points of a text that begins with the bytes `head`, cut anywhere."""
+    return heads.decoded(head)[:PREVIEW]
+
+
+def _copies(db: orm.Session, here: dict[str, Any]) -> dict[int, int]:
+    return {row.duplicate_of: row.copies for row in db.execute(_counted, here)}
+
+
+# The statements are made once: to make one anew, and its key in the cache, takes longer than to run it.
+_turn = Turn.__table__.c
+_home_parse, _our_parse = Parse.__table__.alias(), Parse.__table__.alias()
+_home = sa.bindparam("home", type_=sa.String())
+_within = (
+    _turn.session_id == sa.bindparam("session"),
+    _turn.position >= sa.bindparam("first"),
+    _turn.position < sa.bindparam("last"),
+)
+
+
+def _lines(*columns: sa.ColumnElement[Any]) -> sa.Select[*tuple[Any, ...]]:
+    """Of the turns of a range what all lines need, and `columns`; verdicts are under the home profile and ours."""
+    query = sa.select(
+        *(_turn[name] for name in ("id", "position", "kind", "role", "agent", "phase", "sounding", "round")),
+        _home_parse.c.verdict.label("home"),
+        _our_parse.c.verdict.label("fencepost"),
+        _turn.recorded_failure.is_not(None).label("recorded"),
+        *columns,
+    )
+    home = sa.and_(_home_parse.c.turn_id == _turn.id, _home_parse.c.profile == _home)
+    ours = sa.and_(_our_parse.c.turn_id == _turn.id, _our_parse.c.profile == OURS)
+    joined = sa.outerjoin(sa.outerjoin(Turn.__table__, _home_parse, home), _our_parse, ours)
+    return query.select_from(joined).where(*_within, _turn.duplicate_of.is_(None)).order_by(_turn.position)
+
+
+def _failed(where: sa.ColumnElement[bool]) -> sa.Select[int]:
+    parse = Parse.__table__.c
+    home = sa.select(parse.id).where(parse.turn_id == _turn.id, parse.profile == _home, parse.verdict == "failed")
+    return sa.select(_turn.position).where(
+        _turn.session_id == sa.bindparam("session"),
+        _turn.duplicate_of.is_(None),
+        _turn.kind.in_(MODEL_KINDS),
+        sa.or_(_turn.recorded_failure.is_not(None), home.exists()),
+        where,
+    )
+
+
+_timeline = _lines(
+    *(_turn[name] for name in ("model", "attempt", "sent_at", "tokens_in", "tokens_out", "cost", "recorded_failure")),
+    heads.head(_turn.raw, 4 * PREVIEW).label("head"),
+    heads.Length(_turn.raw).label("length"),
+)
+_rail = _lines()
+_counted = (
+    sa.select(_turn.duplicate_of, sa.func.count().label("copies"))
+    .where(*_within, _turn.duplicate_of.is_not(None))
+    .group_by(_turn.duplicate_of)
+)
+_judgements = (
+    sa.select(Label.turn_id, Label.author, Label.judgement)
+    .join(Turn.__table__, _turn.id == Label.turn_id)
+    .where(*_within)
+)
+_failed_before = _failed(_turn.position < sa.bindparam("position")).order_by(_turn.position.desc()).limit(1)
+_failed_after = _failed(_turn.position > sa.bindparam("position")).order_by(_turn.position).limit(1)
+_turns = sa.select(Turn).where(Turn.session_id == sa.bindparam("session"), Turn.position == sa.bindparam("position"))
+"""Not in order: for that SQLite would go through all of the session by its ordinals."""
+_parses = (
+    sa.select(Parse)
+    .options(orm.defer(Parse.trace))
+    .where(Parse.turn_id == sa.bindparam("turn"), Parse.profile.in_((_home, OURS)))
+)

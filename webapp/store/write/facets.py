@@ -1,0 +1,263 @@
+"""Counts what the list filters by and statistics add up, over one session's turns as they are written.
+
+`session.facets` keeps it as JSON, so that no list, facet or chart ever reads turns:
+
+    {"profiles": {"windlass-strict": {"verdicts": [clean, extracted, repaired, failed, none], "repairs": {name: n},
+                  "won": {strategy or "": [parses, microseconds, {exponent: parses}]}, "tried": {strategy: attempts}}},
+     "models": {model: [5 verdicts under a known home profile, 5 under fencepost]},
+     "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "finding": {rule: n}}
+
+Each number counts responses but `tried`; empty parts are left out. Whoever stores findings sets their part by
+`set_findings` in the same transaction; growth keeps it until then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from webapp.dumps.records import Turn
+from webapp.parsing import Trace
+from webapp.store.db.dialect import change
+from webapp.store.db.types import short
+from webapp.store.models import Session
+from webapp.store.models import Turn as StoredTurn
+from webapp.store.write.tally import VERDICTS
+
+MOST_KINDS = 40
+MOST_NAMES = 200
+OTHER = "other"
+"""how a session counts errors of further kinds than 40"""
+_KIND_LENGTH = 80
+_INDEX = {verdict: index for index, verdict in enumerate(VERDICTS)}
+_VARIABLE = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`|0x[0-9a-fA-F]+|[-+]?\d[\d.,_]*")
+_SPACE = re.compile(r"\s+")
+
+
+class Digest(NamedTuple):
+    """What is counted of one trace; small, so that another process can make it beside the trace."""
+
+    profile: str
+    verdict: int
+    strategy: str
+    microseconds: int
+    tried: tuple[str, ...]
+    repairs: tuple[str, ...]
+    error: str | None
+
+
+def digest(trace: Trace) -> Digest:
+    """`verdict` is an index of `VERDICTS`, `strategy` what won or "", `error` the kind of a failed trace's last."""
+    chosen = trace.chosen
+    repairs: tuple[str, ...] = ()
+    if trace.verdict == "repaired":
+        repairs = tuple({edit.repair for index in chosen for edit in trace.attempts[index].edits})
+    return Digest(
+        trace.profile,
+        _INDEX[trace.verdict],
+        short(trace.attempts[chosen[0]].strategy, 64) if chosen else "",
+        trace.microseconds,
+        tuple([attempt.strategy for attempt in trace.attempts]),
+        repairs,
+        _last_error(trace) if trace.verdict == "failed" else None,
+    )
+
+
+def kind_of(message: str) -> str:
+    """The kind of an error: its first 80 code points on one line, what is quoted and numbers taken out of it."""
+    return _kind(message[:400])
+
+
+@lru_cache(maxsize=4096)
+def _kind(message: str) -> str:
+    plain = _SPACE.sub(" ", _VARIABLE.sub(_placeholder, message)).strip()
+    return short(plain, _KIND_LENGTH) or OTHER
+
+
+def _placeholder(match: re.Match[str]) -> str:
+    first = match.group()[0]
+    return f"{first}…{first}" if first in "'\"`" else "N"
+
+
+def _last_error(trace: Trace) -> str | None:
+    for attempt in reversed(trace.attempts):
+        if attempt.error is not None:
+            return kind_of(f"{attempt.error.type}: {attempt.error.message}")
+        if attempt.outcome == "failed" and attempt.reason:
+            return kind_of(attempt.reason)
+    return None
+
+
+@dataclass(slots=True)
+class OfProfile:
+    """One profile's counters, as the module says."""
+
+    verdicts: list[int] = field(default_factory=lambda: [0] * len(VERDICTS))
+    won: dict[str, tuple[list[int], dict[str, int]]] = field(default_factory=dict)
+    tried: dict[str, int] = field(default_factory=dict)
+    repairs: dict[str, int] = field(default_factory=dict)
+
+    def count(self, parse_digest: Digest, by: int = 1) -> None:
+        """Count one parse; with -1 take away one that was counted before."""
+        self.verdicts[parse_digest.verdict] += by
+        won = self.won.get(parse_digest.strategy)
+        if won is None:
+            won = self.won[parse_digest.strategy] = ([0, 0], {})
+        won[0][0] += by
+        won[0][1] += by * parse_digest.microseconds
+        exponent = str(parse_digest.microseconds.bit_length())
+        won[1][exponent] = won[1].get(exponent, 0) + by
+        for strategy in parse_digest.tried:
+            self.tried[strategy] = self.tried.get(strategy, 0) + by
+        for repair in parse_digest.repairs:
+            self.repairs[repair] = self.repairs.get(repair, 0) + by
+
+    def without_zeros(self) -> OfProfile:
+        """These counters as if what was taken away had never been counted."""
+        won = {
+            strategy: (numbers, {exponent: count for exponent, count in exponents.items() if count})
+            for strategy, (numbers, exponents) in self.won.items()
+            if numbers[0]
+        }
+        tried, repairs = ({name: count for name, count in part.items() if count} for part in (self.tried, self.repairs))
+        return OfProfile(self.verdicts, won, tried, repairs)
+
+
+@dataclass(slots=True)
+class Facets:
+    """A session's counters while it is written; `of` and `as_dict` read and write `session.facets`."""
+
+    profiles: dict[str, OfProfile] = field(default_factory=dict)
+    models: dict[str, list[int]] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    agents: dict[str, None] = field(default_factory=dict)
+    phases: dict[str, None] = field(default_factory=dict)
+    tools: dict[str, None] = field(default_factory=dict)
+    finding: dict[str, int] = field(default_factory=dict)
+
+    def response(self, model: str | None, digests: Sequence[Digest], *, known: bool = True) -> None:
+        """Count a response: the home profile's digest, if that is `known`, then `fencepost`'s where it is another."""
+        for parse_digest in digests:
+            self.count(parse_digest)
+        if known and digests[0].error is not None:
+            self._error(digests[0].error)
+        if model is not None and (model in self.models or len(self.models) < MOST_NAMES):
+            counts = self.models.setdefault(model, [0] * 10)
+            counts[digests[0].verdict] += known
+            counts[5 + digests[-1].verdict] += 1
+
+    def count(self, parse_digest: Digest) -> None:
+        """Count what one profile made of a response."""
+        of_profile = self.profiles.get(parse_digest.profile)
+        if of_profile is None:
+            of_profile = self.profiles[parse_digest.profile] = OfProfile()
+        of_profile.count(parse_digest)
+
+    def turn(self, turn: Turn) -> None:
+        """Note who takes part in a turn, whose names are as they are stored."""
+        if turn.phase is not None:
+            _note(self.phases, turn.phase)
+        if turn.kind not in ("tool_call", "tool_result") and turn.agent is not None:
+            _note(self.agents, turn.agent)
+        if turn.tool_calls or turn.kind == "tool_call":
+            for name in tools_of(turn):
+                _note(self.tools, short(name, 255))
+
+    def failure(self, text: str) -> None:
+        """Count a failure that the dump records."""
+        self._error(kind_of(text))
+
+    def _error(self, kind: str) -> None:
+        if kind not in self.errors and len(self.errors) >= MOST_KINDS:
+            kind = OTHER
+        self.errors[kind] = self.errors.get(kind, 0) + 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `session.facets` keeps."""
+        profiles = {
+            name: {
+                "verdicts": counters.verdicts,
+                "won": {strategy: [*won, exponents] for strategy, (won, exponents) in counters.won.items()},
+                "tried": counters.tried,
+                **({"repairs": counters.repairs} if counters.repairs else {}),
+            }
+            for name, counters in self.profiles.items()
+        }
+        parts: dict[str, Any] = {"profiles": profiles, "models": self.models, "errors": self.errors}
+        parts |= {"agents": list(self.agents), "phases": list(self.phases), "tools": list(self.tools)}
+        return {name: part for name, part in (parts | {"finding": self.finding}).items() if part}
+
+    @classmethod
+    def of(cls, facets: Mapping[str, Any] | None) -> Facets:
+        """The counters as `session.facets` keeps them."""
+        facets = facets or {}
+        return cls(
+            {name: _of_profile(counters) for name, counters in facets.get("profiles", {}).items()},
+            facets.get("models", {}),
+            facets.get("errors", {}),
+            dict.fromkeys(facets.get("agents", ())),
+            dict.fromkeys(facets.get("phases", ())),
+            dict.fromkeys(facets.get("tools", ())),
+            facets.get("finding", {}),
+        )
+
+
+def recounted(
+    facets: Mapping[str, Any], profile: str, removed: Sequence[Digest], added: Sequence[Digest]
+) -> dict[str, Any]:
+    """`facets` once parses of a profile came and others, which they replace, are gone.
+
+    The profile is neither the session's home profile nor `fencepost`: on those more depends, which a fold makes.
+    """
+    counted = Facets.of(facets)
+    of_profile = counted.profiles.pop(profile, None) or OfProfile()
+    for parse_digest in removed:
+        of_profile.count(parse_digest, -1)
+    for parse_digest in added:
+        of_profile.count(parse_digest)
+    if any(of_profile.verdicts):
+        counted.profiles[profile] = of_profile.without_zeros()
+    return counted.as_dict()
+
+
+def set_findings(connection: sa.Connection, session_id: int, rules: Mapping[str, int]) -> None:
+    """Set how many findings of each rule a session has; in the transaction that writes them, behind `SessionWriter`."""
+    where = Session.id == session_id
+    stored_facets = connection.scalar(sa.select(Session.facets).where(where).with_for_update()) or {}
+    facets = {name: part for name, part in stored_facets.items() if name != "finding"}
+    if rules:
+        facets["finding"] = dict(rules)
+    connection.execute(sa.update(Session).where(where).values(facets=facets, changed=change()))
+
+
+def _of_profile(counters: Mapping[str, Any]) -> OfProfile:
+    won = {strategy: ([count, took], exponents) for strategy, (count, took, exponents) in counters["won"].items()}
+    return OfProfile(counters["verdicts"], won, counters.get("tried", {}), counters.get("repairs", {}))
+
+
+def _note(names: dict[str, None], name: str) -> None:
+    if len(names) < MOST_NAMES:
+        names.setdefault(name)
+
+
+def tools_of(turn: Turn | StoredTurn) -> list[str]:
+    """The names of the tools that a turn calls, in whatever shape its format has them."""
+    names = [_tool(call) for call in turn.tool_calls or ()]
+    if turn.kind == "tool_call":
+        names.append(turn.agent)
+    return [name for name in names if isinstance(name, str) and name]
+
+
+def _tool(call: Any) -> Any:
+    if not isinstance(call, dict):
+        return call
+    function = call.get("function")
+    if isinstance(function, str):
+        return function
+    holder = function if isinstance(function, dict) else call
+    return holder.get("name") or holder.get("tool")

@@ -1,0 +1,110 @@
+"""Runs the findings' rules over stored sessions that grew, and keeps what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp import findings
+from webapp.findings import RuleFinding
+from webapp.store.models import Finding, Session
+from webapp.store.write import facets
+from webapp.store.write.home import UNKNOWN
+from webapp.store.write.session_state import finding_counts, rules_for, turn_view
+from webapp.store.write.stored_turns import StoredTurns
+
+_AT_ONCE = 200
+_insert = sa.insert(Finding)
+_find = (
+    sa.select(Finding.rule, Finding.severity, Finding.turns, Finding.detail)
+    .where(Finding.session_id == sa.bindparam("session"))
+    .order_by(Finding.id)
+)
+_find_home = sa.select(Session.home_profile).where(Session.id == sa.bindparam("session"))
+_lock = sa.select(Session.id).where(Session.id == sa.bindparam("session")).with_for_update()
+_drop = sa.delete(Finding).where(Finding.session_id == sa.bindparam("session"))
+
+
+class FindingRunner:
+    """The rules over a stored session: they see each turn once, also when the session grows at its end."""
+
+    def __init__(self, session_id: int, home: str) -> None:
+        self._turns = StoredTurns(session_id, home)
+        self._rules = rules_for(home)
+        self._is_home_known = home != UNKNOWN
+
+    def read(self, connection: sa.Connection, most: int = _AT_ONCE) -> bool:
+        """Have the rules see at most `most` further turns; False where there was nothing left beyond those."""
+        placed = self._turns.read(connection, most)
+        for turn in placed:
+            self._rules.see(turn_view(turn, self._is_home_known))
+        return len(placed) == most
+
+    def findings(self) -> list[RuleFinding]:
+        """What the rules found so far."""
+        return self._rules.so_far()
+
+
+def runner_for(connection: sa.Connection, session_id: int) -> FindingRunner | None:
+    """The rules over a stored session, none of whose turns they have seen; None where it is gone."""
+    home = connection.scalar(_find_home, {"session": session_id})
+    return None if home is None else FindingRunner(session_id, home)
+
+
+def insert(connection: sa.Connection, session_id: int, new: Sequence[RuleFinding]) -> None:
+    """Store the findings of a session that has none yet; the caller commits."""
+    if new:
+        connection.execute(_insert, [_row(session_id, finding) for finding in new])
+
+
+def replace(connection: sa.Connection, session_id: int, new: Sequence[RuleFinding]) -> None:
+    """Store findings in place of those that a session had, and count them in its facets; the caller commits.
+
+    Whoever does the same meanwhile (PostgreSQL) waits, so that no finding is stored twice.
+    """
+    connection.execute(_lock, {"session": session_id})
+    replace_rows(connection, session_id, new)
+    facets.set_findings(connection, session_id, finding_counts(new))
+
+
+def replace_rows(connection: sa.Connection, session_id: int, new: Sequence[RuleFinding]) -> None:
+    """Store findings in place of those that a session had, which the caller has locked and counts."""
+    connection.execute(_drop, {"session": session_id})
+    insert(connection, session_id, new)
+
+
+def is_stored(connection: sa.Connection, session_id: int, new: Iterable[RuleFinding]) -> bool:
+    """Whether just these are stored already."""
+    rows = [_row(session_id, row) for row in connection.execute(_find, {"session": session_id})]
+    return rows == [_row(session_id, finding) for finding in new]
+
+
+def findings_of(db: orm.Session, session_id: int) -> list[Finding]:
+    """The findings of a session, what weighs most first."""
+    order = {name: rank for rank, name in enumerate(findings.rules())}
+    rows = db.scalars(sa.select(Finding).where(Finding.session_id == session_id).order_by(Finding.id))
+    return sorted(rows, key=lambda finding: order.get(finding.rule, len(order)))
+
+
+def as_dict(finding: Finding) -> dict[str, Any]:
+    """A finding as dumps and the API say it; `reason` is its sentence, `turns` are positions."""
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "reason": findings.reason(finding),
+        "turns": finding.turns,
+        "detail": finding.detail,
+    }
+
+
+def _row(session_id: int, finding: RuleFinding | sa.Row[Any]) -> dict[str, Any]:
+    return {
+        "session_id": session_id,
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "turns": list(finding.turns),
+        "detail": finding.detail,
+    }

@@ -1,0 +1,26 @@
+"""The parser that a session's own program used, and who said so."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+UNKNOWN = "unknown"
+"""stands where a profile's name would, of a session whose parser nobody named; no profile is called so"""
+DECLINED = "declined"
+"""the source of an unknown home that somebody was asked for and left open: nobody is asked again"""
+SOURCES = ("told", "format", "rule", "setting", UNKNOWN, DECLINED)
+
+
+class Home(NamedTuple):
+    """`source` is who named the profile: told (a person, a command or the dump itself), the format, a remembered
+    rule, the setting; or unknown, and declined where it was left so."""
+
+    profile: str
+    source: str
+
+    @property
+    def known(self) -> bool:
+        return self.profile != UNKNOWN
+
+
+NOT_KNOWN = Home(UNKNOWN, UNKNOWN)

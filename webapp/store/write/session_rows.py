@@ -1,0 +1,237 @@
+"""Makes the rows of a session's turns, and folds its state along: places, traces, counters, findings, search texts.
+
+As a program (see `store.ingest.helper_process`) it does so for short new sessions beside the process that
+reads and writes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from webapp.dumps.records import Problem, SessionStart, Turn, changed
+from webapp.findings import RuleFinding
+from webapp.parsing import Trace
+from webapp.store import search
+from webapp.store.db import ids
+from webapp.store.models import TURNS_A_SESSION
+from webapp.store.write import relaxed_gc, rows
+from webapp.store.write.home import Home
+from webapp.store.write.parser import Parser
+from webapp.store.write.session_state import PlacedTurn, SessionState
+from webapp.store.write.tally import Place
+
+READY = "ready\n"
+"""what the program says before anything else"""
+_STORED = ("role", "agent", "model", "phase", "sounding", "round", "sent_at")
+"""what a turn may have in another form in its row: names are shortened, numbers cut out, times in UTC"""
+
+
+class SessionInput(NamedTuple):
+    """A session as a dump gave it, and the home profile it is read under."""
+
+    start: SessionStart
+    turns: Iterable[Turn]
+    home: Home
+
+
+@dataclass(slots=True)
+class NewSession:
+    """The rows of a new session. Until it has a number, its turns' ids are their ordinals."""
+
+    external_id: str
+    values: dict[str, Any]
+    """the columns of `session`, counters included"""
+    turns: list[rows.Values] = field(default_factory=list)
+    parses: list[rows.Values] = field(default_factory=list)
+    repairs: list[rows.Values] = field(default_factory=list)
+    texts: list[tuple[int, bytes]] = field(default_factory=list)
+    notes: list[search.Note] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    findings: list[RuleFinding] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def number(self, session_id: int) -> None:
+        """Give the session its number."""
+        base = session_id * TURNS_A_SESSION
+        self.turns = [
+            (turn_id + base, session_id, None if original is None else original + base, *columns)
+            for turn_id, _, original, *columns in self.turns
+        ]
+        self.parses = [(turn_id + base, *columns) for turn_id, *columns in self.parses]
+        self.repairs = [(turn_id + base, *columns) for turn_id, *columns in self.repairs]
+        self.texts = [(turn_id + base, raw) for turn_id, raw in self.texts]
+        self.notes = [note._replace(target=note.target + base) for note in self.notes]
+
+
+@dataclass(slots=True)
+class SessionRows:
+    """Rows of a session's next turns, in order; `state` sees each of them."""
+
+    state: SessionState
+    parser: Parser
+    on_problem: Callable[[Problem], None]
+    twins: dict[int, int] = field(default_factory=dict)
+    """which stored turn a single new one repeats, by ordinal; the others say it by their entry"""
+    turns: list[rows.Row] = field(default_factory=list)
+    parses: list[rows.Row] = field(default_factory=list)
+    repairs: list[rows.Row] = field(default_factory=list)
+    failures: list[rows.Row] = field(default_factory=list)
+    """failures that a later turn records of an earlier one, whose row may be written already"""
+    size: int = 0
+    """bytes that wait in `turns`, about"""
+
+    def add(self, turn: Turn) -> bool:
+        """Take the next turn; False, and a problem, where the session holds as many as it can."""
+        tally = self.state.tally
+        if len(tally.positions) >= TURNS_A_SESSION:
+            self.on_problem(Problem(f"entry {turn.entry}", f"a session holds at most {TURNS_A_SESSION} turns"))
+            return False
+        raw = rows.encoded(turn.raw)
+        place = self._place(turn)
+        turn, row = self._row(turn, raw, first=tally.firsts[turn.entry] == place.ordinal)
+        row["id"] = self.state.turn_id(place.ordinal)
+        row["session_id"] = self.state.session_id
+        row["ordinal"] = place.ordinal
+        row["position"] = place.position
+        row["duplicate_of"] = None if place.original is None else self.state.turn_id(place.original)
+        self.turns.append(row)
+        self.size += len(raw or b"") + 1000
+        traces = self._parse(row["id"], turn) if turn.written_by_model and place.original is None else ()
+        self.state.see(PlacedTurn(*place, turn, raw, traces, self._answers(turn)))
+        self._fail(turn, place)
+        return True
+
+    def fail_earlier(self, ordinal: int, text: str) -> bool:
+        """Note a recorded failure of a turn whose row may be written; False where one was noted before."""
+        if not self.state.fail(ordinal, text):
+            return False
+        self.failures.append({"turn": self.state.turn_id(ordinal), "text": rows.encoded(text)})
+        return True
+
+    def fill_in_failures(self) -> None:
+        """Put failures that a later turn records into rows that all wait here, as those of a new session do."""
+        for failure in self.failures:
+            row = self.turns[failure["turn"]]
+            if row["recorded_failure"] is None:
+                row["recorded_failure"] = failure["text"]
+        self.failures.clear()
+
+    def _place(self, turn: Turn) -> Place:
+        tally = self.state.tally
+        twin = self.twins.get(len(tally.positions))
+        if twin is not None:
+            return tally.put(turn.entry, turn.kind, turn.written_by_model, twin)
+        return tally.place(turn.entry, turn.kind, turn.written_by_model, turn.duplicate_of)
+
+    def _row(self, turn: Turn, raw: bytes | None, *, first: bool) -> tuple[Turn, rows.Row]:
+        """The turn with what is stored of it, and its row."""
+        try:
+            row = rows.turn_row(turn, raw, first=first)
+        except RecursionError:
+            reason = "nested too deeply: its text is kept, the entry around it is not"
+            self.on_problem(Problem(f"entry {turn.entry}", reason))
+            turn = replace(turn, source=None, raw_at=None, tool_calls=None)
+            row = rows.turn_row(turn, raw, first=first)
+        stored_values = {name: row[name] for name in _STORED if row[name] is not getattr(turn, name)}
+        return changed(turn, **stored_values) if stored_values else turn, row
+
+    def _parse(self, turn_id: int, turn: Turn) -> tuple[Trace, ...]:
+        raw = turn.raw or ""
+        traces = self.parser.traces(raw)
+        for trace in traces:
+            self.parses.append(rows.parse_row(turn_id, trace, raw, traces[-1]))
+            self.repairs.extend(rows.repair_rows(turn_id, trace))
+        return traces
+
+    def _answers(self, turn: Turn) -> int | None:
+        """The position of the response that an error answers."""
+        tally = self.state.tally
+        answered = None if turn.answers is None else tally.answered(turn.answers)
+        return None if answered is None else tally.positions[answered]
+
+    def _fail(self, turn: Turn, place: Place) -> None:
+        if turn.failure is not None:
+            if place.original is None:
+                self.state.fail(place.ordinal, turn.failure)
+            else:
+                self.fail_earlier(place.original, turn.failure)
+        if turn.answers is not None:
+            answered = self.state.tally.answered(turn.answers)
+            if answered is not None:
+                self.fail_earlier(answered, turn.raw if turn.raw is not None else turn.failure or "")
+
+
+def new_session(session: SessionInput) -> NewSession:
+    """The rows of a session, as its first revision: a pure function of its turns."""
+    return folded(session)[0]
+
+
+def folded(session: SessionInput) -> tuple[NewSession, SessionState]:
+    """As `new_session`, with the state that its turns left."""
+    problems: list[Problem] = []
+    index = search.Pending()
+    home = session.home.profile
+    state = SessionState.of_nothing(0, home, index)
+    external_id = ids.shortened(session.start.external_id)
+    index.note(*search.session_notes(0, external_id, session.start.title))
+    session_rows = SessionRows(state, Parser(home), problems.append)
+    for turn in session.turns:
+        if not session_rows.add(turn):
+            break
+    session_rows.fill_in_failures()
+    state.settle()
+    values = columns(session.start, external_id, 1, ids.key(external_id, 1), session.home) | state.columns()
+    new = NewSession(
+        external_id,
+        values,
+        rows.values(rows.TURN, session_rows.turns),
+        rows.values(rows.PARSE, session_rows.parses),
+        rows.values(rows.REPAIR, session_rows.repairs),
+        index.texts,
+        index.notes,
+        sorted(state.tally.models),
+        state.findings,
+        problems,
+    )
+    return new, state
+
+
+def columns(start: SessionStart, external_id: str, revision: int, key: str, home: Home) -> dict[str, Any]:
+    """The columns of `session` that are known before its turns."""
+    now = datetime.now(UTC)
+    return {
+        "external_id": external_id,
+        "revision": revision,
+        "key": key,
+        "title": start.title,
+        "source_format": start.source_format[:64],
+        "home_profile": home.profile,
+        "home_source": home.source,
+        "service": start.service,
+        "models": [],
+        "started_at": None,
+        "ended_at": None,
+        "ingested_at": now,
+        "happened_at": now,
+        "extra": start.extra or None,
+    }
+
+
+def main() -> None:
+    """For each name that comes in: read that file of the folder, write its answer beside it, say so."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this ends it, by closing its input
+    folder = Path(sys.argv[1])
+    print(READY, end="", flush=True)
+    with relaxed_gc.seldom():
+        for line in sys.stdin:
+            name = line.strip()
+            new = [new_session(session) for session in pickle.loads((folder / name).read_bytes())]  # noqa: S301
+            (folder / f"{name}.done").write_bytes(pickle.dumps(new, pickle.HIGHEST_PROTOCOL))
+            print(name, flush=True)

@@ -1,0 +1,176 @@
+"""A session's derived state as a fold: it sees each turn with its traces once, and owns all that follows from them.
+
+Ingest, growth, live spans, replays and `db reindex` all are this fold; `store.write.stored_turns` gives it what is
+stored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from webapp import parsing
+from webapp.dumps.records import Turn
+from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
+from webapp.findings.entry_facts import finish_reason, most_rounds
+from webapp.parsing import Trace
+from webapp.store import search
+from webapp.store.models import TURNS_A_SESSION
+from webapp.store.write.facets import Facets, digest
+from webapp.store.write.home import UNKNOWN
+from webapp.store.write.tally import MODEL_KINDS, READABLE, Tally
+
+_STOPS = (*MODEL_KINDS, "prompt")
+"""kinds whose entry may say why the model stopped: an exchange begins with its prompt"""
+
+
+class PlacedTurn(NamedTuple):
+    """A turn where it stands in its session, with what the fold needs of it.
+
+    `turn` has its names and times as they are stored, `raw` is its text as UTF-8. `traces` are the home profile's if it
+    is known and `fencepost`'s where that is another, `other_traces` those of replays; a turn that repeats another has
+    none. `answers` is the position of the response that an error speaks of.
+    """
+
+    ordinal: int
+    position: int
+    original: int | None
+    turn: Turn
+    raw: bytes | None
+    traces: tuple[Trace, ...] = ()
+    answers: int | None = None
+    other_traces: tuple[Trace, ...] = ()
+
+
+@dataclass(slots=True)
+class SessionState:
+    """Counters, strip, facets, findings and search texts of a session, as of the turns that were seen.
+
+    A session that has no number yet has the number 0: its turns' ids are their ordinals (see `session_rows`).
+    """
+
+    session_id: int
+    home: str
+    """the profile that its program used; "unknown" where nobody said"""
+    tally: Tally = field(default_factory=Tally)
+    facets: Facets = field(default_factory=Facets)
+    raw_bytes: int = 0
+    rules: RuleRunner | None = None
+    """None where the rules look at the session later"""
+    index: search.Pending | None = None
+    """takes what is searched; None where the session is not in the index, or these turns are already"""
+    findings: list[RuleFinding] = field(default_factory=list)
+
+    @classmethod
+    def of_nothing(cls, session_id: int, home: str, index: search.Pending | None = None) -> SessionState:
+        """That of a session before its first turn, whose program used the profile `home`."""
+        return cls(session_id, home, rules=rules_for(home), index=index)
+
+    def see(self, placed: PlacedTurn) -> None:
+        """Take the next turn in, once it has its place in the tally."""
+        turn = placed.turn
+        self.tally.saw(turn.model if turn.kind in MODEL_KINDS else None, turn.sent_at)
+        if placed.original is None:
+            self._count(placed)
+        if self.rules is not None:
+            self.rules.see(turn_view(placed, self.is_home_known))
+
+    def fail(self, ordinal: int, text: str) -> bool:
+        """Note the recorded failure of a turn that was seen; False where one was noted before."""
+        if not self.tally.fail(ordinal):
+            return False
+        original = self.tally.originals[ordinal]
+        self.facets.failure(text)
+        self._note("failure", original, text)
+        return True
+
+    def settle(self) -> None:
+        """All turns have come: let the rules speak."""
+        if self.rules is not None:
+            self.findings = self.rules.findings()
+            self.facets.finding = finding_counts(self.findings)
+
+    def columns(self) -> dict[str, Any]:
+        """The derived columns of `session`."""
+        tally = self.tally
+        values: dict[str, Any] = {**tally.counters(), "models": list(tally.models)}
+        values |= {"facets": self.facets.as_dict(), "raw_bytes": self.raw_bytes}
+        if tally.started_at is not None:
+            values |= {"started_at": tally.started_at, "ended_at": tally.ended_at, "happened_at": tally.started_at}
+        return values
+
+    def turn_id(self, ordinal: int) -> int:
+        return self.session_id * TURNS_A_SESSION + ordinal
+
+    @property
+    def is_home_known(self) -> bool:
+        return self.home != UNKNOWN
+
+    def _count(self, placed: PlacedTurn) -> None:
+        turn, raw = placed.turn, placed.raw
+        self.facets.turn(turn)
+        if raw is not None:
+            self.raw_bytes += len(raw)
+            if self.index is not None:
+                self.index.text(self.turn_id(placed.ordinal), raw)
+        if placed.traces:
+            home, ours = placed.traces[0] if self.is_home_known else None, placed.traces[-1]
+            self.tally.verdicts(placed.ordinal, None if home is None else home.verdict, ours.verdict)
+            self.facets.response(turn.model, [digest(trace) for trace in placed.traces], known=home is not None)
+            if home is not None and home.verdict == "failed":
+                self._note("error", placed.ordinal, search.errors(home))
+        for trace in placed.other_traces:
+            self.facets.count(digest(trace))
+
+    def _note(self, kind: search.Kind, ordinal: int, text: str) -> None:
+        if self.index is not None:
+            self.index.note(search.Note(kind, self.turn_id(ordinal), text))
+
+
+def rules_for(home: str) -> RuleRunner:
+    """The rules over a session whose program used the profile `home`."""
+    return RuleRunner(RuleContext(home, readers))
+
+
+@lru_cache(maxsize=128)
+def _readers(raw: str) -> tuple[str, ...]:
+    return tuple(name for name in parsing.profiles() if parsing.parse(raw, name).verdict in READABLE)
+
+
+def readers(raw: str) -> list[str]:
+    """The profiles that read a value from `raw`; remembered, since a session is folded again and again."""
+    return list(_readers(raw))
+
+
+def finding_counts(findings: Sequence[RuleFinding]) -> dict[str, int]:
+    """How many findings of each rule there are."""
+    return dict(Counter(finding.rule for finding in findings))
+
+
+def turn_view(placed: PlacedTurn, is_home_known: bool) -> TurnView:
+    """A turn as the rules see it; under an unknown home it has `fencepost`'s trace alone."""
+    turn, again = placed.turn, placed.original is not None
+    source = turn.source if isinstance(turn.source, dict) else None
+    return TurnView(
+        placed.position,
+        turn.entry,
+        "again" if again else turn.kind,
+        turn.kind if again else turn.role,
+        turn.agent,
+        turn.model,
+        turn.phase,
+        turn.sounding,
+        turn.round,
+        turn.raw,
+        turn.tool_calls,
+        turn.failure,
+        placed.answers,
+        turn.sent_at,
+        placed.traces[0] if placed.traces and is_home_known else None,
+        placed.traces[-1] if placed.traces else None,
+        finish_reason(source) if source is not None and turn.kind in _STOPS else None,
+        most_rounds(source) if source is not None and turn.kind == "event" else None,
+    )

@@ -1,0 +1,179 @@
+"""Counts a session as its turns come: positions, who repeats or answers whom, verdicts, failures, the strip."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from webapp.store.models import MODEL_KINDS as MODEL_KINDS
+
+LETTERS = {"clean": "c", "extracted": "e", "repaired": "r", "failed": "f", "none": "n"}
+UNREAD = "u"
+"""the letter of what even `fencepost` cannot read in a session whose parser is unknown: it may have failed or not"""
+VERDICTS = tuple(LETTERS)
+READABLE = ("clean", "extracted", "repaired")
+"""The verdicts with which a trace has values."""
+_SILENT = ord("-")
+
+
+class Place(NamedTuple):
+    """Where a turn stands: its ordinal, the position it is shown at, and the ordinal it repeats."""
+
+    ordinal: int
+    position: int
+    original: int | None
+
+
+@dataclass(slots=True)
+class Tally:
+    """A session's running state in a few bytes a turn, so that a million turns fit.
+
+    Arrays by ordinal: `originals`, `positions`. By entry: `firsts`, `answerables` (ordinals, -1 for none).
+    By position: `letters` (0 where no model wrote, "-" where it wrote no text), `readable`, `failures`.
+    """
+
+    originals: array[int] = field(default_factory=lambda: array("i"))
+    positions: array[int] = field(default_factory=lambda: array("i"))
+    firsts: array[int] = field(default_factory=lambda: array("i"))
+    answerables: array[int] = field(default_factory=lambda: array("i"))
+    letters: bytearray = field(default_factory=bytearray)
+    readable: bytearray = field(default_factory=bytearray)
+    failures: bytearray = field(default_factory=bytearray)
+    models: dict[str, None] = field(default_factory=dict)
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    entries: int = 0
+
+    def place(self, entry: int, kind: str, has_text: bool, duplicate_of: int | None) -> Place:
+        """Give the next turn its place; `duplicate_of` is an entry that says the same: see `_original`."""
+        ordinal = len(self.positions)
+        self._enter(entry, ordinal)
+        wrote = kind in MODEL_KINDS and has_text
+        return self.put(entry, kind, has_text, self._original(duplicate_of, entry, ordinal, wrote))
+
+    def put(self, entry: int, kind: str, has_text: bool, original: int | None, position: int | None = None) -> Place:
+        """Give the next turn its place where the turn it repeats is known, as when a stored session is read again.
+
+        Its `position` then is where late turns have left it; else it comes behind those that there are.
+        """
+        ordinal = len(self.positions)
+        self._enter(entry, ordinal)
+        if original is not None:
+            position = self.positions[original]
+        else:
+            position = len(self.letters) if position is None else position
+            self._mark_new(position, kind)
+        self.originals.append(ordinal if original is None else original)
+        self.positions.append(position)
+        if self.answerables[entry] < 0 and kind in MODEL_KINDS and has_text:
+            self.answerables[entry] = ordinal
+        return Place(ordinal, position, original)
+
+    def verdicts(self, ordinal: int, home: str | None, ours: str) -> None:
+        """Note what the home profile, None where it is unknown, and `fencepost` made of the response `ordinal`."""
+        position = self.positions[ordinal]
+        unread = home is None and ours == "failed"
+        self.letters[position] = ord(UNREAD if unread else LETTERS[home or ours])
+        self.readable[position] = ours in READABLE
+
+    def answered(self, entry: int) -> int | None:
+        """The ordinal of the response that an error about `entry` speaks of; None where there is no such entry."""
+        if not 0 <= entry < len(self.firsts) or self.firsts[entry] < 0:
+            return None
+        ordinal = self.answerables[entry] if self.answerables[entry] >= 0 else self.firsts[entry]
+        return self.originals[ordinal]
+
+    def fail(self, ordinal: int) -> bool:
+        """Note a recorded failure of the turn `ordinal`; False where one was noted before."""
+        position = self.positions[ordinal]
+        if self.failures[position]:
+            return False
+        self.failures[position] = 1
+        return True
+
+    def saw(self, model: str | None, sent_at: datetime | None) -> None:
+        """Note who wrote and when."""
+        if model is not None:
+            self.models.setdefault(model)
+        if sent_at is not None:
+            self.started_at = min(sent_at, self.started_at or sent_at)
+            self.ended_at = max(sent_at, self.ended_at or sent_at)
+
+    def strip(self) -> str:
+        """One letter a response: its home verdict, f for a failed and s for a rescued one; under an unknown home the
+        verdict of `fencepost`, and u where that fails."""
+        marks = int.from_bytes(self.letters.translate(_CODES), "big")  # whole sessions at once: they may be long
+        marks |= int.from_bytes(self.failures, "big") << _FAILED | int.from_bytes(self.readable, "big") << _READABLE
+        return marks.to_bytes(len(self.letters), "big").translate(_MARKS, _NO_MARK).decode("ascii")
+
+    def counters(self) -> dict[str, int | bool | str]:
+        """The session's counter columns."""
+        strip = self.strip()
+        rescued = strip.count("s")
+        failed = strip.count("f") + rescued
+        return {
+            "entry_count": self.entries,
+            "turn_count": len(self.letters),
+            "response_count": len(strip),
+            "failed_count": failed,
+            "rescued_count": rescued,
+            "clean_count": self.letters.count(b"c"),
+            "extracted_count": self.letters.count(b"e"),
+            "repaired_count": self.letters.count(b"r"),
+            "unparsed_count": self.letters.count(b"f") + self.letters.count(b"u"),
+            "none_count": self.letters.count(b"n"),
+            "failed": failed > 0,
+            "strip": strip,
+        }
+
+    def _mark_new(self, position: int, kind: str) -> None:
+        if (missing := position + 1 - len(self.letters)) > 0:
+            for marks in (self.letters, self.readable, self.failures):
+                marks.extend(bytes(missing))
+        if kind in MODEL_KINDS:
+            self.letters[position] = _SILENT
+
+    def _enter(self, entry: int, ordinal: int) -> None:
+        while len(self.firsts) <= entry:
+            self.firsts.append(-1)
+            self.answerables.append(-1)
+        if self.firsts[entry] < 0:
+            self.firsts[entry] = ordinal
+            self.entries += 1
+
+    def _original(self, duplicate_of: int | None, entry: int, ordinal: int, wrote: bool) -> int | None:
+        """The original of the turn `ordinal`: the k-th of `duplicate_of`, or the k-th that a model wrote in it."""
+        if duplicate_of is None or not 0 <= duplicate_of < len(self.firsts) or duplicate_of == entry:
+            return None
+        starts = self.answerables if wrote and self.answerables[duplicate_of] >= 0 else self.firsts
+        first, own_start = starts[duplicate_of], starts[entry]
+        if first < 0:
+            return None
+        following = duplicate_of + 1
+        while self.firsts[following] < 0:
+            following += 1
+        return self.originals[min(first + (ordinal - own_start if own_start >= 0 else 0), self.firsts[following] - 1)]
+
+
+def _mark(letter: int, failed: bool, readable: bool) -> str:
+    if letter == 0 or (letter == _SILENT and not failed):
+        return ""
+    if failed or letter == ord("f"):
+        return "s" if readable else "f"
+    return chr(letter)
+
+
+_KNOWN = (0, _SILENT, *map(ord, (*LETTERS.values(), UNREAD)))
+"""the letters, which `strip` packs with both flags into a byte: three bits their place here, then the flags"""
+_FAILED, _READABLE = 3, 4
+_CODES = bytes(_KNOWN.index(letter) if letter in _KNOWN else 0 for letter in range(256))
+_packed = [
+    (place | failed << _FAILED | readable << _READABLE, _mark(letter, bool(failed), bool(readable)))
+    for place, letter in enumerate(_KNOWN)
+    for failed in (0, 1)
+    for readable in (0, 1)
+]
+_MARKS = bytes(ord(dict(_packed).get(code) or "\0") for code in range(256))
+_NO_MARK = bytes(code for code, mark in _packed if not mark)

@@ -1,0 +1,252 @@
+"""Writes sessions: new ones whose rows are made, many at a time, or one as its turns come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Literal
+
+import sqlalchemy as sa
+
+from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.store import search
+from webapp.store.db import ids
+from webapp.store.db.dialect import change
+from webapp.store.models import Session, SessionModel
+from webapp.store.write import derived, finding_runner, growth, rows, stored_turns
+from webapp.store.write.home import Home
+from webapp.store.write.parser import Parser
+from webapp.store.write.session_rows import NewSession, SessionRows, columns
+from webapp.store.write.session_state import SessionState
+
+MOST_TURNS = 500
+MOST_BYTES = 4 * 1024 * 1024
+
+_sessions: sa.Table = Session.__table__  # type: ignore[assignment]
+_note_failure = (
+    sa.update(rows.turns)
+    .where(rows.turns.c.id == sa.bindparam("turn"), rows.turns.c.recorded_failure.is_(None))
+    .values(recorded_failure=sa.bindparam("text"))
+)
+_insert_session = sa.insert(Session).returning(Session.id)
+_insert_sessions = sa.insert(_sessions).returning(_sessions.c.id, sort_by_parameter_order=True)
+_insert_models = sa.insert(SessionModel)
+_bring_back = (
+    sa.update(_sessions)
+    .where(_sessions.c.id == sa.bindparam("session"), _sessions.c.deleted_at.is_not(None))
+    .values(deleted_at=None, changed=change())
+)
+_lock_row = sa.select(Session.id).where(Session.id == sa.bindparam("session")).with_for_update(key_share=True)
+_has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
+_has_id = sa.select(Session.id).where(Session.external_id == sa.bindparam("external_id")).limit(1)
+_next_change = sa.select(change())
+
+Transaction = Callable[[], AbstractContextManager[sa.Connection]]
+OnProblem = Callable[[Problem], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there."""
+
+    what: Literal["new", "grown", "found"]
+    id: int
+    key: str
+    new_turns: int
+
+
+def is_known(connection: sa.Connection, external_id: str) -> bool:
+    """Whether a session of that id is stored."""
+    return connection.scalar(_has_id, {"external_id": ids.shortened(external_id)}) is not None
+
+
+def write_new(
+    connection: sa.Connection,
+    sessions: Sequence[NewSession],
+    *,
+    dump_id: Callable[[sa.Connection], int],
+    index: search.Pending,
+) -> list[Outcome | None]:
+    """Store those of `sessions` that are new; None stands for one whose id or key is there, or stands twice in them.
+
+    The caller commits, and flushes `index` before.
+    """
+    lock(connection, *(session.external_id for session in sessions))
+    new = _new(connection, sessions)
+    if not new:
+        return [None] * len(sessions)
+    dump, changed = dump_id(connection), connection.execute(_next_change).scalar_one()
+    values = [session.values | {"dump_id": dump, "changed": changed} for session in new]
+    numbers = dict(zip(map(id, new), connection.scalars(_insert_sessions, values).all(), strict=True))
+    for session in new:
+        session.number(numbers[id(session)])
+        index.texts += session.texts
+        index.note(*session.notes)
+        index.size += sum(len(raw) for _, raw in session.texts)
+    _insert(connection, new, numbers)
+    outcomes = {
+        id(session): Outcome("new", numbers[id(session)], session.values["key"], len(session.turns)) for session in new
+    }
+    return [outcomes.get(id(session)) for session in sessions]
+
+
+def _new(connection: sa.Connection, sessions: Sequence[NewSession]) -> list[NewSession]:
+    first = {session.external_id: session for session in reversed(sessions)}
+    keys = {session.values["key"]: session for session in first.values()}
+    query = sa.select(Session.external_id, Session.key)
+    stored_query = query.where(sa.or_(Session.external_id.in_(list(first)), Session.key.in_(list(keys))))
+    for row in connection.execute(stored_query):
+        first.pop(row.external_id, None)
+        keys.pop(row.key, None)
+    return [
+        session
+        for session in sessions
+        if first.get(session.external_id) is session and keys.get(session.values["key"]) is session
+    ]
+
+
+def _insert(connection: sa.Connection, sessions: Sequence[NewSession], numbers: Mapping[int, int]) -> None:
+    rows.insert_values(connection, rows.turns, rows.TURN, [row for session in sessions for row in session.turns])
+    rows.insert_values(connection, rows.parses, rows.PARSE, [row for session in sessions for row in session.parses])
+    rows.insert_values(connection, rows.repairs, rows.REPAIR, [row for session in sessions for row in session.repairs])
+    models = [{"session_id": numbers[id(session)], "model": name} for session in sessions for name in session.models]
+    if models:
+        connection.execute(_insert_models, models)
+    for session in sessions:
+        finding_runner.insert(connection, numbers[id(session)], session.findings)
+
+
+def write(
+    connection: sa.Connection,
+    start: SessionStart,
+    turns: Iterable[Turn],
+    *,
+    home: Home,
+    dump_id: Callable[[sa.Connection], int],
+    on_problem: OnProblem,
+    index: search.Pending,
+    anew: bool = False,
+) -> Outcome:
+    """Store a session whole: new, grown, or nothing where all of it is there. The caller commits.
+
+    The caller flushes `index` before it commits, so that the texts of several sessions go in together.
+    `turns` is gone through twice. `dump_id` is asked only where something is to be written. With `anew` a session
+    that today's format reads otherwise than it is stored becomes a new revision.
+    """
+    external_id = ids.shortened(start.external_id)
+    lock(connection, external_id)
+    plan = growth.plan(connection, external_id, turns, anew=anew)
+    if plan.stored is not None:
+        connection.execute(_bring_back, {"session": plan.stored.id})
+        if not plan.grows:
+            return Outcome("found", plan.stored.id, plan.stored.key, 0)
+        dump_id(connection)
+        writer = _growing(connection, plan.stored, on_problem, index)
+        return Outcome("grown", plan.stored.id, plan.stored.key, writer.write(_after(turns, plan.skip)))
+    key = _free_key(connection, external_id, plan.next_revision)
+    values = columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
+    session_id = connection.scalars(_insert_session, values).one()
+    state = SessionState.of_nothing(session_id, home.profile, index)
+    session_rows = SessionRows(state, Parser(home.profile), on_problem)
+    writer = SessionWriter(lambda: nullcontext(connection), session_rows)
+    index.note(*search.session_notes(session_id, external_id, start.title))
+    return Outcome("new", session_id, key, writer.write(turns))
+
+
+def _growing(
+    connection: sa.Connection, revision: growth.Stored, on_problem: OnProblem, index: search.Pending
+) -> SessionWriter:
+    """What appends to a stored session. One that is not in the index yet comes in whole, by `db reindex`."""
+    connection.execute(_lock_row, {"session": revision.id})
+    state = stored_turns.fold(connection, revision.id, revision.home)
+    if search.is_indexed(connection, revision.id):
+        state.index = index
+    session_rows = SessionRows(state, Parser(revision.home), on_problem)
+    return SessionWriter(lambda: nullcontext(connection), session_rows)
+
+
+class SessionWriter:
+    """Appends turns to a session that has its row, some at a time in the `transaction` that is made for them.
+
+    With `own_index` texts are indexed along; else whoever gave the index does that, but for a great many.
+    """
+
+    def __init__(self, transaction: Transaction, session_rows: SessionRows, *, own_index: bool = False) -> None:
+        self.state = session_rows.state
+        self._transaction = transaction
+        self._rows = session_rows
+        self._own_index = own_index
+        self._mark = (0, 0, 0) if own_index or session_rows.state.index is None else session_rows.state.index.mark()
+
+    def write(self, turns: Iterable[Turn]) -> int:
+        """Store `turns` and the session's state after them; the number of rows written."""
+        count = self.append(turns)
+        self.state.settle()
+        with self._transaction() as connection:
+            derived.store(connection, self.state)
+        return count
+
+    def append(self, turns: Iterable[Turn]) -> int:
+        """Store `turns`; the number of rows written."""
+        session_rows = self._rows
+        before = len(self.state.tally.positions)
+        for turn in turns:
+            if not session_rows.add(turn):
+                break
+            if len(session_rows.turns) >= MOST_TURNS or session_rows.size >= MOST_BYTES:
+                self._flush()
+        self._flush()
+        return len(self.state.tally.positions) - before
+
+    def _flush(self) -> None:
+        session_rows, index = self._rows, self.state.index
+        with self._transaction() as connection:
+            for table, batch in (
+                (rows.turns, session_rows.turns),
+                (rows.parses, session_rows.parses),
+                (rows.repairs, session_rows.repairs),
+            ):
+                rows.insert(connection, table, batch)
+                batch.clear()
+            if session_rows.failures:
+                connection.execute(_note_failure, session_rows.failures)
+                session_rows.failures.clear()
+            if index is not None and (self._own_index or index.size - self._mark[2] > search.MOST_BYTES):
+                index.flush(connection, self._mark)
+        session_rows.size = 0
+
+
+def _after(turns: Iterable[Turn], skip: int) -> Iterator[Turn]:
+    """The turns after those of the first `skip` entries."""
+    entries, last = 0, None
+    for turn in turns:
+        if turn.entry != last:
+            entries, last = entries + 1, turn.entry
+        if entries > skip:
+            yield turn
+
+
+def lock(connection: sa.Connection, *external_ids: str) -> None:
+    """Let no other transaction write a revision of these ids before this one ends (SQLite has but one writer).
+
+    Who takes several takes them in the order of their numbers, and no more of them in the same transaction.
+    """
+    if connection.dialect.name == "postgresql":
+        for number in sorted({ids.lock_number(external_id) for external_id in external_ids}):
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
+
+
+def is_taken(connection: sa.Connection, external_id: str, key: str) -> bool:
+    """Whether a session of that id or key is stored."""
+    taken_id = connection.scalar(_has_id, {"external_id": external_id}) or connection.scalar(_has_key, {"key": key})
+    return taken_id is not None
+
+
+def _free_key(connection: sa.Connection, external_id: str, revision: int) -> str:
+    attempt = 0
+    while True:
+        key = ids.key(external_id, revision, attempt)
+        if connection.scalar(_has_key, {"key": key}) is None:
+            return key
+        attempt += 1
