@@ -1,6 +1,6 @@
 """Dumps: a file in any known format becomes sessions, turns and problems; pure."""
 
-from webapp.dumps.reading import known_formats, read, sniff
+from webapp.dumps.reading import known_formats, read, session_keys, sniff
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, TooLarge, Turn, UnknownFormat
 from webapp.dumps.spool import Spooled, spool
 
@@ -15,6 +15,7 @@ __all__ = [
     "UnknownFormat",
     "known_formats",
     "read",
+    "session_keys",
     "sniff",
     "spool",
 ]

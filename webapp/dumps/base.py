@@ -1,118 +1,169 @@
-"""What a dump format is, and what the formats share: entries with their places, and ids as text."""
+"""What a dump format is: the class that each module under `formats/` derives from.
+
+A format is one file that holds `plugin = …`, and needs three things, as in this one, which reads lines of
+`{"chat": 7, "who": "assistant", "said": "…", "at": 1754400000}`:
+
+    class Chatty(Format):
+        name = "chatty"
+        shapes = 'Chatty logs {"chat", "who", "said"} one a line'
+
+        def sniff(self, head: DumpHead) -> int:
+            return 80 if head.all_have("chat", "who", "said") else 0
+
+        def session_of(self, entry: dict[str, Any]) -> str | None:
+            return id_text(entry.get("chat"))
+
+        def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+            pieces = content(entry.get("said"), ("said",))
+            return turns_of(pieces, text(entry.get("who")), conversation, sent_at=moment(entry.get("at")))
+
+    plugin = Chatty()
+
+`messages` knows what messages of any provider say (`message_turns`), what HTTP bodies say (`exchange`) and how a
+stream is put together (`assembled`). A dump whose entries are neither lines, nor items of a list, nor the document
+itself says where they are in `sessions`; `documents` has what walks to them without holding the dump.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from copy import copy
+from typing import Any
 
-from webapp.dumps.decoding import kind_of
-from webapp.dumps.head import Head
-from webapp.dumps.records import Problem, Record, Turn
-from webapp.dumps.source import Source
-from webapp.dumps.stream import Item, Part
-
-Entry = tuple[str, dict[str, Any]]
-"""An entry with its place in the dump ("entries[3]", "line 4")."""
+from webapp.dumps.call_failures import with_call_failures
+from webapp.dumps.entries import Entry as Entry
+from webapp.dumps.entries import RepeatedIds as RepeatedIds
+from webapp.dumps.head import DumpHead as DumpHead
+from webapp.dumps.keyed_sessions import session_keys
+from webapp.dumps.logged_twice import merged
+from webapp.dumps.messages.turns import Conversation as Conversation
+from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
+from webapp.dumps.messages.turns import numbered
+from webapp.dumps.records import Problem, Record, SessionStart, Turn
+from webapp.dumps.session_keys import SessionKeys as SessionKeys
+from webapp.dumps.sessions import SessionEntries as SessionEntries
+from webapp.dumps.sessions import grouped
+from webapp.dumps.source import Source as Source
+from webapp.dumps.turn_window import Side
+from webapp.dumps.values import id_text, text
 
 Context = Mapping[str, Any]
 """What a session's entries need to know of what stood around them: `SessionStart.extra`."""
 
 
-class Format(Protocol):
-    """One dump format: a module under `formats/` holds one as `plugin`."""
+class BadEntry(ValueError):
+    """An entry that does not say what it should; it is kept, as `turns` or as an event, with a problem."""
 
-    @property
-    def name(self) -> str: ...
+    def __init__(self, reason: str, turns: list[PlacedTurn] | None = None) -> None:
+        super().__init__(reason)
+        self.turns = turns or []
 
-    @property
-    def shapes(self) -> str:
-        """What a dump of this format looks like, for the message that none was recognised."""
 
-    def sniff(self, head: Head) -> int:
+class Format:
+    """One dump format. `name`, `shapes`, `sniff` and `read_entry` are its own; the rest has a default."""
+
+    name: str = ""
+    shapes: str = ""
+    """what a dump of this format looks like, for the message that none was recognised"""
+    id_key: str = ""
+    """the key of an entry's own id, where an id that comes twice is worth a word"""
+    id_name: str = "id"
+    conversation_type: type[Conversation] = Conversation
+    """what is remembered while a session's entries are read; a format that needs more derives its own"""
+    home: str | None = None
+    """the profile that every program that writes this format parses with, where there is one"""
+    by_key: bool = False
+    """whether a key of its entries names their session, where they have one: `keys` shows which (see `session_keys`)"""
+    session_key: str | None = None
+    """the key that was told"""
+    twice: bool = False
+    """whether its logger writes things twice: then `side` says what may be a twin of what (see `logged_twice`)"""
+
+    def sniff(self, head: DumpHead) -> int:
         """How sure it is that this is its own, 0 (not at all) to 100; the highest wins."""
+        raise NotImplementedError
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
-        """The dump's sessions, turns and problems. Raises `BadDump` where nothing at all can be read."""
+    def session_of(self, entry: dict[str, Any]) -> str | None:
+        """The session that an entry names; one that names none belongs to the one before it."""
+        return id_text(entry.get("session_id"))
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        """The sessions of a dump: its lines, its list's items or the document itself, grouped by `session_of`.
+
+        Each session's entries are taken before the next session is asked for. Raises `BadDump` where nothing at all
+        can be read.
+        """
+        return grouped(source, head, self.session_of)
+
+    def with_key(self, key: str) -> Format:
+        """This, for sessions by the key `key`."""
+        other = copy(self)
+        other.session_key = key
+        return other
+
+    def follows(self, entry: dict[str, Any]) -> bool:
+        """Whether an entry that names no session belongs to the one before it."""
+        return False
+
+    def keys(self, source: Source, head: DumpHead) -> SessionKeys | None:
+        """The keys that may name the sessions of a dump's entries; None where there is no choice."""
+        if not self.by_key or head.shape not in ("lines", "array", "parquet"):
+            return None
+        return session_keys(source, head, self.session_key, self.follows)
+
+    def conversation(self, context: Context) -> Conversation:
+        """What the reading of a session starts with."""
+        return self.conversation_type(text(context.get("model")))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Any) -> list[PlacedTurn]:
+        """The turns of one entry, each with the place of its text; none for an event. Raises `BadEntry`.
+
+        The same entries always give the same turns, and an entry is not changed.
+        """
+        raise NotImplementedError
+
+    def side(self, turn: Turn, conversation: Any) -> Side | None:
+        """What the turn, of the entry read last, may be a twin of."""
+        return None
+
+    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
+        """Ids of the entry that came before."""
+        if self.id_key:
+            yield from ids.again(at, self.id_name, entry.get(self.id_key))
+
+    def read(self, source: Source, head: DumpHead) -> Iterator[Record]:
+        """The dump's sessions, turns and problems."""
+        for session in self.sessions(source, head):
+            if isinstance(session, Problem):
+                yield session
+            else:
+                yield SessionStart(session.name, self.name, session.home, session.title, session.extra, session.service)
+                yield from self.turns(session.entries, session.extra)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        """The turns of one session; problems pass through. The same entries always give the same turns."""
+        """The turns of one session; problems pass through."""
+        turns = self._sided_turns(entries, context)
+        return with_call_failures(merged(turns) if self.twice else (turn for turn, _ in turns))
 
-
-def objects(parts: Iterable[Part], key: str) -> Iterator[Entry | Problem]:
-    """The items under `key` that are objects; the others become problems."""
-    for part in parts:
-        if isinstance(part, Problem):
-            yield part
-        elif isinstance(part, Item) and part.key == key:
-            yield entry_or_problem(part.at, part.value)
-
-
-def entry_or_problem(at: str, value: Any) -> Entry | Problem:
-    """`value` as an entry, or what is wrong with it."""
-    if isinstance(value, dict):
-        return at, value
-    return Problem(at, f"expected an object, found {kind_of(value)}; skipped")
-
-
-class Seen:
-    """The ids of a session's entries so far, as hashes, so that a million of them are some 60 MB."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._hashes: set[int] = set()
-
-    def again(self, at: str, value: Any) -> Iterator[Problem]:
-        """A problem where the id `value` stood in an entry before; both are kept."""
-        if not isinstance(value, str) or not value:
-            return
-        if (found := hash(value)) in self._hashes:
-            yield Problem(at, f"the {self._what} {value[:200]!r} stands twice in the session; both are kept")
-        self._hashes.add(found)
-
-
-def id_text(value: Any) -> str | None:
-    """A session's id as text; None where there is none. Numbers are taken as they print."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
-        return None
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def id_problem(at: str, value: Any, used: str) -> Iterator[Problem]:
-    """What to say of an id that is no text."""
-    if value is not None and not isinstance(value, str):
-        yield Problem(at, f"expected a text, found {kind_of(value)}; the session is called {used!r}")
-
-
-_LEAST, _MOST = -(2**63), 2**63 - 1
-_NUMERIC = (int, float, str)
-_NUMBER = re.compile(r"-?\d{1,18}(\.0*)?")
-
-
-def whole(value: Any) -> int | None:
-    """A whole number that fits 63 bits, from a number or its text; None for anything else, NaN included."""
-    if value is None or isinstance(value, bool):
-        return None
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        value = int(value.partition(".")[0])
-    if isinstance(value, float):
-        value = int(value) if value.is_integer() else None
-    return value if isinstance(value, int) and _LEAST <= value <= _MOST else None
-
-
-def number(value: Any) -> float | None:
-    """A finite number, from a number or its text; None for anything else."""
-    if value is None or isinstance(value, bool) or not isinstance(value, _NUMERIC):
-        return None
-    try:
-        found = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return found if abs(found) < float("inf") else None
-
-
-def text(value: Any) -> str | None:
-    """A text that says something: None for an empty one and for all that is no text."""
-    return value if isinstance(value, str) and value else None
+    def _sided_turns(
+        self, entries: Iterable[Entry | Problem], context: Context
+    ) -> Iterator[tuple[Turn | Problem, Side | None]]:
+        conversation, ids = self.conversation(context), RepeatedIds()
+        for entry in entries:
+            if isinstance(entry, Problem):
+                yield entry, None
+                continue
+            at, value = entry
+            for problem in self.repeated_ids(at, value, ids):
+                yield problem, None
+            try:
+                turns = self.read_entry(value, conversation)
+            except BadEntry as bad:
+                turns = bad.turns
+                yield Problem(at, f"{bad}; kept as an event"), None
+            for note in conversation.notes:
+                yield Problem(at, note), None
+            conversation.notes.clear()
+            for turn in numbered(conversation.entry, value, turns or [(Turn(0, "event"), None)]):
+                yield turn, self.side(turn, conversation) if self.twice else None
+            conversation.entry += 1

@@ -1,15 +1,16 @@
-"""Tells dumps that are no text: zip and tar archives, and OTLP in protobuf."""
+"""Tells dumps that are no text: zip and tar archives, OTLP in protobuf, Parquet and SQLite."""
 
 from __future__ import annotations
 
 import zipfile
 from typing import Literal
 
-from webapp.dumps import wire
+from webapp.dumps import protobuf
 from webapp.dumps.source import BLOCK, TAR, TAR_AT, ZIPS, Source
 
-BinaryShape = Literal["zip", "tar", "protobuf"]
+BinaryShape = Literal["zip", "tar", "protobuf", "parquet", "sqlite"]
 _NAMES = 1000
+PARQUET, SQLITE = b"PAR1", b"SQLite format 3\0"
 
 
 def shape_of(source: Source) -> BinaryShape | None:
@@ -20,7 +21,11 @@ def shape_of(source: Source) -> BinaryShape | None:
         return "zip"
     if block[TAR_AT : TAR_AT + len(TAR)] == TAR:
         return "tar"
-    return "protobuf" if wire.is_otlp(source.file) else None
+    if block.startswith(PARQUET):
+        return "parquet"
+    if block.startswith(SQLITE):
+        return "sqlite"
+    return "protobuf" if protobuf.is_otlp(source.file) else None
 
 
 def names(source: Source) -> list[str]:

@@ -32,11 +32,11 @@ class Decoder:
         self._scan = json.JSONDecoder(strict=False, object_pairs_hook=self._pairs).raw_decode
 
     def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        unique = dict(pairs)
+        if len(unique) != len(pairs):
             keys = [key for key, _ in pairs]
-            self.repeated.extend(key for key in found if keys.count(key) > 1)
-        return found
+            self.repeated.extend(key for key in unique if keys.count(key) > 1)
+        return unique
 
     def value(self, text: str, at: int) -> tuple[Any, int]:
         """The value at `at` and where it ends. Raises `Damage`."""

@@ -9,36 +9,60 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.head import Head, trailing
+from webapp.dumps.entries import Entry, objects
+from webapp.dumps.head import DumpHead, trailing
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import Source
-from webapp.dumps.stream import Item, Member, Opened, Part, walk
+from webapp.dumps.stream import DocumentMember, Item, ListStart, Part, walk
 
 
-def members(source: Source, head: Head, streamed: str, *, wanted: str) -> dict[str, Any]:
+def with_list(
+    source: Source, head: DumpHead, key: str, *, needed: str
+) -> tuple[dict[str, Any], Iterator[Entry | Problem]]:
+    """A document's members but the list under `key`, and that list's entries. Raises `BadDump` where it has none."""
+    if key in head.members:
+        raise BadDump(f"{key}: expected a list, found {kind_of(head.members[key])}", key)
+    if key not in head.items and head.whole:
+        raise BadDump(f"{key} missing: expected a list under the key {key!r}", key)
+    beside = members(source, head, key, needed=needed)
+    beside.pop(key, None)
+    return beside, objects(_listed(walk(source.text(), frozenset((key,))), key), key)
+
+
+def _listed(parts: Iterator[Part], key: str) -> Iterator[Part]:
+    """Pass the parts on; say where there is no list under `key`."""
+    reached = False
+    for part in parts:
+        reached = reached or isinstance(part, ListStart)
+        yield part
+    if not reached:
+        yield Problem(key, f"the dump holds no list of {key}")
+
+
+def members(source: Source, head: DumpHead, streamed: str, *, needed: str) -> dict[str, Any]:
     """The document's members but the list `streamed`.
 
-    Head and tail usually show them all. Only where they do not show `wanted`, or not where the list begins, and
+    Head and tail usually show them all. Only where they do not show `needed`, or not where the list begins, and
     something may lie between, is the whole document walked once more.
     """
-    found, begun = _outside(walk(iter([head.text]), frozenset((streamed,))), streamed)
+    beside, reached = _beside(walk(iter([head.text]), frozenset((streamed,))), streamed)
     if head.whole:
-        return found
-    found |= {key: value for key, value in trailing(source).items() if key != streamed}
-    if begun and (wanted in found or _closes_with_list(source)):
-        return found
-    return _outside(walk(source.text(), frozenset((streamed,))), streamed)[0]
+        return beside
+    beside |= {key: value for key, value in trailing(source).items() if key != streamed}
+    if reached and (needed in beside or _closes_with_list(source)):
+        return beside
+    return _beside(walk(source.text(), frozenset((streamed,))), streamed)[0]
 
 
-def _outside(parts: Iterator[Part], streamed: str) -> tuple[dict[str, Any], bool]:
+def _beside(parts: Iterator[Part], streamed: str) -> tuple[dict[str, Any], bool]:
     """The members among the parts, the first of each name, and whether the streamed list was reached."""
-    found: dict[str, Any] = {}
-    begun = False
+    beside: dict[str, Any] = {}
+    reached = False
     for part in parts:
-        begun = begun or (isinstance(part, Opened) and part.key == streamed)
-        if isinstance(part, Member):
-            found.setdefault(part.key, part.value)
-    return found, begun
+        reached = reached or (isinstance(part, ListStart) and part.key == streamed)
+        if isinstance(part, DocumentMember):
+            beside.setdefault(part.key, part.value)
+    return beside, reached
 
 
 def _closes_with_list(source: Source) -> bool:
@@ -46,24 +70,28 @@ def _closes_with_list(source: Source) -> bool:
     return "".join(source.tail(1000).split()).endswith("]}")
 
 
-def require_list(head: Head, key: str) -> None:
-    """Raise `BadDump` where the head already shows that there is no list under `key`."""
-    if key in head.members:
-        raise BadDump(f"{key}: expected a list, found {kind_of(head.members[key])}", key)
-    if key not in head.items and head.whole:
-        raise BadDump(f"{key} missing: expected a list under the key {key!r}", key)
+def whole_document(source: Source) -> Iterator[Entry | Problem]:
+    """What is wrong with a document, then the document as one entry."""
+    value: dict[str, Any] = {}
+    for part in walk(source.text(), frozenset()):
+        if isinstance(part, Problem):
+            yield part
+        elif isinstance(part, DocumentMember):
+            value[part.key] = part.value
+    yield "the document", value
 
 
 @contextmanager
-def array_as_lines(source: Source) -> Iterator[tuple[Source, list[Problem]]]:
+def array_as_lines(source: Source, values: Iterator[Any] | None = None) -> Iterator[tuple[Source, list[Problem]]]:
     """The items of a list that is the document itself, one a line in a file aside, and what was wrong with others.
 
-    A damaged item's line is empty, so that line `n` is item `n - 1`.
+    With `values`, these are the items. A damaged item's line is empty, so that line `n` is item `n - 1`.
     """
     problems: list[Problem] = []
     with tempfile.TemporaryFile() as lines:
         written = 0
-        for part in walk(source.text(), frozenset()):
+        items = (Item("", index, value) for index, value in enumerate(values or ()))
+        for part in walk(source.text(), frozenset()) if values is None else items:
             if isinstance(part, Problem):
                 problems.append(part)
             elif isinstance(part, Item):

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
-from webapp.dumps import binary
+from webapp.dumps import binary, parquet_rows, sqlite_tables
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.records import Problem
+from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import CHUNK, Cut, Source, too_long
-from webapp.dumps.stream import Item, Member, Opened, walk
+from webapp.dumps.stream import DocumentMember, Item, ListStart, walk
+from webapp.dumps.values import as_object
 
 HEAD = 256 * 1024
 TAIL = 64 * 1024
@@ -22,11 +23,11 @@ SAMPLES = 5
 MOST_PASSED = 20
 """How many damaged items, or lines, of a dump whose first is longer than the head are passed to find a sound one."""
 
-Shape = Literal["empty", "object", "array", "lines", "text", "zip", "tar", "protobuf"]
+Shape = Literal["empty", "object", "array", "lines", "text", "zip", "tar", "protobuf", "parquet", "sqlite"]
 
 
 @dataclass(slots=True)
-class Head:
+class DumpHead:
     """What the first `HEAD` bytes show.
 
     `shape`: one JSON object, one array, one JSON value a line, something else ("text"), or one of the binary
@@ -55,27 +56,39 @@ class Head:
     def samples(self) -> list[Any]:
         return self.lines if self.shape == "lines" else self.items.get("", [])
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """What the head shows of an object: its members and the first items of its lists; empty for other shapes."""
+        return {**self.members, **self.items} if self.shape == "object" else {}
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        """The samples that are objects; of a document that is an object, that alone."""
+        return [self.document] if self.shape == "object" else [item for item in self.samples if isinstance(item, dict)]
+
+    def first_of(self, key: str) -> dict[str, Any]:
+        """The first object in the list under `key`; empty where there is none."""
+        return next((item for item in self.items.get(key, []) if isinstance(item, dict)), {})
+
     def all_have(self, *keys: str) -> bool:
-        """Whether there are samples and each is an object with all of `keys`."""
-        found = [sample for sample in self.samples if isinstance(sample, dict)]
-        return bool(found) and all(key in sample for sample in found for key in keys)
+        """Whether there are objects (see `objects`) and each has all of `keys`."""
+        return bool(self.objects) and all(key in sample for sample in self.objects for key in keys)
 
     def any_has(self, *keys: str) -> bool:
-        """Whether a sample has one of `keys`; where the first is too long for the head, whether the text names one."""
-        found = [sample for sample in self.samples if isinstance(sample, dict)]
-        if not found and self.shape in ("array", "lines"):
+        """Whether an object has one of `keys`; where the first is too long for the head, whether the text names one."""
+        if not self.objects and self.shape in ("array", "lines"):
             return self.mentions(*keys)
-        return any(key in sample for sample in found for key in keys)
+        return any(key in sample for sample in self.objects for key in keys)
 
     def mentions(self, *keys: str) -> bool:
         """Whether the text of the head holds one of `keys` as a key, at whatever depth."""
         return any(re.search(re.escape(json.dumps(key)) + r"\s*:", self.text) for key in keys)
 
 
-def look(source: Source) -> Head:
+def look(source: Source) -> DumpHead:
     """Read the head (and the tail) of `source`."""
-    if (found := binary.shape_of(source)) is not None:
-        return Head(source.filename, "", found, names=binary.names(source) if found == "zip" else [])
+    if (binary_shape := binary.shape_of(source)) is not None:
+        return _binary_head(source, binary_shape)
     text = "".join(source.text(limit=HEAD))
     start = text.lstrip()
     shape: Shape = "text"
@@ -85,7 +98,7 @@ def look(source: Source) -> Head:
         shape = "lines" if _are_lines(source, text) else "object" if start[0] == "{" else "array"
     elif any(isinstance(value, dict) for value in _first_values(text)):
         shape = "lines"
-    head = Head(source.filename, text, shape, whole=len(text) < HEAD // 4)
+    head = DumpHead(source.filename, text, shape, whole=len(text) < HEAD // 4)
     if shape == "lines":
         head.lines = list(_first_values(text)) or list(islice(_later_lines(head, source), 1))
     elif shape in ("object", "array"):
@@ -99,22 +112,36 @@ def look(source: Source) -> Head:
     return head
 
 
-def _gather(head: Head, chunks: Iterator[str], *, enough: bool = False) -> None:
+def _binary_head(source: Source, shape: binary.BinaryShape) -> DumpHead:
+    head = DumpHead(source.filename, "", shape)
+    if shape == "zip":
+        head.names = binary.names(source)
+    if shape == "parquet":
+        try:
+            head.items[""] = list(islice(parquet_rows.rows(source), SAMPLES))
+        except BadDump as bad:
+            head.unread = Problem(bad.at, bad.reason)
+    if shape == "sqlite":
+        head.names = sqlite_tables.names(source)
+    return head
+
+
+def _gather(head: DumpHead, chunks: Iterator[str], *, enough: bool = False) -> None:
     """Fill in what `chunks` show; with `enough`, where all of the dump is at hand, up to a list's last sample."""
     for part in walk(chunks, None):
         if isinstance(part, Problem) and enough:
             head.unread = head.unread or part
         if isinstance(part, Item) and enough and len(head.items[part.key]) == SAMPLES:
             return
-        if isinstance(part, Member):
+        if isinstance(part, DocumentMember):
             head.members.setdefault(part.key, part.value)
-        elif isinstance(part, Opened):
+        elif isinstance(part, ListStart):
             head.items.setdefault(part.key, [])
         elif isinstance(part, Item) and len(head.items[part.key]) < SAMPLES:
             head.items[part.key].append(part.value)
 
 
-def _later_items(head: Head, source: Source) -> Iterator[Any]:
+def _later_items(head: DumpHead, source: Source) -> Iterator[Any]:
     """An array's items, where the first is longer than the head; what is wrong with that one is noted."""
     for part in islice(walk(source.text(), frozenset()), MOST_PASSED):
         if isinstance(part, Item):
@@ -123,7 +150,7 @@ def _later_items(head: Head, source: Source) -> Iterator[Any]:
             head.unread = head.unread or part
 
 
-def _later_lines(head: Head, source: Source) -> Iterator[Any]:
+def _later_lines(head: DumpHead, source: Source) -> Iterator[Any]:
     """The same of lines."""
     decoder = Decoder()
     for number, (at, data) in enumerate(islice(source.lines(), MOST_PASSED), start=1):
@@ -180,8 +207,7 @@ def trailing(source: Source) -> dict[str, Any]:
     decoder, tail = Decoder(), source.tail(TAIL)
     for match in re.finditer(r'\]\s*,\s*(?=")', tail):
         try:
-            found = decoder.loads("{" + tail[match.end() :])
+            return as_object(decoder.loads("{" + tail[match.end() :]))
         except Damage:
             continue
-        return found if isinstance(found, dict) else {}
     return {}

@@ -1,38 +1,36 @@
-"""Counts what a request of OTLP logs or metrics holds, in protobuf or JSON: nothing else is asked of them here."""
+"""Counts what a request of OTLP metrics holds, in protobuf or JSON: nothing else is asked of them here."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-from webapp.dumps import otlp_wire
+from webapp.dumps import protobuf
+from webapp.dumps.amount import Allowance
 
-Signal = Literal["logs", "metrics"]
-
-_POINTS: dict[int, otlp_wire.Field] = {1: ("dataPoints", {}, True)}
-_METRIC: dict[int, otlp_wire.Field] = {
-    5: ("gauge", _POINTS, False),
-    7: ("sum", _POINTS, False),
-    9: ("histogram", _POINTS, False),
-    10: ("exponentialHistogram", _POINTS, False),
-    11: ("summary", _POINTS, False),
-}
-_LOGS: dict[int, otlp_wire.Field] = {1: ("resourceLogs", {2: ("scopeLogs", {2: ("logRecords", {}, True)}, True)}, True)}
-_METRICS: dict[int, otlp_wire.Field] = {
-    1: ("resourceMetrics", {2: ("scopeMetrics", {2: ("metrics", _METRIC, True)}, True)}, True)
-}
+_KINDS = {5: "gauge", 7: "sum", 9: "histogram", 10: "exponentialHistogram", 11: "summary"}
+_DATA_POINTS = ({1}, {2}, {2}, set(_KINDS), {1})
+"""Fields one within the other: resourceMetrics, scopeMetrics, metrics, a metric's kind, dataPoints (proto 1.x)."""
 
 
-def of_protobuf(signal: Signal, data: bytes) -> int:
-    """Log records or data points of an Export…ServiceRequest (opentelemetry-proto 1.x). Raises `Malformed`."""
-    return of_json(signal, otlp_wire.message(data, _LOGS if signal == "logs" else _METRICS))
+def of_protobuf(data: bytes, allowance: Allowance) -> int:
+    """Data points of an ExportMetricsServiceRequest. Raises `Malformed` and `TooLarge`."""
+    return _count(data, _DATA_POINTS, allowance)
 
 
-def of_json(signal: Signal, value: dict[str, Any]) -> int:
-    """Log records or data points of the same as JSON; what has another shape counts as nothing."""
-    if signal == "logs":
-        return len(_listed([value], "resourceLogs", "scopeLogs", "logRecords"))
+def _count(data: bytes, path: tuple[set[int], ...], allowance: Allowance) -> int:
+    """The messages at the end of `path` in `data`, none of which is built."""
+    count = 0
+    for number, value in protobuf.fields(data):
+        allowance.take(1, "a message of the request")
+        if number in path[0] and isinstance(value, bytes):
+            count += _count(value, path[1:], allowance) if len(path) > 1 else 1
+    return count
+
+
+def of_json(value: dict[str, Any]) -> int:
+    """Data points of the same as JSON; what has another shape counts as nothing."""
     metrics = _listed([value], "resourceMetrics", "scopeMetrics", "metrics")
-    kinds = [metric.get(name) for metric in metrics for name, _, _ in _METRIC.values() if isinstance(metric, dict)]
+    kinds = [metric.get(name) for metric in metrics for name in _KINDS.values() if isinstance(metric, dict)]
     return len(_listed(kinds, "dataPoints"))
 
 
@@ -40,5 +38,5 @@ def _listed(holders: list[Any], *names: str) -> list[Any]:
     """What stands in the lists `names`, one within the other."""
     for name in names:
         lists = [holder.get(name) for holder in holders if isinstance(holder, dict)]
-        holders = [item for found in lists if isinstance(found, list) for item in found]
+        holders = [item for listed in lists if isinstance(listed, list) for item in listed]
     return holders

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from webapp.dumps.head import Head, look
+from webapp.dumps.head import DumpHead, look
+from webapp.dumps.json_texts import MOST_PATHS, OutlinePath, member, places_of
 from webapp.dumps.source import opened
 
-MOST_PATHS = 120
-DEEPEST = 6
-_LONGEST = 80
-_PLAIN = re.compile(r"""[^.\[\]"'\s]+""")
 _GUESSES = {
     "raw": ("response", "completion", "output", "answer", "raw", "text", "content", "generation", "result"),
     "prompt": ("prompt", "input", "question", "query", "instruction"),
@@ -28,78 +22,88 @@ _GUESSES = {
     "cost": ("cost", "cost_usd", "price"),
     "agent": ("agent", "agent_name"),
 }
+_ASKED = ("request", "input", "prompt", "question", "query", "user", "system")
+"""words of paths that lead to what a model was asked"""
+_NO_ANSWERS = {name for field in ("session", "model", "role", "time", "agent") for name in _GUESSES[field]} | {
+    *("id", "uuid", "type", "status", "version", "url", "path", "ts", "name", "kind"),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A path that leads somewhere in the first records: the kind of what stands there, and the first of it."""
-
-    path: str
-    kind: str
-    sample: str
-    text: str | None
-
-
-def outline(path: Path, filename: str) -> list[Place]:
+def outline(path: Path, filename: str) -> list[OutlinePath]:
     """The paths of the first records that a mapping reads, in their order; [] where the file holds no records."""
     with opened(path, filename) as source:
-        head = look(source)
-    found: dict[str, Place] = {}
+        return _outline(look(source))
+
+
+def guessed(head: DumpHead) -> dict[str, str]:
+    """A mapping that may read what the head shows; without `raw` where it shows no text.
+
+    Where it goes through lists of records, `each` begins at the document.
+    """
+    mapping, longest = guess(_outline(head)), _longest(head)
+    if "each" in mapping and longest is not None:
+        mapping["each"] = f"{member(longest)}[*]{mapping['each'].removeprefix('$')}"
+    return mapping
+
+
+def guess_of(path: Path, filename: str) -> dict[str, str]:
+    """As `guessed`, of the dump at `path`."""
+    with opened(path, filename) as source:
+        return guessed(look(source))
+
+
+def _longest(head: DumpHead) -> str | None:
+    """The key of an object's longest list, whose items are the records; None where it has no list, or is none."""
+    return max(head.items, key=lambda name: len(head.items[name]), default=None) if head.shape == "object" else None
+
+
+def _outline(head: DumpHead) -> list[OutlinePath]:
+    places: dict[str, OutlinePath] = {}
     for record in records(head):
-        for place in _places(record, "$", 0):
-            if len(found) < MOST_PATHS or place.path in found:
-                found.setdefault(place.path, place)
-    return list(found.values())
+        for place in places_of(record, "$", 0):
+            if len(places) < MOST_PATHS or place.path in places:
+                places.setdefault(place.path, place)
+    return list(places.values())
 
 
-def records(head: Head) -> list[dict[str, Any]]:
+def records(head: DumpHead) -> list[dict[str, Any]]:
     """The first records, as the format `mapped` takes them: lines, a list's items, or the document itself."""
-    if head.shape == "object":
-        longest = max(head.items, key=lambda name: len(head.items[name]), default=None)
-        items = [head.members] if longest is None else head.items[longest]
-    else:
-        items = head.samples
+    longest = _longest(head)
+    document = [head.members] if longest is None else head.items[longest]
+    items = document if head.shape == "object" else head.samples
     return [item for item in items if isinstance(item, dict)]
 
 
-def guess(places: list[Place]) -> dict[str, str]:
+def guess(places: list[OutlinePath]) -> dict[str, str]:
     """Fields whose paths are called as such things are called; raw falls back on the longest text."""
-    found: dict[str, str] = {}
+    mapping: dict[str, str] = {}
     for field, names in _GUESSES.items():
         fitting = [place for name in names for place in places if name in _names(place.path)]
         texts = [place for place in fitting if place.text is not None or field not in ("raw", "prompt")]
-        if texts and texts[0].path not in found.values():
-            found[field] = texts[0].path
-    if "raw" not in found:
-        longest = max(places, key=lambda place: len(place.text or ""), default=None)
-        if longest is not None and longest.text:
-            found["raw"] = longest.path
-    return found
+        if field == "raw":  # "content" is what messages of a request are called by, too
+            texts.sort(key=lambda place: any(word in place.path.lower() for word in _ASKED))
+        if texts and texts[0].path not in mapping.values():
+            mapping[field] = texts[0].path
+    if "raw" not in mapping:
+        said = [place for place in places if place.text and _names(place.path)[0] not in _NO_ANSWERS]
+        longest = max(said, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
+        if longest is not None:
+            mapping["raw"] = longest.path
+    return _iterated(mapping, {place.path for place in places})
 
 
-def _places(value: Any, path: str, depth: int) -> Iterator[Place]:
-    if isinstance(value, dict) and depth < DEEPEST:
-        for key, inner in value.items():
-            step = f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key)}]"
-            yield from _places(inner, path + step, depth + 1)
-    elif isinstance(value, list) and value and depth < DEEPEST:
-        yield Place(path, "list", _sample(value), None)
-        yield from _places(value[0], f"{path}[0]", depth + 1)
-        if len(value) > 1:
-            yield from _places(value[-1], f"{path}[-1]", depth + 1)
-    else:
-        text = value if isinstance(value, str) else None
-        yield Place(path, _kind(value), _sample(value), text)
-
-
-def _kind(value: Any) -> str:
-    names = {str: "text", bool: "boolean", int: "number", float: "number", dict: "object", list: "list"}
-    return names.get(type(value), "null")
-
-
-def _sample(value: Any) -> str:
-    shown = value[: _LONGEST + 1] if isinstance(value, str) else json.dumps(value)
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+def _iterated(mapping: dict[str, str], paths: set[str]) -> dict[str, str]:
+    """The mapping over each item of the lists that `raw` lies in, where they hold several."""
+    steps = mapping.get("raw", "").split("[0]")
+    several = [n for n in range(1, len(steps)) if any(p.startswith("[0]".join(steps[:n]) + "[-1]") for p in paths)]
+    if not several:
+        return mapping
+    beginning = "[0]".join(steps[: several[-1]]) + "[0]"
+    relative = {
+        field: f"${path.removeprefix(beginning)}" if path.startswith(beginning) else path
+        for field, path in mapping.items()
+    }
+    return {"each": "[*]".join(steps[: several[-1]]) + "[*]", **relative}
 
 
 def _names(path: str) -> tuple[str, str]:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
-from webapp.dumps.head import Head, look
+from webapp.dumps.head import DumpHead, look
+from webapp.dumps.outline import guessed
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
+from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.dumps.source import Source, opened
 from webapp.plugins import collect
 
+_KINDS = {
+    "object": "a JSON object",
+    "array": "JSON (a list)",
+    "lines": "JSON (one value a line)",
+    "parquet": "a Parquet file",
+}
 MOST_EARLY = 1000
 """How many problems are held back until the first session."""
 
@@ -34,29 +44,62 @@ def read(
     *,
     format: str | None = None,  # noqa: A002 - the option's name
     mapping: Mapping[str, str] | None = None,
-    told: Callable[[int], None] | None = None,
+    on_progress: Callable[[int], None] | None = None,
 ) -> Iterator[Record]:
     """The records of the dump at `path`: a `SessionStart`, its turns in order, the next; problems in between.
 
     The format is recognised by content unless named. `mapping` (field of a turn to path, as `{"raw":
-    "$.output.text"}`) reads any JSON or JSONL; it raises `BadMapping` at once, a `ValueError`, where it is none.
+    "$.output.text"}`) reads any JSON or JSONL; `{"session_key": …}` alone says what names the sessions.
+    It raises `BadMapping` at once, a `ValueError`, where it is none.
     Iterating raises `UnknownFormat`, or `BadDump` where not even one session can be read; damage further on is a
-    `Problem`. Memory does not grow with the dump. `told` gets how many bytes were read each time.
+    `Problem`. Memory does not grow with the dump. `on_progress` gets how many bytes were read each time.
     """
-    mapped = None if mapping is None else collect("webapp.dumps.formats")["mapped"].by(mapping)
-    return _read(path, filename, format, mapped, told)
+    key = told_key(mapping)
+    by = None if mapping is None or key is not None else collect("webapp.dumps.formats")["mapped"].by(mapping)
+    return _read(path, filename, format, by, key, on_progress)
+
+
+def session_keys(
+    path: Path,
+    filename: str,
+    *,
+    format: str | None = None,  # noqa: A002
+    key: str | None = None,
+) -> SessionKeys | None:
+    """What may name the sessions of a dump's entries, and what is taken; None where its format leaves no choice.
+
+    Reads the dump once. Raises `UnknownFormat` and `BadDump` as `read` does.
+    """
+    with opened(path, filename) as source:
+        head = look(source)
+        kind = _named(format, head)
+        return (kind if key is None else kind.with_key(key)).keys(source, head)
 
 
 def _read(
-    path: Path, filename: str, name: str | None, mapped: Format | None, told: Callable[[int], None] | None
+    path: Path,
+    filename: str,
+    name: str | None,
+    mapped: Format | None,
+    key: str | None,
+    on_progress: Callable[[int], None] | None,
 ) -> Iterator[Record]:
-    with opened(path, filename, told) as source:
+    with opened(path, filename, on_progress) as source:
         head = look(source)
         kind = _named(name, head) if mapped is None else _fitting(mapped, head)
-        yield from checked(kind.read(source, head), source)
+        if key is not None:
+            kind = kind.with_key(key)
+        yield from watched(checked(_keyless(kind, kind.read(source, head)), source))
 
 
-def _named(name: str | None, head: Head) -> Format:
+def _keyless(kind: Format, records: Iterator[Record]) -> Iterator[Record]:
+    """The records; a problem where a session key was told and the format cannot use it."""
+    if kind.session_key is not None and not kind.by_key:
+        yield Problem("the session key", f"the format {kind.name} names its sessions itself; the key was not used")
+    yield from records
+
+
+def _named(name: str | None, head: DumpHead) -> Format:
     if name is None:
         return choose(head)
     if name not in known_formats():
@@ -64,7 +107,7 @@ def _named(name: str | None, head: Head) -> Format:
     return _fitting(known_formats()[name], head)
 
 
-def _fitting(kind: Format, head: Head) -> Format:
+def _fitting(kind: Format, head: DumpHead) -> Format:
     """The format named, for each member where the dump is an archive."""
     if head.shape == "empty":
         raise BadDump("the dump is empty", "byte 0")
@@ -73,7 +116,7 @@ def _fitting(kind: Format, head: Head) -> Format:
     return kind
 
 
-def choose(head: Head) -> Format:
+def choose(head: DumpHead) -> Format:
     """The format that recognises a head best. Raises `UnknownFormat`, and `BadDump` where nothing can be read."""
     if head.shape == "empty" and head.whole:
         raise BadDump("the dump is empty", "byte 0")
@@ -83,20 +126,32 @@ def choose(head: Head) -> Format:
         return known_formats()[best]
     if head.unread is not None:
         raise BadDump(head.unread.reason, head.unread.at)
-    raise UnknownFormat(
-        f"{_what_it_is(head)} Known are: {'; '.join(plugin.shapes for plugin in known_formats().values())}."
-    )
+    raise UnknownFormat(f"{_what_it_is(head)}\n{_what_to_do(head)}")
 
 
-def _what_it_is(head: Head) -> str:
+def _what_it_is(head: DumpHead) -> str:
     if head.shape == "empty":
         return "The dump begins with more empty space than is looked at."
     if head.shape == "text":
         return f"The dump is not JSON: it begins with {head.text.lstrip()[:20]!r}."
-    if head.shape == "object":
-        keys = ", ".join(repr(key) for key in sorted(head.keys)[:8]) or "nothing"
-        return f"The dump is a JSON object of no known shape (its keys: {keys})."
-    return f"The dump is JSON ({'a list' if head.shape == 'array' else 'one value a line'}) of no known shape."
+    if head.shape == "sqlite":
+        return f"The dump is a SQLite file of no known shape (its tables: {_listed(head.names)})."
+    keys = sorted({str(key) for sample in head.objects for key in sample})
+    return f"The dump is {_KINDS.get(head.shape, 'a file')} of no known shape (its keys: {_listed(keys)})."
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(repr(name[:40]) for name in names[:8]) or "none"
+
+
+def _what_to_do(head: DumpHead) -> str:
+    """What to run next: a mapping that may fit, where there are texts; else the formats by their names."""
+    mapping = guessed(head)
+    if "raw" not in mapping:
+        return "What can be read: fencepost ingest --help, and docs/formats.md."
+    fields = [field for field in ("each", "raw", "role", "prompt", "session", "model") if field in mapping]
+    arguments = " ".join(f"--map {shlex.quote(f'{field}={mapping[field]}')}" for field in fields)
+    return f"Read it by a mapping: fencepost ingest {arguments} {shlex.quote(head.filename)}"
 
 
 def checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
@@ -104,53 +159,53 @@ def checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
 
     Problems are held back until the first session, so that a dump without one can be refused as a whole.
     """
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     early: list[Problem] = []
-    for record in _guarded(records, seen):
+    for record in _guarded(records, counts):
         if source.problem is not None:
-            yield from _once(source, seen, early)
+            yield from _once(source, counts, early)
         if isinstance(record, Turn):
             yield record
         elif isinstance(record, SessionStart):
-            yield from _unique(record, seen)
+            yield from _unique(record, counts)
             yield from early
             early.clear()
-        elif seen:
+        elif counts:
             yield record
         elif len(early) < MOST_EARLY:
             early.append(record)
-    yield from _once(source, seen, early)
-    if not seen:
+    yield from _once(source, counts, early)
+    if not counts:
         first = early[0] if early else Problem("byte 0", "the dump holds no session")
         raise BadDump(first.reason, first.at)
 
 
-def _guarded(records: Iterator[Record], seen: dict[str, int]) -> Iterator[Record]:
+def _guarded(records: Iterator[Record], counts: dict[str, int]) -> Iterator[Record]:
     try:
         yield from records
     except BadDump as bad:
-        if not seen:
+        if not counts:
             raise
         yield Problem(bad.at, bad.reason)
 
 
-def _once(source: Source, seen: dict[str, int], early: list[Problem]) -> Iterator[Problem]:
+def _once(source: Source, counts: dict[str, int], early: list[Problem]) -> Iterator[Problem]:
     for problem in source.take_problem():
-        if seen:
+        if counts:
             yield problem
         else:
             early.append(problem)
 
 
-def _unique(start: SessionStart, seen: dict[str, int]) -> Iterator[Record]:
+def _unique(start: SessionStart, counts: dict[str, int]) -> Iterator[Record]:
     """A session id that stands twice in a dump gets a number behind it."""
     name = start.external_id
-    seen[name] = seen.get(name, 0) + 1
-    if seen[name] == 1:
+    counts[name] = counts.get(name, 0) + 1
+    if counts[name] == 1:
         yield start
         return
-    while (new := f"{name} ({seen[name]})") in seen:
-        seen[name] += 1
-    seen[new] = 1
+    while (new := f"{name} ({counts[name]})") in counts:
+        counts[name] += 1
+    counts[new] = 1
     yield replace(start, external_id=new)
     yield Problem(f"session {name!r}", f"this id stands twice in the dump; the later session is called {new!r}")

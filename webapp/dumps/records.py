@@ -39,7 +39,8 @@ class Problem:
 class SessionStart:
     """A session begins: every `Turn` up to the next `SessionStart` belongs to it; an id comes once a dump.
 
-    `home` is the profile that the session's own program used, where the format or the dump says so.
+    `home` is the profile that the session's own program used, where the format or the dump says so; `service` is
+    what the program calls itself.
     """
 
     external_id: str
@@ -47,6 +48,7 @@ class SessionStart:
     home: str | None = None
     title: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+    service: str | None = None
 
 
 @dataclass(slots=True)
@@ -94,10 +96,10 @@ _values = attrgetter(*_PLACES)
 
 def changed(turn: Turn, **values: Any) -> Turn:
     """`turn` with other values, as `dataclasses.replace` makes it but in half the time: formats do this a lot."""
-    known = list(_values(turn))
+    fields_of_turn = list(_values(turn))
     for name, value in values.items():
-        known[_PLACES[name]] = value
-    return Turn(*known)
+        fields_of_turn[_PLACES[name]] = value
+    return Turn(*fields_of_turn)
 
 
 Record = SessionStart | Turn | Problem

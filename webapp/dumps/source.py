@@ -52,7 +52,7 @@ class Source:
     filename: str
     start: int = 0
     problem: Problem | None = None
-    _seen: bool = field(default=False, repr=False)
+    _problem_taken: bool = field(default=False, repr=False)
 
     @property
     def stem(self) -> str:
@@ -70,11 +70,11 @@ class Source:
         """The text from its beginning in pieces of about a megabyte (fewer bytes than `limit` in all)."""
         decoder = codecs.getincrementaldecoder("utf-8")("strict")
         self.file.seek(self.start)
-        at, left = self.start, limit
-        while data := self.file.read(CHUNK if left is None else min(CHUNK, left)):
+        at, remaining = self.start, limit
+        while data := self.file.read(CHUNK if remaining is None else min(CHUNK, remaining)):
             yield self._decode(decoder, data, at)
             at += len(data)
-            left = None if left is None else left - len(data)
+            remaining = None if remaining is None else remaining - len(data)
             self.file.seek(at)
         if limit is None and (rest := self._decode(decoder, b"", at, final=True)):
             yield rest
@@ -134,37 +134,37 @@ class Source:
 
     def take_problem(self) -> Iterator[Problem]:
         """The problem, once."""
-        if self.problem is not None and not self._seen:
-            self._seen = True
+        if self.problem is not None and not self._problem_taken:
+            self._problem_taken = True
             yield self.problem
 
 
-class _Told(io.FileIO):
-    """A file of which every reading tells how many bytes it took."""
+class _CountedFile(io.FileIO):
+    """A file of which every reading says how many bytes it took."""
 
-    told: Callable[[int], None]
+    on_progress: Callable[[int], None]
 
     def readinto(self, buffer: Any) -> int | None:
         count = super().readinto(buffer)
-        self.told(count or 0)
+        self.on_progress(count or 0)
         return count
 
 
-def _open(path: Path, told: Callable[[int], None] | None) -> BinaryIO:
-    if told is None:
+def _open(path: Path, on_progress: Callable[[int], None] | None) -> BinaryIO:
+    if on_progress is None:
         return path.open("rb")
-    file = _Told(path, "rb")
-    file.told = told
+    file = _CountedFile(path, "rb")
+    file.on_progress = on_progress
     return io.BufferedReader(file, 128 * 1024)
 
 
 @contextmanager
-def opened(path: Path, filename: str, told: Callable[[int], None] | None = None) -> Iterator[Source]:
+def opened(path: Path, filename: str, on_progress: Callable[[int], None] | None = None) -> Iterator[Source]:
     """Open `path` for reading; UTF-16 and UTF-32 (by mark, or by the zeros of a JSON text) are recoded aside.
 
-    `told` gets the count of each piece that is read from disk, what is read twice included; what it raises comes out.
+    `on_progress` gets the count of each piece read from disk, what is read twice included; what it raises comes out.
     """
-    with _open(path, told) as file:
+    with _open(path, on_progress) as file:
         mark, encoding = _encoding(file.read(BLOCK))
         file.seek(mark)
         if encoding == "utf-8":

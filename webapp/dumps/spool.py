@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import sys
@@ -10,14 +11,14 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, cast
 
 from webapp.dumps.records import BadDump, Problem, TooLarge
 
 if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdDecompressor, ZstdError
+    from compression.zstd import ZstdError, ZstdFile
 else:
-    from backports.zstd import ZstdDecompressor, ZstdError
+    from backports.zstd import ZstdError, ZstdFile
 
 PIECE = 1024 * 1024
 RATIO = 200
@@ -25,8 +26,13 @@ RATIO = 200
 RATIO_FROM = 64 * PIECE
 """… but only once this much has come out, so that a small repetitive file is no bomb."""
 
+MOST_UNPACKED = 16 * PIECE
+"""of a request that is read in memory: as objects it is some twenty times as much"""
+
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
+_TRAILING = ("Not a gzipped file", "Unknown frame descriptor")
+"""How gzip and zstd call what follows the end of a stream and is no other one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +46,6 @@ class Spooled:
     sha256: str
     bytes: int
     problem: Problem | None = None
-
-
-class _Decompressor(Protocol):
-    """What gzip and zstd have in common here: bytes in, at most `PIECE` bytes out at a time."""
-
-    def pieces(self, data: bytes) -> Iterator[bytes]: ...
-
-    @property
-    def finished(self) -> bool: ...
 
 
 class _Damaged(Exception):
@@ -73,25 +70,24 @@ def spool(stream: BinaryIO, folder: Path, *, max_bytes: int) -> Spooled:
 
 
 def in_memory(stream: BinaryIO, *, max_bytes: int) -> bytes:
-    """The content of `stream`, decompressed as `spool` does. Raises `BadDump` where it is damaged, and `TooLarge`."""
-    pieces, size, source = [], 0, _Counted(stream)
+    """The content of `stream`, decompressed as `spool` does. Raises `BadDump` where it is damaged, and `TooLarge`:
+
+    of what is compressed no more than `MOST_UNPACKED` comes out, and from the first megabyte no more than `RATIO`.
+    """
+    source = _Counted(stream)
+    most = min(max_bytes, MOST_UNPACKED) if source.compression else max_bytes
     try:
-        for piece in _content(source):
-            size += len(piece)
-            _refuse_too_large(size, source, max_bytes)
-            pieces.append(piece)
+        return b"".join(_content(source, most, PIECE))
     except _Damaged as damage:
         raise BadDump(str(damage), f"byte {source.count} of the compressed body") from damage
-    return b"".join(pieces)
 
 
 def _copy(stream: BinaryIO, out: BinaryIO, path: Path, max_bytes: int) -> Spooled:
     digest, size, source = hashlib.sha256(), 0, _Counted(stream)
     problem = None
     try:
-        for piece in _content(source):
+        for piece in _content(source, max_bytes):
             size += len(piece)
-            _refuse_too_large(size, source, max_bytes)
             digest.update(piece)
             out.write(piece)
     except _Damaged as damage:
@@ -101,111 +97,53 @@ def _copy(stream: BinaryIO, out: BinaryIO, path: Path, max_bytes: int) -> Spoole
     return Spooled(path, digest.hexdigest(), size, problem)
 
 
-def _refuse_too_large(size: int, source: _Counted, max_bytes: int) -> None:
-    if size > max_bytes:
-        limit = f"{max_bytes // PIECE} MB" if max_bytes >= PIECE else f"{max_bytes} bytes"
-        raise TooLarge(f"the dump is larger than {limit}, the most that is taken", f"byte {max_bytes}")
-    if source.compressed and size > RATIO_FROM and size > RATIO * source.count:
-        reason = f"a decompression bomb: {source.count} bytes became more than {size // PIECE} MB"
-        raise TooLarge(reason, f"byte {source.count} of the compressed file")
-
-
 class _Counted:
-    """A stream read in pieces, with the count of bytes read so far."""
+    """A stream with the count of bytes read so far; its first bytes can be looked at before."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.stream = stream
         self.count = 0
-        self.compressed = False
+        self._stream = stream
+        self._head = b""
+        while len(self._head) < len(ZSTD) and (piece := stream.read(PIECE)):
+            self._head += piece
+        self.compression = "gzip" if self._head.startswith(GZIP) else "zstd" if self._head.startswith(ZSTD) else None
 
-    def pieces(self) -> Iterator[bytes]:
-        while piece := self.stream.read(PIECE):
-            self.count += len(piece)
-            yield piece
-
-
-def _content(source: _Counted) -> Iterator[bytes]:
-    pieces = source.pieces()
-    head = b""
-    while len(head) < len(ZSTD) and (piece := next(pieces, b"")):
-        head += piece
-    kind = _Gzip if head.startswith(GZIP) else _Zstd if head.startswith(ZSTD) else None
-    if kind is None:
-        yield head
-        yield from pieces
-        return
-    source.compressed = True
-    yield from _decompressed(kind(), head, pieces)
+    def read(self, size: int) -> bytes:
+        piece = self._head[:size] or self._stream.read(size)
+        self._head = self._head[size:]
+        self.count += len(piece)
+        return piece
 
 
-def _decompressed(decompressor: _Decompressor, head: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    yield from decompressor.pieces(head)
-    for piece in pieces:
-        yield from decompressor.pieces(piece)
-    if not decompressor.finished:
-        raise _Damaged("the compressed file ends in the middle; what came before was read")
+def _content(source: _Counted, max_bytes: int, ratio_from: int = RATIO_FROM) -> Iterator[bytes]:
+    size = 0
+    for piece in _plain(source) if source.compression is None else _decompressed(source):
+        size += len(piece)
+        if size > max_bytes:
+            limit = f"{max_bytes // PIECE} MB" if max_bytes >= PIECE else f"{max_bytes} bytes"
+            raise TooLarge(f"the dump is larger than {limit}, the most that is taken", f"byte {max_bytes}")
+        if source.compression and size > ratio_from and size > RATIO * source.count:
+            reason = f"a decompression bomb: {source.count} bytes became more than {size // PIECE} MB"
+            raise TooLarge(reason, f"byte {source.count} of the compressed file")
+        yield piece
 
 
-class _Gzip:
-    """gzip, several members one after the other included (RFC 1952)."""
-
-    def __init__(self) -> None:
-        self._member = zlib.decompressobj(wbits=31)
-        self._rest = b""
-        self._between = False
-
-    @property
-    def finished(self) -> bool:
-        return self._between and not self._rest
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        data, self._rest = self._rest + data, b""
-        while data:
-            if self._between and not (data := self._next_member(data)):
-                return
-            try:
-                out = self._member.decompress(data, PIECE)
-            except zlib.error as error:
-                raise _Damaged(f"the gzip data is damaged ({error})") from error
-            if out:
-                yield out
-            self._between = self._member.eof
-            data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
-
-    def _next_member(self, data: bytes) -> bytes:
-        """Begin a member at `data`, past the zeros that tape tools append; b"" where more is needed to tell."""
-        data = data.lstrip(b"\0")
-        if len(data) < len(GZIP):
-            self._rest = data
-            return b""
-        if not data.startswith(GZIP):
-            raise _Damaged("something that is not gzip follows the end of the gzip data; it was left out")
-        self._member, self._between = zlib.decompressobj(wbits=31), False
-        return data
+def _plain(source: _Counted) -> Iterator[bytes]:
+    while piece := source.read(PIECE):
+        yield piece
 
 
-class _Zstd:
-    """zstd, several frames one after the other included (RFC 8878)."""
-
-    def __init__(self) -> None:
-        self._frame = ZstdDecompressor()
-
-    @property
-    def finished(self) -> bool:
-        return bool(self._frame.eof)
-
-    def pieces(self, data: bytes) -> Iterator[bytes]:
-        while True:
-            if self._frame.eof:
-                if not data:
-                    return
-                self._frame = ZstdDecompressor()
-            try:
-                out = self._frame.decompress(data, PIECE)
-            except ZstdError as error:
-                raise _Damaged(f"the zstd data is damaged ({error})") from error
-            if out:
-                yield out
-            if not self._frame.eof and self._frame.needs_input:
-                return
-            data = self._frame.unused_data if self._frame.eof else b""
+def _decompressed(source: _Counted) -> Iterator[bytes]:
+    """What the stream holds, several gzip members or zstd frames one after the other included."""
+    kind, stream = source.compression, cast(BinaryIO, source)
+    with gzip.GzipFile(fileobj=stream) if kind == "gzip" else ZstdFile(stream) as file:
+        try:
+            while piece := file.read1(PIECE):
+                yield piece
+        except EOFError:
+            raise _Damaged("the compressed file ends in the middle; what came before was read") from None
+        except (gzip.BadGzipFile, zlib.error, ZstdError) as error:
+            if file.tell() and any(words in str(error) for words in _TRAILING):
+                reason = f"something that is not {kind} follows the end of the {kind} data; it was left out"
+                raise _Damaged(reason) from error
+            raise _Damaged(f"the {kind} data is damaged ({error})") from error

@@ -1,6 +1,6 @@
 """Walks a JSON document piece by piece: the items of its long lists one at a time, past damaged ones too.
 
-ijson, which the plan named, was tried (3.6, its C backend) and left: it ends at the first literal NaN, which older
+ijson was tried (3.6, its C backend) and left: it ends at the first literal NaN, which older
 Windlass logs write for every null, and at the first invalid byte or bad item, with all that follows lost; a lone
 surrogate's escape becomes "?" without a word. This reader decodes each item with the standard library's C scanner out
 of a window of text, in about twice the time of `json.load`; it reads whatever `json.loads` reads, raw control
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.decoding import Damage, kind_of
-from webapp.dumps.passing import Passing
+from webapp.dumps.item_skipper import ItemSkipper
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.window import Resync, TooLong, Window
 
@@ -35,7 +35,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class DocumentMember:
     """A member of the document that is not streamed, whole."""
 
     key: str
@@ -43,14 +43,14 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class ListStart:
     """A streamed list begins, which may be empty."""
 
     key: str
 
 
 _LONGEST_KEY = 200
-Part = Item | Member | Opened | Problem
+Part = Item | DocumentMember | ListStart | Problem
 
 
 def walk(chunks: Iterator[str], streamed: frozenset[str] | None) -> Iterator[Part]:
@@ -66,8 +66,8 @@ def walk(chunks: Iterator[str], streamed: frozenset[str] | None) -> Iterator[Par
     if not first:
         raise BadDump("the dump is empty", "byte 0")
     if first not in "{[":
-        shown = json.dumps(window.text[window.at : window.at + 20])
-        raise BadDump(f"not JSON: expected {{ or [ at the beginning, found {shown}", window.place(window.at))
+        beginning = json.dumps(window.text[window.at : window.at + 20])
+        raise BadDump(f"not JSON: expected {{ or [ at the beginning, found {beginning}", window.place(window.at))
     window.at += 1
     yield from _items(window, "") if first == "[" else _members(window, streamed)
     if window.peek():
@@ -75,7 +75,7 @@ def walk(chunks: Iterator[str], streamed: frozenset[str] | None) -> Iterator[Par
 
 
 def _members(window: Window, streamed: frozenset[str] | None) -> Iterator[Part]:
-    seen: set[str] = set()
+    keys: set[str] = set()
     while (char := window.peek()) and char != "}":
         if char == ",":
             window.at += 1
@@ -83,22 +83,22 @@ def _members(window: Window, streamed: frozenset[str] | None) -> Iterator[Part]:
         key = ""
         try:
             key = _key(window)
-            if key in seen:
+            if key in keys:
                 yield Problem(key[:_LONGEST_KEY], f"the key {key[:_LONGEST_KEY]!r} stands twice in the document")
-            seen.add(key)
+            keys.add(key)
             if (streamed is None or key in streamed) and window.peek() == "[":
                 window.at += 1
                 yield from _items(window, key)
             else:
                 value = window.value()
                 yield from window.decoder.repeats(key)
-                yield Member(key, value)
+                yield DocumentMember(key, value)
         except TooLong as long:
-            yield Problem(key[:_LONGEST_KEY], f"{_said(long)}; this one was left out")
-            window.pass_over(Passing(ends=",}"))
+            yield Problem(key[:_LONGEST_KEY], f"{_reason(long)}; this one was left out")
+            window.pass_over(ItemSkipper(ends=",}"))
         except Damage as damage:
-            yield Problem(f"character {damage.at}", _said(damage))
-            if not (yield from _next_list(window, (streamed or frozenset()) - seen)):
+            yield Problem(f"character {damage.at}", _reason(damage))
+            if not (yield from _next_list(window, (streamed or frozenset()) - keys)):
                 return
     yield from _closed(window, char, "the document")
 
@@ -119,8 +119,8 @@ def _next_list(window: Window, streamed: frozenset[str]) -> Any:
     if not streamed:
         return False
     names = "|".join(re.escape(json.dumps(key)) for key in sorted(streamed))
-    wanted = re.compile(rf"({names})\s*:\s*\[")
-    while (match := wanted.search(window.text, window.at)) is None:
+    pattern = re.compile(rf"({names})\s*:\s*\[")
+    while (match := pattern.search(window.text, window.at)) is None:
         window.at = max(window.at, len(window.text) - 512)
         if window.ended or not window.more():
             return False
@@ -131,7 +131,7 @@ def _next_list(window: Window, streamed: frozenset[str]) -> Any:
 
 def _items(window: Window, key: str) -> Iterator[Part]:
     """The items of the list whose bracket was just passed; leaves the window behind its end."""
-    yield Opened(key)
+    yield ListStart(key)
     resync, index, comma = Resync(), 0, True
     while (char := window.peek()) and char != "]":
         if char == ",":
@@ -171,7 +171,7 @@ def _left_out(window: Window, resync: Resync, damage: Damage, at: str) -> Proble
     resync.skip(window)
     window.cut = not window.peek()
     ending = "the dump ends before another one begins" if window.cut else "this one was left out"
-    return Problem(at, f"{_said(damage)}; {ending}")
+    return Problem(at, f"{_reason(damage)}; {ending}")
 
 
 def _missing_comma(window: Window, resync: Resync, at: str) -> Iterator[Problem]:
@@ -183,14 +183,14 @@ def _missing_comma(window: Window, resync: Resync, at: str) -> Iterator[Problem]
     resync.skip(window)
 
 
-def _closed(window: Window, char: str, what: str) -> Iterator[Problem]:
+def _closed(window: Window, char: str, container: str) -> Iterator[Problem]:
     if char:
         window.at += 1
         return
     if not window.cut:
-        yield Problem(window.place(window.at), f"the dump ends in the middle of {what}; what came before was read")
+        yield Problem(window.place(window.at), f"the dump ends in the middle of {container}; what came before was read")
     window.cut = True
 
 
-def _said(damage: Damage) -> str:
+def _reason(damage: Damage) -> str:
     return f"{damage.reason} (character {damage.at})"

@@ -26,6 +26,11 @@ def moment(value: Any) -> datetime | None:
         return None
 
 
+def first_moment(holder: Any, *keys: str) -> datetime | None:
+    """The first time under one of `keys`; None where `holder` is no object."""
+    return next((when for key in keys if (when := moment(holder.get(key)))), None) if isinstance(holder, dict) else None
+
+
 def _seconds(value: float) -> float:
     """Seconds reach 10^11 in the year 5138, milliseconds had passed it by 1973; and so on by thousands."""
     for _ in range(3):
@@ -37,7 +42,7 @@ def _seconds(value: float) -> float:
 
 def _written(value: str) -> datetime | None:
     try:
-        found = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", value))
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        when = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", value))
+        return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

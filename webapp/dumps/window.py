@@ -10,13 +10,18 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import IO, Any
 
+from webapp.dumps.amount import Allowance, check_json
 from webapp.dumps.decoding import Damage, Decoder, skip_space
-from webapp.dumps.passing import Passing
+from webapp.dumps.item_skipper import ItemSkipper
+from webapp.dumps.records import TooLarge
 
 MAX_ITEM = 64 * 1024 * 1024
 """The longest single item in characters; there is no way to decode one without holding it, some six times over."""
 NEAR = 4 * 1024 * 1024
 """Characters up to which an item is held while its end is looked for; beyond it is put aside on disk till then."""
+
+MOST_MARKS = 3_000_000
+"""of an item: its commas, and four for each bracket (see `check_json`); a kilobyte that was packed may hold millions"""
 
 CAREFUL = 8 * 1024 * 1024
 """Characters of a damaged item in which the next item's beginning is looked for; beyond, its brackets are trusted."""
@@ -33,6 +38,13 @@ class TooLong(Damage):
         super().__init__(f"longer than {MAX_ITEM // 2**20} million characters, the most that one item may hold", at)
 
 
+class TooMany(TooLong):
+    """An item holds more values than `MOST_MARKS` lets it."""
+
+    def __init__(self, at: int) -> None:
+        Damage.__init__(self, f"more than {MOST_MARKS // 10**6} million values, the most that one item may hold", at)
+
+
 class Window:
     """The part of the text being looked at, which moves on; `at` is the place in it, `base` where it begins."""
 
@@ -42,7 +54,7 @@ class Window:
         self.base = 0
         self.ended = False
         self.cut = False
-        """whether the end of the text was already reported as a problem"""
+        """whether the end of the text was already with_call_failures as a problem"""
         self.decoder = Decoder()
         self._chunks = chunks
 
@@ -51,21 +63,21 @@ class Window:
         rest = self.text[self.at :]
         self.base += self.at
         self.at = 0
-        parts, wanted, got = [rest], max(1, len(rest)), 0
-        while got < wanted and (chunk := next(self._chunks, None)) is not None:
+        parts, least, got = [rest], max(1, len(rest)), 0
+        while got < least and (chunk := next(self._chunks, None)) is not None:
             parts.append(chunk)
             got += len(chunk)
         self.text = "".join(parts)
-        self.ended = got < wanted
+        self.ended = got < least
         return got > 0
 
-    def pass_over(self, passing: Passing) -> None:
-        """Leave the item that `passing` is in, or stand at the end; nothing of it is held."""
-        while (found := passing.end(self.text[self.at :])) is None:
+    def pass_over(self, skipper: ItemSkipper) -> None:
+        """Leave the item that `skipper` is in, or stand at the end; nothing of it is held."""
+        while (end := skipper.end(self.text[self.at :])) is None:
             self.at = len(self.text)
             if self.ended or not self.more():
                 return
-        self.at += found
+        self.at += end
 
     def place(self, at: int) -> str:
         return f"character {self.base + at}"
@@ -100,28 +112,37 @@ class Window:
         return not self.ended and (damage.reason.startswith("unterminated") or damage.at > len(self.text) - 16)
 
     def _wider(self) -> None:
-        held = len(self.text) - self.at
-        if held > MAX_ITEM:
+        size = len(self.text) - self.at
+        if size > MAX_ITEM:
             raise TooLong(self.base + self.at)
-        if held < NEAR:
+        if size < NEAR:
             self.more()
         else:
-            self._gather(held)
+            self._gather(size)
+        if len(self.text) - self.at > MOST_MARKS // 10:
+            self._refuse_too_many()
 
-    def _gather(self, held: int) -> None:
+    def _refuse_too_many(self) -> None:
+        """Raises `TooMany` before the values of the item at `at`, which is long, are made."""
+        try:
+            check_json(self.text, Allowance(MOST_MARKS), self.at)
+        except TooLarge:
+            raise TooMany(self.base + self.at) from None
+
+    def _gather(self, size: int) -> None:
         """Read on to where the item seems to end, at least as much as is held; one that is too long stays aside."""
-        passing, got = Passing(), 0
-        ends = passing.end(self.text[self.at :]) is not None
+        skipper, got = ItemSkipper(), 0
+        ends = skipper.end(self.text[self.at :]) is not None
         aside = tempfile.TemporaryFile()  # noqa: SIM115 - what is too long is read from it later
-        while (not ends or got < held) and held + got <= MAX_ITEM:
+        while (not ends or got < size) and size + got <= MAX_ITEM:
             if (chunk := next(self._chunks, None)) is None:
                 self.ended = True
                 break
             aside.write(chunk.encode("utf-8", "surrogatepass"))
-            ends = ends or passing.end(chunk) is not None
+            ends = ends or skipper.end(chunk) is not None
             got += len(chunk)
         aside.seek(0)
-        if held + got > MAX_ITEM and not ends:
+        if size + got > MAX_ITEM and not ends:
             self._chunks = chain(_pieces(aside), self._chunks)
             raise TooLong(self.base + self.at)
         with aside:
@@ -170,7 +191,7 @@ class Resync:
                 if window.ended or not window.more():
                     return
                 if window.base > until:
-                    window.pass_over(Passing(level, quoted=quoted))
+                    window.pass_over(ItemSkipper(level, quoted=quoted))
                     return
                 continue
             window.at = match.start()

@@ -2,50 +2,35 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from webapp.dumps.base import Context, Entry, number, text, whole
+from webapp.dumps.base import Context, Entry
+from webapp.dumps.logged_twice import LAST_RESPONSE
+from webapp.dumps.python_repr import from_repr
 from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.times import moment
-from webapp.dumps.twins import LAST_RESPONSE, Side
+from webapp.dumps.turn_window import Side
+from webapp.dumps.values import as_object, number, text, whole
 
-_BY_TYPE: dict[str, Kind] = {
-    "agent": "response",
-    "turn_output": "response",
-    "validation_error": "error",
-    "error": "error",
-    "tool": "tool_result",
-    "tool_result": "tool_result",
-    "user": "prompt",
-    "system": "prompt",
-    "turn_input": "prompt",
+_TYPES: dict[Kind, tuple[str, ...]] = {
+    "response": ("agent", "turn_output"),
+    "error": ("validation_error", "error"),
+    "tool_result": ("tool", "tool_result"),
+    "prompt": ("user", "system", "turn_input"),
 }
-_BY_ROLE: dict[str, Kind] = {
-    "assistant": "response",
-    "agent": "response",
-    "user": "prompt",
-    "system": "prompt",
-    "tool": "tool_result",
-    "tool_result": "tool_result",
-    "json_parse_error": "error",
-    "validation_error": "error",
-    "error": "error",
+_ROLES: dict[Kind, tuple[str, ...]] = {
+    "response": ("assistant", "agent"),
+    "prompt": ("user", "system"),
+    "tool_result": ("tool", "tool_result"),
+    "error": ("json_parse_error", "validation_error", "error"),
 }
+_BY_TYPE = {name: kind for kind, names in _TYPES.items() for name in names}
+_BY_ROLE = {name: kind for kind, names in _ROLES.items() for name in names}
 _EVENTS = (
-    "phase",
-    "turn",
-    "cascade",
-    "cost_update",
-    "soundings",
-    "sounding_attempt",
-    "winner",
-    "threshold",
-    "link",
-    "log",
+    *("phase", "turn", "cascade", "cost_update", "soundings"),
+    *("sounding_attempt", "winner", "threshold", "link", "log"),
 )
 _EVENT_BEGINNINGS = ("reforge", "ward", "pre_ward", "post_ward", "schema_validation")
 _SIDES: dict[tuple[str, str], Side] = {
@@ -77,8 +62,7 @@ def turns(entries: Iterable[Entry | Problem], context: Context) -> Iterator[tupl
 
 def _turn(count: int, entry: dict[str, Any], node: str, role: str, parquet: bool) -> Turn:
     kind = kind_of(node, role)
-    metadata = decoded(_first(entry, "metadata", "metadata_json"))
-    metadata = metadata if isinstance(metadata, dict) else {}
+    metadata = as_object(decoded(_first(entry, "metadata", "metadata_json")))
     calls = decoded(_first(entry, "tool_calls", "tool_calls_json"))
     raw, raw_at = _raw(entry, kind, parquet)
     if raw_at:
@@ -142,8 +126,8 @@ def _first(entry: dict[str, Any], *names: str) -> Any:
 
 def _either(entry: dict[str, Any], metadata: dict[str, Any], name: str) -> int | None:
     """A whole number of the entry, else of its metadata."""
-    found = whole(entry.get(name))
-    return whole(metadata.get(name)) if found is None else found
+    count = whole(entry.get(name))
+    return whole(metadata.get(name)) if count is None else count
 
 
 def _raw(entry: dict[str, Any], kind: Kind, parquet: bool) -> tuple[str | None, tuple[str | int, ...] | None]:
@@ -188,16 +172,7 @@ def decoded(value: Any) -> Any:
     """A structured field: as it is, or read from JSON text, or from the Python repr of older logs."""
     if not isinstance(value, str):
         return value
-    found = json_text(value)
-    return _from_repr(value) if found is None else found
-
-
-def _from_repr(value: str) -> Any:
-    if value[:1] not in ("{", "[") or len(value) > _LONGEST_REPR:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.literal_eval(value)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
+    parsed = json_text(value)
+    if parsed is None and value[:1] in ("{", "["):
+        return from_repr(value, _LONGEST_REPR)
+    return parsed

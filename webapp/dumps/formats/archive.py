@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from webapp.dumps import reading
-from webapp.dumps.base import Context, Entry, Format
-from webapp.dumps.head import Head, look
-from webapp.dumps.members import MOST_BYTES, Member, of_tar, of_zip
+from webapp.dumps.archive_members import MOST_BYTES, ArchiveMember, of_tar, of_zip
+from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionKeys, Source
+from webapp.dumps.head import look
 from webapp.dumps.records import BadDump, Problem, Record, TooLarge, Turn, UnknownFormat
-from webapp.dumps.source import Source, opened
+from webapp.dumps.source import opened
 from webapp.dumps.spool import GZIP, ZSTD, spool
 
 _MOST_AT = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
-    name: str = "archive"
-    shapes: str = "a .zip or .tar of any of these"
-    inner: Format | None = None
-    """the format of all members, where it was told"""
+class Archive(Format):
+    name = "archive"
+    shapes = "a .zip or .tar of any of these"
 
-    def sniff(self, head: Head) -> int:
+    by_key = True
+
+    def __init__(self, inner: Format | None = None) -> None:
+        self.inner = inner
+        """the format of all members, where one was named"""
+
+    def sniff(self, head: DumpHead) -> int:
         return 60 if head.shape in ("zip", "tar") else 0
 
     def of(self, inner: Format) -> Archive:
         """This, for members that are all of the format `inner`."""
-        return Archive(inner=inner)
+        return Archive(inner)
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
+    def read(self, source: Source, head: DumpHead) -> Iterator[Record]:
         if head.shape not in ("zip", "tar"):
             raise BadDump("neither a zip nor a tar archive", "byte 0")
         with tempfile.TemporaryDirectory(prefix="members-") as name:
@@ -47,7 +49,11 @@ class Archive:
         """An archive has no entries of its own."""
         return (entry for entry in entries if isinstance(entry, Problem))
 
-    def _placed(self, member: Member, folder: Path) -> Iterator[Record]:
+    def keys(self, source: Source, head: DumpHead) -> SessionKeys | None:
+        """Each member has keys of its own."""
+        return None
+
+    def _placed(self, member: ArchiveMember, folder: Path) -> Iterator[Record]:
         """The member's records, its problems under its name; what refuses it as a dump is one of them."""
         name = member.name[:_MOST_AT]
         try:
@@ -58,9 +64,9 @@ class Archive:
         except BadDump as bad:
             yield Problem(f"{name}: {bad.at}", bad.reason)
         except UnknownFormat as unknown:
-            yield Problem(name, f"{str(unknown).partition(' Known are:')[0]} It was left out.")
+            yield Problem(name, f"{str(unknown).partition(chr(10))[0]} It was left out.")
 
-    def _records(self, member: Member, folder: Path) -> Iterator[Record]:
+    def _records(self, member: ArchiveMember, folder: Path) -> Iterator[Record]:
         with member.path.open("rb") as file:
             if not file.read(4).startswith((GZIP, ZSTD)):
                 yield from self._read(member.path, member.name)
@@ -77,10 +83,12 @@ class Archive:
     def _read(self, path: Path, name: str) -> Iterator[Record]:
         with opened(path, name) as source:
             head = look(source)
-            kind = self.inner or reading.choose(head)
-            if isinstance(kind, Archive) or (head.shape in ("zip", "tar") and not kind.sniff(head)):
+            inner = self.inner or reading.choose(head)
+            if isinstance(inner, Archive) or (head.shape in ("zip", "tar") and not inner.sniff(head)):
                 raise BadDump("an archive inside an archive; it was left out", "byte 0")
-            yield from reading.checked(kind.read(source, head), source)
+            if self.session_key is not None and inner.by_key:
+                inner = inner.with_key(self.session_key)
+            yield from reading.checked(inner.read(source, head), source)
 
 
 plugin = Archive()

@@ -2,45 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps import grouping
-from webapp.dumps.answered import reported
-from webapp.dumps.base import Context, Entry, Seen, id_text, text
-from webapp.dumps.formats._chat import Piece
-from webapp.dumps.formats._turns import Found, Talk, message_turns, numbered, spent, turns_of
-from webapp.dumps.head import Head
-from webapp.dumps.records import Problem, Record, SessionStart, Turn
-from webapp.dumps.source import Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
+from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.turns import each_with, message_turns, spent, turns_of
+from webapp.dumps.records import Problem, changed
+from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
+from webapp.dumps.values import as_object, first_text, id_text, text
 
-_OWN = ({"sessionId", "uuid"}, {"parentUuid"}, {"isSidechain"}, {"summary", "leafUuid"}, {"messageId", "snapshot"})
+_LINE_KEYS = (
+    *({"sessionId", "uuid"}, {"parentUuid"}, {"isSidechain"}),
+    *({"summary", "leafUuid"}, {"messageId", "snapshot"}),
+)
 _REMEMBERED = 100_000
 """How many messages and blocks are remembered; what is logged again is logged again soon."""
 
 
-class ClaudeCode:
+@dataclass(slots=True)
+class _Transcript(Conversation):
+    counted: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """how much of each message's usage was counted"""
+    blocks: dict[int, int] = field(default_factory=dict)
+    """the entry in which a block of a message came first, by a hash; a message that grows is written again"""
+    chains: dict[str, int] = field(default_factory=dict)
+    """the sidechain that a line, or an agent, belongs to"""
+    chain_count: int = 0
+
+
+class ClaudeCode(Format):
     name = "claude_code"
     shapes = 'Claude Code transcripts {"type", "uuid", "sessionId", "message"} one a line'
+    conversation_type = _Transcript
+    id_key = id_name = "uuid"
 
-    def sniff(self, head: Head) -> int:
-        if head.shape not in ("lines", "object"):
-            return 0
-        found = [head.members] if head.shape == "object" else head.samples
-        return 95 if any(isinstance(sample, dict) and _is_line(sample) for sample in found) else 0
+    def sniff(self, head: DumpHead) -> int:
+        if _is_wrapped(head):
+            return 95
+        return 95 if head.shape in ("lines", "array", "object") and any(map(_is_line, head.objects)) else 0
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
-        for name, entries in grouping.by_session(source, lambda line: _session(line, source.stem)):
-            yield SessionStart(name, self.name)
-            yield from self.turns(entries, {})
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if _is_wrapped(head):
+            extra, lines = with_list(source, head, "loglines", needed="loglines")
+            return iter([SessionEntries(id_text(extra.get("sessionId")) or source.stem, lines, extra=extra)])
+        return grouped(source, head, lambda line: _session(line, source.stem))
 
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return reported(_turns(entries))
+    def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[PlacedTurn]:
+        turns = _line(entry, conversation)
+        first = _first_entry(entry, turns, conversation)
+        return turns if first is None else [(changed(turn, duplicate_of=first), path) for turn, path in turns]
 
 
 plugin = ClaudeCode()
+
+
+def _is_wrapped(head: DumpHead) -> bool:
+    """{"loglines": […]}, as Claude Code on the web gives a session."""
+    return any(isinstance(line, dict) and {"type", "message"} <= line.keys() for line in head.items.get("loglines", []))
 
 
 def _session(line: dict[str, Any], stem: str) -> str | None:
@@ -50,110 +72,69 @@ def _session(line: dict[str, Any], stem: str) -> str | None:
 
 
 def _is_line(value: dict[str, Any]) -> bool:
-    if not isinstance(value.get("type"), str):
-        return False
-    return any(keys <= value.keys() for keys in _OWN)
+    return isinstance(value.get("type"), str) and any(keys <= value.keys() for keys in _LINE_KEYS)
 
 
-@dataclass(slots=True)
-class _State:
-    """What later lines need of earlier ones."""
-
-    talk: Talk = field(default_factory=Talk)
-    counted: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """how much of each message's usage was counted"""
-    said: dict[int, int] = field(default_factory=dict)
-    """the entry in which a block of a message came first, by a hash; a message that grows is written again"""
-    chains: dict[str, int] = field(default_factory=dict)
-    """the sidechain that a line, or an agent, belongs to"""
-    chain_count: int = 0
-
-
-def _turns(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
-    state, seen, count = _State(), Seen("uuid"), 0
-    for entry in entries:
-        if isinstance(entry, Problem):
-            yield entry
-            continue
-        at, value = entry
-        yield from seen.again(at, value.get("uuid"))
-        found = _line(value, state)
-        again = _again(value, found, state, count)
-        yield from numbered(count, value, found if again is None else [_repeated(pair, again) for pair in found])
-        count += 1
-
-
-def _line(value: dict[str, Any], state: _State) -> list[Found]:
+def _line(value: dict[str, Any], transcript: _Transcript) -> list[PlacedTurn]:
     message = value.get("message")
     about = {
         "sent_at": moment(value.get("timestamp")),
         "parent": text(value.get("parentUuid")),
-        "sounding": _chain(value, state),
+        "sounding": _chain(value, transcript),
     }
     if not isinstance(message, dict):
-        return _note(value, about, state)
+        return _note(value, about, transcript)
     role = text(message.get("role")) or text(value.get("type"))
-    once = _spent(message, value, state)
+    once = _spent(message, value, transcript)
     model = text(message.get("model"))
-    return message_turns({**message, "role": role}, state.talk, ("message",), once=once, model=model, **about)
+    return message_turns({**message, "role": role}, transcript, ("message",), once=once, model=model, **about)
 
 
-def _note(value: dict[str, Any], about: dict[str, Any], state: _State) -> list[Found]:
+def _note(value: dict[str, Any], about: dict[str, Any], transcript: _Transcript) -> list[PlacedTurn]:
     """A line that is no message: a summary, a system note, a snapshot of files."""
-    kind = text(value.get("type"))
     key = next((key for key in ("summary", "content", "message") if isinstance(value.get(key), str)), None)
-    said = [] if key is None else [Piece("text", value[key], (key,))]
-    found = turns_of(said, None, state.talk, **about)
-    return [(_renamed(turn, kind), path) for turn, path in found]
+    pieces = [] if key is None else [Piece("text", value[key], (key,))]
+    return each_with(turns_of(pieces, None, transcript, **about), role=text(value.get("type")))
 
 
-def _renamed(turn: Turn, role: str | None) -> Turn:
-    return replace(turn, role=role)
-
-
-def _spent(message: dict[str, Any], value: dict[str, Any], state: _State) -> dict[str, Any]:
+def _spent(message: dict[str, Any], value: dict[str, Any], transcript: _Transcript) -> dict[str, Any]:
     """The usage of a message, the first time that it comes; then by how much it grew, as a message that streams says.
 
     What came from a cache is not in it: it stays in the entry.
     """
-    name = text(message.get("id")) or text(value.get("requestId")) or text(value.get("uuid"))
+    name = text(message.get("id")) or first_text(value, "requestId", "uuid")
     if name is None or not isinstance(message.get("usage"), dict):
         return {}
-    if len(state.counted) > _REMEMBERED:
-        state.counted.clear()
+    if len(transcript.counted) > _REMEMBERED:
+        transcript.counted.clear()
     now = spent(message["usage"], value.get("costUSD"))
-    before = state.counted.get(name, {})
-    state.counted[name] = {**before, **{key: max(before.get(key, 0), now[key]) for key in now}}
+    before = transcript.counted.get(name, {})
+    transcript.counted[name] = {**before, **{key: max(before.get(key, 0), now[key]) for key in now}}
     return {key: now[key] - before.get(key, 0) for key in now if key not in before or now[key] > before[key]}
 
 
-def _chain(value: dict[str, Any], state: _State) -> int | None:
+def _chain(value: dict[str, Any], transcript: _Transcript) -> int | None:
     """The number of the sidechain that a line belongs to, from 1; None on the main chain."""
     if value.get("isSidechain") is not True:
         return None
     names = [name for key in ("agentId", "parentUuid") if (name := text(value.get(key)))]
-    known = next((state.chains[name] for name in names if name in state.chains), None)
-    if known is None:
-        state.chain_count += 1
-        known = state.chain_count
+    chain = next((transcript.chains[name] for name in names if name in transcript.chains), None)
+    if chain is None:
+        transcript.chain_count += 1
+        chain = transcript.chain_count
     for key in ("uuid", "agentId"):
         if name := text(value.get(key)):
-            state.chains[name] = known
-    return known
+            transcript.chains[name] = chain
+    return chain
 
 
-def _again(value: dict[str, Any], found: list[Found], state: _State, count: int) -> int | None:
+def _first_entry(value: dict[str, Any], turns: list[PlacedTurn], transcript: _Transcript) -> int | None:
     """The entry that said all of this already: a message that is still being written is logged again."""
-    message = value.get("message")
-    name = text(message.get("id")) if isinstance(message, dict) else None
-    keys = [hash((name, turn.kind, turn.raw)) for turn, _ in found if name and turn.raw]
-    if len(state.said) > _REMEMBERED:
-        state.said.clear()
-    firsts = {state.said.get(key) for key in keys}
+    name = text(as_object(value.get("message")).get("id"))
+    keys = [hash((name, turn.kind, turn.raw)) for turn, _ in turns if name and turn.raw]
+    if len(transcript.blocks) > _REMEMBERED:
+        transcript.blocks.clear()
+    firsts = {transcript.blocks.get(key) for key in keys}
     for key in keys:
-        state.said.setdefault(key, count)
+        transcript.blocks.setdefault(key, transcript.entry)
     return firsts.pop() if len(firsts) == 1 and keys else None
-
-
-def _repeated(pair: Found, first: int) -> Found:
-    return replace(pair[0], duplicate_of=first), pair[1]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps import grouping
-from webapp.dumps.answered import reported
-from webapp.dumps.base import Context, Entry, Seen, id_text, text
-from webapp.dumps.formats._chat import Path, Piece, block
-from webapp.dumps.formats._turns import Found, Talk, message_turns, numbered, spent, turns_of
-from webapp.dumps.head import Head
-from webapp.dumps.records import Problem, Record, SessionStart, Turn
-from webapp.dumps.source import Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, RepeatedIds, SessionEntries, Source
+from webapp.dumps.messages.pieces import Path, Piece, block
+from webapp.dumps.messages.turns import message_turns, spent, turns_of, with_once
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import SessionOf, grouped
 from webapp.dumps.times import moment
-from webapp.dumps.twins import Side, merged
+from webapp.dumps.turn_window import Side
+from webapp.dumps.values import as_object, id_text, text
 
 _TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compacted")
 _ITEMS = ("message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call")
@@ -23,40 +21,60 @@ _SPOKEN = {"user_message": "user", "agent_message": "assistant", "agent_reasonin
 _SIDES = ("user", "assistant", "thinking")
 
 
-class Codex:
+@dataclass(slots=True)
+class _Rollout(Conversation):
+    logged: int | None = None
+    """whether the line is an event (1) or an item (0) of those that come twice"""
+
+
+class Codex(Format):
     name = "codex"
     shapes = 'Codex rollouts {"timestamp", "type", "payload"} one a line'
+    conversation_type = _Rollout
+    twice = True
 
-    def sniff(self, head: Head) -> int:
-        found = [head.members] if head.shape == "object" else head.samples if head.shape == "lines" else []
-        lines = [sample for sample in found if isinstance(sample, dict)]
+    def sniff(self, head: DumpHead) -> int:
+        lines = head.objects if head.shape in ("lines", "object") else []
         if any(line.get("type") in _TYPES and isinstance(line.get("payload"), dict) for line in lines):
             return 95
         first = lines[0] if lines else {}
         old = {"id", "timestamp", "instructions"} <= first.keys() and "role" not in first
         return 90 if old and all(line.get("type") in _ITEMS or "record_type" in line for line in lines[1:]) else 0
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
-        for name, entries in grouping.by_session(source, _sessions()):
-            yield SessionStart(name, self.name)
-            yield from self.turns(entries, {})
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        return grouped(source, head, _session_namer())
 
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return reported(merged(_turns(entries)))
+    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
+        """Ids of items and of calls; a call and its output share one, so each kind of item has its own."""
+        payload = entry.get("payload")
+        item = payload if isinstance(payload, dict) else entry
+        kind = item.get("type")
+        is_item = entry.get("type") == "response_item" or (payload is None and kind in _ITEMS)
+        if is_item and isinstance(kind, str):
+            yield from ids.again(at, "item id", item.get("id"))
+            yield from ids.again(at, f"call id of a {kind[:50]}", item.get("call_id"))
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[PlacedTurn]:
+        turns, conversation.logged = _line(entry, conversation)
+        return turns
+
+    def side(self, turn: Turn, conversation: _Rollout) -> Side | None:
+        """User, assistant and thinking texts come as an event and as an item."""
+        logged = conversation.logged
+        return (f"{turn.role}", logged) if logged is not None and turn.raw and turn.role in _SIDES else None
 
 
 plugin = Codex()
 
 
-def _sessions() -> grouping.SessionOf:
+def _session_namer() -> SessionOf:
     """What names a session: its first line. A fork's holds its parent's again, which begins none of its own."""
     parents: set[str] = set()
 
     def session(line: dict[str, Any]) -> str | None:
-        payload = line.get("payload")
         if (name := _session(line)) is None or name in parents:
             return None
-        if isinstance(payload, dict) and (parent := id_text(payload.get("forked_from_id"))):
+        if parent := id_text(as_object(line.get("payload")).get("forked_from_id")):
             parents.add(parent)
         return name
 
@@ -70,77 +88,37 @@ def _session(line: dict[str, Any]) -> str | None:
     return id_text(line.get("id")) if "instructions" in line and "type" not in line else None
 
 
-def _turns(entries: Iterable[Entry | Problem]) -> Iterator[tuple[Turn | Problem, Side | None]]:
-    talk, seen, count = Talk(), _Ids(), 0
-    for entry in entries:
-        if isinstance(entry, Problem):
-            yield entry, None
-            continue
-        at, line = entry
-        for problem in seen.again(at, line):
-            yield problem, None
-        found, logged = _line(line, talk)
-        for turn in numbered(count, line, found):
-            yield turn, _side(turn, logged)
-        count += 1
-
-
-class _Ids:
-    """The ids of items and of calls so far; a call and its output share one, so each kind of item has its own."""
-
-    def __init__(self) -> None:
-        self._items = Seen("item id")
-        self._calls: dict[str, Seen] = {}
-
-    def again(self, at: str, line: dict[str, Any]) -> Iterator[Problem]:
-        payload = line.get("payload")
-        item = payload if isinstance(payload, dict) else line
-        kind = item.get("type")
-        if not (line.get("type") == "response_item" or (payload is None and kind in _ITEMS)) or not isinstance(
-            kind, str
-        ):
-            return
-        yield from self._items.again(at, item.get("id"))
-        yield from self._calls.setdefault(kind, Seen(f"call id of a {kind[:50]}")).again(at, item.get("call_id"))
-
-
-def _side(turn: Turn, logged: int | None) -> Side | None:
-    """User, assistant and thinking texts come as an event and as an item."""
-    return (f"{turn.role}", logged) if logged is not None and turn.raw and turn.role in _SIDES else None
-
-
-def _line(line: dict[str, Any], talk: Talk) -> tuple[list[Found], int | None]:
+def _line(line: dict[str, Any], conversation: Conversation) -> tuple[list[PlacedTurn], int | None]:
     """The turns of a line, and whether it is an event (1) or an item (0) of those that come twice."""
     payload = line.get("payload")
     body, at = (payload, ("payload",)) if isinstance(payload, dict) else (line, ())
     about: dict[str, Any] = {"sent_at": moment(line.get("timestamp"))}
     kind = line.get("type")
     if kind == "event_msg":
-        return _event(body, at, about, talk), 1
+        return _event(body, at, about, conversation), 1
     if kind == "turn_context":
-        talk.model = text(body.get("model")) or talk.model
+        conversation.model = text(body.get("model")) or conversation.model
     if kind == "response_item" or (payload is None and kind in _ITEMS):
-        return _item(body, at, about, talk), 0
+        return _item(body, at, about, conversation), 0
     return [(Turn(0, "event", role=text(kind), **about), None)], None
 
 
-def _item(item: dict[str, Any], at: Path, about: dict[str, Any], talk: Talk) -> list[Found]:
+def _item(item: dict[str, Any], at: Path, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     if item.get("type") == "message":
-        return message_turns(item, talk, at, **about)
+        return message_turns(item, conversation, at, **about)
     if item.get("type") == "local_shell_call":
         item = {"arguments": item.get("action"), **item, "name": "local_shell", "type": "function_call"}
-    found = list(block(item, at))
-    if not found:
+    pieces = list(block(item, at))
+    if not pieces:
         return [(Turn(0, "event", role=text(item.get("type")), **about), None)]
-    return turns_of(found, "assistant", talk, **about)
+    return turns_of(pieces, "assistant", conversation, **about)
 
 
-def _event(body: dict[str, Any], at: Path, about: dict[str, Any], talk: Talk) -> list[Found]:
+def _event(body: dict[str, Any], at: Path, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     kind = text(body.get("type"))
-    said = next((key for key in ("message", "text") if isinstance(body.get(key), str)), None)
-    if kind not in _SPOKEN or said is None:
-        info = body.get("info")
-        usage = info.get("last_token_usage") if isinstance(info, dict) else None
-        return [(replace(Turn(0, "event", role=kind, **about), **spent(usage)), None)]
-    piece = Piece("thinking" if kind == "agent_reasoning" else "text", body[said], (*at, said))
-    return turns_of([piece], _SPOKEN[kind], talk, **about)
+    key = next((key for key in ("message", "text") if isinstance(body.get(key), str)), None)
+    if kind not in _SPOKEN or key is None:
+        usage = as_object(body.get("info")).get("last_token_usage")
+        return with_once([(Turn(0, "event", role=kind, **about), None)], spent(usage))
+    piece = Piece("thinking" if kind == "agent_reasoning" else "text", body[key], (*at, key))
+    return turns_of([piece], _SPOKEN[kind], conversation, **about)

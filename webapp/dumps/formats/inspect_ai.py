@@ -4,76 +4,89 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from webapp.dumps.answered import reported
-from webapp.dumps.base import Context, Entry, entry_or_problem, id_text, objects, text
+from webapp.dumps.archive_members import ArchiveMember, of_zip
+from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import Damage, Decoder, kind_of
 from webapp.dumps.documents import members
-from webapp.dumps.formats import _inspect
-from webapp.dumps.head import Head
-from webapp.dumps.members import Member, of_zip
-from webapp.dumps.records import Problem, Record, SessionStart, Turn
-from webapp.dumps.source import Source
-from webapp.dumps.stream import Item, walk
+from webapp.dumps.entries import entry_or_problem, nested, objects
+from webapp.dumps.messages.turns import each_with, message_turns, spent
+from webapp.dumps.records import Problem
+from webapp.dumps.stream import walk
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _SAMPLE = re.compile(r"(^|/)samples/[^/]+\.json$")
 _HEADERS = ("header.json", "_journal/start.json")
+_REFERENCES = ("attachment://", "tc://")
+_PARSING = "parsing"
+_DEEPEST = 60
+"""levels of a message in which references are looked for"""
 
 MOST_BYTES = 512 * 1024 * 1024
 """of a sample in an archive, which is decoded whole"""
 
 
-class InspectAi:
+@dataclass(slots=True)
+class _Sample(Conversation):
+    attachments: dict[str, Any] = field(default_factory=dict)
+    calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """the model events by the id of the message that they gave"""
+
+
+class InspectAi(Format):
     name = "inspect_ai"
     shapes = 'Inspect AI logs (.json {"version", "eval", "samples"} or .eval)'
+    id_key, id_name = "id", "message id"
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: DumpHead) -> int:
         if head.shape == "zip":
-            named = any(name in _HEADERS for name in head.names)
-            return 95 if named and ("header.json" in head.names or any(map(_SAMPLE.search, head.names))) else 0
-        told = isinstance(head.members.get("eval"), dict)
-        return 95 if told and (head.keys & {"samples", "plan", "status"}) else 0
+            has_header = any(name in _HEADERS for name in head.names)
+            return 95 if has_header and ("header.json" in head.names or any(map(_SAMPLE.search, head.names))) else 0
+        return 95 if isinstance(head.members.get("eval"), dict) and head.keys & {"samples", "plan", "status"} else 0
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.shape == "zip":
             yield from _archive(source)
             return
-        log = members(source, head, "samples", wanted="eval")
+        log = members(source, head, "samples", needed="eval")
         log.pop("samples", None)
-        for part in walk(source.text(), frozenset(("samples",))):
-            if isinstance(part, Problem):
-                yield part
-            elif isinstance(part, Item):
-                found = next(objects(iter([part]), "samples"))
-                yield from [found] if isinstance(found, Problem) else _sample(log, *found)
+        for entry in objects(walk(source.text(), frozenset(("samples",))), "samples"):
+            yield entry if isinstance(entry, Problem) else _sample(log, *entry)
 
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return reported(_inspect.turns(entries, context))
+    def conversation(self, context: Context) -> _Sample:
+        model = text(as_object(as_object(context.get("log")).get("eval")).get("model"))
+        return _Sample(model, attachments=as_object(context.get("attachments")), calls=_model_calls(context))
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Sample) -> list[PlacedTurn]:
+        message = _resolved(entry, conversation.attachments) if conversation.attachments else entry
+        return [_in_place(placed, entry) for placed in _message(message, conversation)]
 
 
 plugin = InspectAi()
 
 
-def _archive(source: Source) -> Iterator[Record]:
+def _archive(source: Source) -> Iterator[SessionEntries | Problem]:
     """The samples of an .eval file, one at a time; the header says what was run."""
     log: dict[str, Any] = {}
-    with tempfile.TemporaryDirectory(prefix="eval-") as name:
+    with tempfile.TemporaryDirectory(prefix="eval-") as folder:
         for header in (True, False):
-            for member in of_zip(source.file, Path(name)):
+            for member in of_zip(source.file, Path(folder)):
                 if isinstance(member, Problem):
                     yield from () if header else (member,)
                 elif header and member.name in _HEADERS and (member.name == _HEADERS[0] or not log):
                     log = next((value for value in _value(member) if isinstance(value, dict)), log)
                 elif not header and _SAMPLE.search(member.name):
                     for value in _value(member):
-                        found = value if isinstance(value, Problem) else entry_or_problem(member.name, value)
-                        yield from [found] if isinstance(found, Problem) else _sample(log, *found)
+                        entry = value if isinstance(value, Problem) else entry_or_problem(member.name, value)
+                        yield entry if isinstance(entry, Problem) else _sample(log, *entry)
 
 
-def _value(member: Member) -> Iterator[Any]:
+def _value(member: ArchiveMember) -> Iterator[Any]:
     """What a member's JSON says, or a problem."""
     if member.path.stat().st_size > MOST_BYTES:
         yield Problem(member.name, f"longer than {MOST_BYTES // 2**20} MB; skipped")
@@ -87,16 +100,65 @@ def _value(member: Member) -> Iterator[Any]:
         yield from decoder.repeats(member.name)
 
 
-def _sample(log: dict[str, Any], at: str, value: dict[str, Any]) -> Iterator[Record]:
+def _sample(log: dict[str, Any], at: str, value: dict[str, Any]) -> SessionEntries | Problem:
     messages = value.pop("messages", None)
     if not isinstance(messages, list):
-        yield Problem(at, f"messages: expected a list, found {kind_of(messages)}; skipped")
-        return
-    told = log.get("eval")
-    told = told if isinstance(told, dict) else {}
-    run = next((name for key in ("eval_id", "run_id", "task_id") if (name := text(told.get(key)))), "eval")
+        return Problem(at, f"messages: expected a list, found {kind_of(messages)}; skipped")
+    task = as_object(log.get("eval"))
+    run = first_text(task, "eval_id", "run_id", "task_id") or "eval"
     name = f"{run}/{id_text(value.get('id')) or at}/{id_text(value.get('epoch')) or 1}"
-    extra = {**value, "log": log}
-    yield SessionStart(name, plugin.name, title=text(told.get("task")), extra=extra)
-    entries = (entry_or_problem(f"{at}, messages[{index}]", message) for index, message in enumerate(messages))
-    yield from plugin.turns(entries, extra)
+    return SessionEntries(name, nested(at, "messages", messages), text(task.get("task")), extra={**value, "log": log})
+
+
+def _message(value: dict[str, Any], sample: _Sample) -> list[PlacedTurn]:
+    event = sample.calls.get(str(value.get("id")), {})
+    once = spent(as_object(event.get("output")).get("usage"))
+    when = moment(event.get("timestamp"))
+    turns = message_turns(value, sample, once=once, model=text(value.get("model")), sent_at=when)
+    return each_with(turns, failure=_parsing_error(value))
+
+
+def _parsing_error(value: dict[str, Any]) -> str | None:
+    """What a tool message says of arguments that could not be parsed."""
+    error = value.get("error")
+    if value.get("role") != "tool" or not isinstance(error, dict) or error.get("type") != _PARSING:
+        return None
+    return f"{_PARSING}: {text(error.get('message')) or text(value.get('content')) or ''}"
+
+
+def _model_calls(context: Context) -> dict[str, dict[str, Any]]:
+    events = context.get("events") or as_object(context.get("transcript")).get("events")
+    calls: dict[str, dict[str, Any]] = {}
+    for event in as_list(events):
+        if isinstance(event, dict) and event.get("event") == "model" and (name := _message_id(event)):
+            calls.setdefault(name, event)
+    return calls
+
+
+def _message_id(event: dict[str, Any]) -> str | None:
+    try:
+        return text(event["output"]["choices"][0]["message"]["id"])
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _resolved(value: Any, attachments: dict[str, Any], level: int = 0) -> Any:
+    """`value` with every text that is a reference replaced by what it refers to; `value` itself is not changed."""
+    if level > _DEEPEST:
+        return value
+    if isinstance(value, str) and value.startswith(_REFERENCES):
+        whole = attachments.get(value.partition("://")[2])
+        return whole if isinstance(whole, str) else value
+    if isinstance(value, list):
+        return [_resolved(inner, attachments, level + 1) for inner in value]
+    if isinstance(value, dict):
+        return {key: _resolved(inner, attachments, level + 1) for key, inner in value.items()}
+    return value
+
+
+def _in_place(placed: PlacedTurn, value: Any) -> PlacedTurn:
+    """A text that came from an attachment has no place in the entry, which keeps the reference."""
+    turn, path = placed
+    for step in path or ():
+        value = value[step]
+    return placed if path and value == turn.raw else (turn, None)

@@ -3,157 +3,201 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, cast
+from itertools import chain
+from typing import Any, cast, get_args
 
-from webapp.dumps import grouping
-from webapp.dumps.answered import reported
-from webapp.dumps.base import Context, Entry, id_text, number, objects, text, whole
-from webapp.dumps.formats._chat import as_json
-from webapp.dumps.formats._turns import numbered, role_of
-from webapp.dumps.head import Head
-from webapp.dumps.records import BadDump, Kind, Problem, Record, SessionStart, Turn
-from webapp.dumps.route import BadRoute, Route, at_route, route
-from webapp.dumps.shelf import shelf
-from webapp.dumps.source import Source
-from webapp.dumps.stream import Member, walk
+from webapp.dumps.base import (
+    BadEntry,
+    Context,
+    Conversation,
+    DumpHead,
+    Entry,
+    Format,
+    PlacedTurn,
+    SessionEntries,
+    Source,
+)
+from webapp.dumps.documents import with_list
+from webapp.dumps.entries import objects
+from webapp.dumps.json_path import BadPath, JsonPath, each_at, parse_each, parse_path, value_at
+from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.pieces import text_or_json
+from webapp.dumps.messages.repetition import noted_answers
+from webapp.dumps.messages.turns import each_filled, role_of, unplaced
+from webapp.dumps.records import BadDump, Kind, Problem, Turn
+from webapp.dumps.sessions import entries_of, grouped
+from webapp.dumps.spilled_entries import spilled
+from webapp.dumps.stream import walk
 from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, id_text, number, text, whole
 
-_KINDS = ("prompt", "response", "tool_call", "tool_result", "error", "event")
+_KINDS = get_args(Kind)
 _BY_ROLE: dict[str, Kind] = {"user": "prompt", "system": "prompt", "developer": "prompt", "tool": "tool_result"}
 _TEXTS = ("role", "agent", "model", "phase", "parent", "failure")
 _NUMBERS = ("sounding", "round", "attempt", "tokens_in", "tokens_out")
-FIELDS = ("raw", "prompt", "session", "title", "kind", "time", "cost", *_TEXTS, *_NUMBERS)
-"""What a mapping may name; `raw` it must."""
+FIELDS = ("raw", "prompt", "each", "session", "title", "kind", "time", "cost", *_TEXTS, *_NUMBERS)
+"""What a mapping may name; `raw` it must. The others are looked for in what `each` leads to, then around it."""
 
 
 class BadMapping(ValueError):
     """The mapping names a field that there is not, no `raw`, or a path that cannot be read; the message says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mapped:
-    name: str = "mapped"
-    shapes: str = "any JSON or JSONL, by a mapping"
-    mapping: Mapping[str, str] = field(default_factory=dict)
+class Mapped(Format):
+    name = "mapped"
+    shapes = "any JSON or JSONL, by a mapping"
 
-    def sniff(self, head: Head) -> int:
+    def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
+        self.mapping = dict(mapping or {})
+        self._paths = _paths(self.mapping) if mapping else {}
+        self._each = parse_each(self.mapping["each"]) if "each" in self.mapping else ()
+
+    def sniff(self, head: DumpHead) -> int:
         return 0
 
     def by(self, mapping: Mapping[str, str]) -> Mapped:
         """This format with a mapping. Raises `BadMapping`."""
-        _routes(mapping)
-        return Mapped(mapping=dict(mapping))
+        _paths(mapping)
+        return Mapped(mapping)
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
+    def session_of(self, entry: dict[str, Any]) -> str | None:
+        return id_text(_value(entry, self._paths, "session"))
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if not self.mapping:
             raise BadDump("this format needs a mapping, as raw=$.output.text", "the mapping")
-        routes = _routes(self.mapping)
         extra = {"mapping": dict(self.mapping)}
-        for name, entries in _sessions(source, head, routes):
-            first, entries = _peeked(entries)
-            title = None if first is None else text(_value(first, routes, "title"))
-            yield SessionStart(name, self.name, title=title, extra=extra)
-            yield from self.turns(entries, extra)
+        for session in self._untitled(source, head):
+            if isinstance(session, Problem):
+                yield session
+                continue
+            entries = iter(session.entries)
+            first = next(entries, None)
+            title = text(_value(first[1], self._paths, "title")) if isinstance(first, tuple) else None
+            yield SessionEntries(session.name, chain([] if first is None else [first], entries), title, extra=extra)
+
+    def _untitled(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        """Entries by session: lines, a list's items, the items of the object's longest list, or the object itself."""
+        if self._each:
+            yield from self._iterated(source, head)
+            return
+        alone = not head.items or self._paths["raw"][:1] in [(key,) for key in head.keys]
+        if head.shape not in ("object", "array") or (head.shape == "object" and alone):
+            yield from grouped(source, head, self.session_of)
+            return
+        key = "" if head.shape == "array" else max(head.items, key=lambda name: len(head.items[name]))
+        with spilled() as aside:
+            name = source.stem
+            for entry in objects(walk(source.text(), frozenset((key,))), key):
+                if isinstance(entry, Problem):
+                    yield entry
+                    continue
+                name = self.session_of(entry[1]) or name
+                aside.put(name, 0, *entry)
+            yield from (SessionEntries(name, entries) for name, entries in aside.sessions())
+
+    def _iterated(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        """What `each` leads to in every record; a record of a list that names no session is one of its own."""
+        parts = self._each if self._each[0] or head.shape == "object" else self._each[1:]
+        with spilled() as aside:
+            for number, record in enumerate(_records(source, head, parts), start=1):
+                if isinstance(record, Problem):
+                    yield record
+                    continue
+                name = source.stem if head.shape == "object" else f"{source.stem}-{number}"
+                for at, value, around in each_at(record[1], parts):
+                    entry = {"each": value, "around": around}
+                    aside.put(self.session_of(entry) or name, 0, f"{record[0]}: {at}", entry)
+            yield from (SessionEntries(name, entries) for name, entries in aside.sessions())
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        given = context.get("mapping")
+        mapping = context.get("mapping")
         try:
-            routes = _routes(given if isinstance(given, dict) else self.mapping)
+            reader = self.by(mapping if isinstance(mapping, dict) else self.mapping)
         except BadMapping as bad:
             return iter([Problem("mapping", str(bad)), *_events(entries)])
-        return reported(_turns(entries, routes))
+        return Format.turns(reader, entries, {})
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        value, path = _found(entry, self._paths["raw"])
+        raw, raw_at = text_or_json(value, path or ())
+        about = _about(entry, self._paths)
+        turns: list[PlacedTurn] = [(Turn(0, _kind(entry, self._paths, about["role"], raw), raw=raw, **about), raw_at)]
+        prompt, prompt_at = _found(entry, self._paths["prompt"]) if "prompt" in self._paths else (None, None)
+        if isinstance(prompt, str):
+            turns.insert(0, (Turn(0, "prompt", raw=prompt, role="user", sent_at=about["sent_at"]), prompt_at))
+        elif prompt is not None:  # messages, or a whole request
+            request = {"messages": prompt} if isinstance(prompt, list) else prompt
+            prompts = unplaced(exchange(request, None, (), (), conversation))
+            turns = [*each_filled(prompts, sent_at=about["sent_at"]), *noted_answers(turns, conversation)]
+        if raw is None:
+            raise BadEntry("nothing stands at the path of raw", turns)
+        return turns
 
 
 plugin = Mapped()
 
 
-def _routes(mapping: Mapping[str, Any]) -> dict[str, Route]:
+def _paths(mapping: Mapping[str, Any]) -> dict[str, JsonPath]:
     if unknown := sorted(set(mapping) - set(FIELDS)):
         raise BadMapping(f"there is no field {unknown[0]!r} to map; there are: {', '.join(FIELDS)}")
     if "raw" not in mapping:
         raise BadMapping("the mapping names no path for raw, the text of a response")
     try:
-        return {key: route(path) for key, path in mapping.items()}
-    except BadRoute as bad:
+        if "each" in mapping:
+            parse_each(mapping["each"])
+        return {key: parse_path(path) for key, path in mapping.items() if key != "each"}
+    except BadPath as bad:
         raise BadMapping(str(bad)) from bad
 
 
 def _events(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
-    kept = (entry for entry in entries if not isinstance(entry, Problem))
-    yield from (Turn(count, "event", source=value) for count, (_, value) in enumerate(kept))
+    values = (entry[1] for entry in entries if not isinstance(entry, Problem))
+    yield from (Turn(count, "event", source=value) for count, value in enumerate(values))
 
 
-def _sessions(source: Source, head: Head, routes: dict[str, Route]) -> Iterator[tuple[str, Iterator[Entry | Problem]]]:
-    """Entries by session: lines, a list's items, the items of the object's longest list, or the object itself."""
-    if head.shape not in ("object", "array"):
-        yield from grouping.by_session(source, lambda value: id_text(_value(value, routes, "session")))
-        return
-    if head.shape == "object" and (not head.items or routes["raw"][:1] in [(key,) for key in head.keys]):
-        parts = [part for part in walk(source.text(), frozenset()) if isinstance(part, Member | Problem)]
-        whole_document = {part.key: part.value for part in parts if isinstance(part, Member)}
-        problems: list[Entry | Problem] = [part for part in parts if isinstance(part, Problem)]
-        name = id_text(_value(whole_document, routes, "session")) or source.stem
-        yield name, iter([*problems, ("the document", whole_document)])
-        return
-    key = "" if head.shape == "array" else max(head.items, key=lambda name: len(head.items[name]))
-    with shelf() as aside:
-        name, problems = source.stem, []
-        for entry in objects(walk(source.text(), frozenset((key,))), key):
-            if isinstance(entry, Problem):
-                problems.append(entry)
-                continue
-            name = id_text(_value(entry[1], routes, "session")) or name
-            aside.put(name, 0, *entry)
-        for name, found in aside.sessions():
-            yield name, (entry for part in (problems, found) for entry in cast("Iterable[Entry | Problem]", part))
-            problems = []
+def _records(source: Source, head: DumpHead, parts: tuple[JsonPath, ...]) -> Iterator[Entry | Problem]:
+    """What `each` is looked for in: lines, a list's items, or the document, whose list is read item by item."""
+    if head.shape != "object" or len(parts) != 1 or len(parts[0]) != 1:
+        return entries_of(source, head)
+    key = str(parts[0][0])
+    if key not in head.items:
+        return entries_of(source, head)
+    beside, entries = with_list(source, head, key, needed=key)
+    return (entry if isinstance(entry, Problem) else (entry[0], {**beside, key: [entry[1]]}) for entry in entries)
 
 
-def _peeked(entries: Iterator[Entry | Problem]) -> tuple[dict[str, Any] | None, Iterator[Entry | Problem]]:
-    first = next(entries, None)
-    value = first[1] if isinstance(first, tuple) else None
-    return value, (entry for part in ([] if first is None else [first], entries) for entry in part)
+def _found(entry: dict[str, Any], path: JsonPath) -> tuple[Any, JsonPath | None]:
+    """What stands at a path of an entry; of an `each`, in its value, else around it, from within outwards."""
+    if entry.keys() != {"each", "around"}:
+        return value_at(entry, path)
+    value, place = value_at(entry["each"], path)
+    if place is not None:
+        return value, ("each", *place)
+    for index, outer in reversed(list(enumerate(as_list(entry["around"])))):
+        value, place = value_at(outer, path)
+        if place is not None:
+            return value, ("around", index, *place)
+    return None, None
 
 
-def _value(value: dict[str, Any], routes: dict[str, Route], key: str) -> Any:
-    return at_route(value, routes[key])[0] if key in routes else None
+def _value(value: dict[str, Any], paths: dict[str, JsonPath], key: str) -> Any:
+    return _found(value, paths[key])[0] if key in paths else None
 
 
-def _turns(entries: Iterable[Entry | Problem], routes: dict[str, Route]) -> Iterator[Turn | Problem]:
-    count = 0
-    for entry in entries:
-        if isinstance(entry, Problem):
-            yield entry
-            continue
-        at, value = entry
-        found, path = at_route(value, routes["raw"])
-        raw = found if isinstance(found, str) or found is None else as_json(found)
-        if raw is None:
-            yield Problem(at, "nothing stands at the path of raw; kept as an event")
-        about = _about(value, routes)
-        turn = Turn(0, _kind(value, routes, about.get("role"), raw), raw=raw, **about)
-        own = [(turn, path if isinstance(found, str) else None)]
-        prompt, prompt_at = at_route(value, routes["prompt"]) if "prompt" in routes else (None, None)
-        if isinstance(prompt, str):
-            own.insert(0, (Turn(0, "prompt", raw=prompt, role="user", sent_at=turn.sent_at), prompt_at))
-        yield from numbered(count, value, own)
-        count += 1
-
-
-def _kind(value: dict[str, Any], routes: dict[str, Route], role: str | None, raw: str | None) -> Kind:
+def _kind(value: dict[str, Any], paths: dict[str, JsonPath], role: str | None, raw: str | None) -> Kind:
     """The kind the mapping finds, else the one that the role means, else a response."""
-    found = _value(value, routes, "kind")
-    if found in _KINDS:
-        return cast("Kind", found)
+    kind = _value(value, paths, "kind")
+    if kind in _KINDS:
+        return cast("Kind", kind)
     if raw is None:
         return "event"
     return _BY_ROLE.get(role or "", "response")
 
 
-def _about(value: dict[str, Any], routes: dict[str, Route]) -> dict[str, Any]:
-    found: dict[str, Any] = {key: text(_value(value, routes, key)) for key in _TEXTS}
-    found |= {key: whole(_value(value, routes, key)) for key in _NUMBERS}
-    found["parent"] = id_text(_value(value, routes, "parent"))
-    found["role"] = role_of({"role": found["role"]})
-    return {**found, "sent_at": moment(_value(value, routes, "time")), "cost": number(_value(value, routes, "cost"))}
+def _about(value: dict[str, Any], paths: dict[str, JsonPath]) -> dict[str, Any]:
+    about: dict[str, Any] = {key: text(_value(value, paths, key)) for key in _TEXTS}
+    about |= {key: whole(_value(value, paths, key)) for key in _NUMBERS}
+    about["parent"] = id_text(_value(value, paths, "parent"))
+    about["role"] = role_of({"role": about["role"]})
+    return {**about, "sent_at": moment(_value(value, paths, "time")), "cost": number(_value(value, paths, "cost"))}

@@ -2,133 +2,143 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps import grouping
-from webapp.dumps.answered import reported
-from webapp.dumps.base import Context, Entry, Format, entry_or_problem, id_problem, id_text, objects, text
-from webapp.dumps.documents import members, require_list
-from webapp.dumps.formats import _openai
-from webapp.dumps.head import Head
-from webapp.dumps.records import Problem, Record, SessionStart, Turn
-from webapp.dumps.source import Source
-from webapp.dumps.stream import walk
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import whole_document, with_list
+from webapp.dumps.entries import id_problem, nested
+from webapp.dumps.keyed_sessions import keyed
+from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.http import is_body, parsed_body
+from webapp.dumps.messages.langchain import is_message
+from webapp.dumps.messages.pieces import pieces, text_or_json
+from webapp.dumps.messages.requests import request_message
+from webapp.dumps.messages.turns import each_filled, message_turns, role_of, spent
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.session_keys import mentions_keys
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import first_moment
+from webapp.dumps.values import as_object, first_text, id_text, text, whole
 
 _IDS = ("session_id", "conversation_id", "thread_id", "id", "custom_id")
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 """OpenAI's, and no others: other programs' messages have formats of their own."""
+_ITEMS = (
+    *("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning"),
+    *("mcp_call", "web_search_call", "file_search_call", "computer_call", "code_interpreter_call"),
+)
+"""Types of the Responses API's items that have no role."""
+_FOREIGN = {"node_type", "parts", "info", "message"}
+"""Keys of other programs' messages, which have formats of their own."""
+_BODIES = ("response", "output", "completion", "result", "body", "answer")
+"""Where people who log in ten lines keep the provider's body."""
+_LOOKED_AT = 20
+_TIMES = ("timestamp", "created_at", "created")
 
 
-class OpenAi:
+class OpenAi(Format):
     name = "openai"
     shapes = 'OpenAI messages (a list, {"messages": […]}, {"request", "response"}, "choices"; JSON or one a line)'
 
-    def sniff(self, head: Head) -> int:
+    by_key = True
+
+    def sniff(self, head: DumpHead) -> int:
+        return sniff_messages(head)
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.shape == "object":
-            return _sniff_object(head)
-        found = [sample for sample in head.samples if isinstance(sample, dict)]
-        fitting = sum(_is_message(sample) or _is_conversation(sample) or _is_exchange(sample) for sample in found)
-        return 60 if found and 2 * fitting >= len(found) else 0
+            yield _document(source, head)
+        elif any(map(_is_conversation, head.objects)):
+            yield from _conversations(source, head)
+        elif head.shape != "lines" and self.session_key is None and not mentions_keys(head.text):
+            yield SessionEntries(source.stem, entries_of(source, head))
+        else:
+            yield from keyed(source, head, self.session_key, self.follows)
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
-        return read_as(self, source, head)
+    def follows(self, entry: dict[str, Any]) -> bool:
+        return "role" in entry or entry.get("type") in _ITEMS or role_of(entry) is not None
 
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return reported(_openai.turns(entries, context))
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        return entry_turns(entry, conversation)
 
 
 plugin = OpenAi()
 
 
-def read_as(kind: Format, source: Source, head: Head) -> Iterator[Record]:
-    """The sessions of messages, conversations or exchanges, whose turns `kind` reads."""
+def sniff_messages(head: DumpHead) -> int:
+    """How sure it is that these are messages, or exchanges, as OpenAI's and Anthropic's APIs have them."""
     if head.shape == "object":
-        yield from _document(kind, source, head)
-    elif any(isinstance(sample, dict) and _is_conversation(sample) for sample in head.samples):
-        yield from _conversations(kind, source, head)
-    elif head.shape == "lines" and head.any_has("session_id"):
-        yield from _sessions(kind, source)
-    else:
-        yield SessionStart(source.stem, kind.name)
-        yield from kind.turns(_entries(source, head), {})
+        return _sniff_object(head)
+    fitting = sum(_is_message(sample) or _is_conversation(sample) or _is_exchange(sample) for sample in head.objects)
+    return 60 if head.objects and 2 * fitting >= len(head.objects) else 0
 
 
-def _is_message(value: dict[str, Any]) -> bool:
-    return (value.get("role") in _ROLES or value.get("type") in _openai.ITEMS) and "node_type" not in value
-
-
-def _is_conversation(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("messages"), list) and not _is_exchange(value)
-
-
-def _is_exchange(value: dict[str, Any]) -> bool:
-    """A whole response, alone or with its request."""
-    asked = any(key in value for key in ("request", "messages", "input", "custom_id"))
-    return (
-        "choices" in value
-        or ("response" in value and asked)
-        or ("custom_id" in value and isinstance(value.get("result"), dict))
-        or (isinstance(value.get("output"), list) and "model" in value)
-    )
-
-
-def _sniff_object(head: Head) -> int:
-    if _is_exchange({**head.members, **head.items}):
+def _sniff_object(head: DumpHead) -> int:
+    if _is_exchange(head.document):
         return 55
     if "messages" in head.items:
-        found = [item for item in head.items["messages"] if isinstance(item, dict)]
-        return 60 if all(_is_message(item) for item in found) else 20
+        messages = [item for item in head.items["messages"] if isinstance(item, dict)]
+        if all(map(_is_message, messages)):
+            return 60
+        return 20 if any(_is_message(item) or is_message(item) for item in messages) else 0
     if "messages" in head.members:
         return 30
     return 40 if _is_message(head.members) and "content" in head.keys else 0
 
 
-def _document(kind: Format, source: Source, head: Head) -> Iterator[Record]:
-    if "messages" not in head.keys or _is_exchange({**head.members, **head.items}):
-        yield SessionStart(source.stem, kind.name)
-        yield from kind.turns(_whole(source), {})
-        return
-    require_list(head, "messages")
-    known = members(source, head, "messages", wanted="session_id")
-    extra = {key: value for key, value in known.items() if key != "messages"}
-    yield from _start(kind, extra, source.stem, "the document")
-    yield from kind.turns(objects(walk(source.text(), frozenset(("messages",))), "messages"), extra)
+def _is_message(value: dict[str, Any]) -> bool:
+    """A message with a role that is known, and something that can be read where there is something at all."""
+    if value.get("type") in _ITEMS:
+        return True
+    if value.get("role") not in _ROLES or value.keys() & _FOREIGN or str(value.get("type")).endswith("Message"):
+        return False
+    return not value.get("content") or any(piece.kind != "unread" for piece in pieces(value))
 
 
-def _start(kind: Format, extra: dict[str, Any], fallback: str, at: str) -> Iterator[Record]:
-    own = next((extra[key] for key in _IDS if extra.get(key) is not None), None)
-    name = id_text(own)
+def _is_conversation(value: dict[str, Any]) -> bool:
+    messages = value.get("messages")
+    if not isinstance(messages, list) or _is_exchange(value):
+        return False
+    objects = [message for message in messages[:_LOOKED_AT] if isinstance(message, dict)]
+    return not objects or any(_is_message(message) or is_message(message) for message in objects)
+
+
+def _is_exchange(value: dict[str, Any]) -> bool:
+    """A whole response, alone or with its request."""
+    if any(is_body(value.get(key)) for key in _BODIES):
+        return True
+    if isinstance(as_object(value.get("output")).get("message"), dict) and "stopReason" in value:  # Bedrock's Converse
+        return True
+    if as_object(value.get("message")).get("role") == "assistant" and "finish_reason" in value:  # Cohere's
+        return True
+    has_request = any(key in value for key in ("request", "messages", "input", "custom_id"))
+    return (
+        "choices" in value
+        or ("response" in value and has_request)
+        or ("custom_id" in value and isinstance(value.get("result"), dict))
+        or (isinstance(value.get("output"), list) and "model" in value)
+    )
+
+
+def _document(source: Source, head: DumpHead) -> SessionEntries:
+    if "messages" not in head.keys or _is_exchange(head.document):
+        return SessionEntries(source.stem, whole_document(source))
+    extra, entries = with_list(source, head, "messages", needed="session_id")
+    return _session("the document", extra, source.stem, entries)
+
+
+def _session(at: str, extra: dict[str, Any], fallback: str, entries: Iterator[Entry | Problem]) -> SessionEntries:
+    ident = next((extra[key] for key in _IDS if extra.get(key) is not None), None)
+    name = id_text(ident)
     name = fallback if name is None else name
-    yield SessionStart(name, kind.name, home=None, title=text(extra.get("title")), extra=extra)
-    yield from id_problem(at, own, name)
+    with_problem = (entry for part in (id_problem(at, ident, name), entries) for entry in part)
+    return SessionEntries(name, with_problem, text(extra.get("title")), extra=extra)
 
 
-def _whole(source: Source) -> Iterator[Entry | Problem]:
-    """A document that is one entry itself."""
-    value: dict[str, Any] = {}
-    for part in walk(source.text(), frozenset()):
-        if isinstance(part, Problem):
-            yield part
-        elif hasattr(part, "value"):
-            value[getattr(part, "key", "")] = part.value
-    yield "the document", value
-
-
-def _entries(source: Source, head: Head) -> Iterator[Entry | Problem]:
-    return objects(walk(source.text(), frozenset()), "") if head.shape == "array" else grouping.lines(source)
-
-
-def _sessions(kind: Format, source: Source) -> Iterator[Record]:
-    """Messages one a line that name their sessions."""
-    for name, entries in grouping.by_session(source, lambda message: id_text(message.get("session_id"))):
-        yield SessionStart(name, kind.name)
-        yield from kind.turns(entries, {})
-
-
-def _conversations(kind: Format, source: Source, head: Head) -> Iterator[Record]:
+def _conversations(source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
     """One conversation a line, or an item of a list: each is a session."""
-    for number, entry in enumerate(_entries(source, head), start=1):
+    for number, entry in enumerate(entries_of(source, head), start=1):
         if isinstance(entry, Problem):
             yield entry
             continue
@@ -136,11 +146,52 @@ def _conversations(kind: Format, source: Source, head: Head) -> Iterator[Record]
         if not _is_conversation(value):
             yield Problem(at, "expected an object with a list of messages; skipped")
             continue
-        extra = {key: inner for key, inner in value.items() if key != "messages"}
-        yield from _start(kind, extra, f"{source.stem}-{number}", at)
-        yield from kind.turns(_messages(at, value["messages"]), extra)
+        messages = value.pop("messages")
+        yield _session(at, value, f"{source.stem}-{number}", nested(at, "messages", messages))
 
 
-def _messages(at: str, messages: list[Any]) -> Iterator[Entry | Problem]:
-    for index, message in enumerate(messages):
-        yield entry_or_problem(f"{at}, messages[{index}]", message)
+def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    """What an entry says: a message, an item of the Responses API, or a request with its response."""
+    if "role" in value or role_of(value) is not None:
+        return _message(value, conversation)
+    if value.get("type") in _ITEMS:
+        return request_message(value, (), conversation)
+    return _exchange(value, conversation)
+
+
+def _failed(value: dict[str, Any], key: str, conversation: Conversation) -> list[PlacedTurn]:
+    """What is said instead of an answer: batches, and people's own logs, hold the error beside it or in its place."""
+    holders = (value, as_object(value.get(key)), as_object(value.get("result")))
+    error = next((holder["error"] for holder in holders if holder.get("error")), None)
+    if isinstance(error, dict) and isinstance(error.get("error"), dict):
+        error = error["error"]
+    if error is None:
+        if key in value and value[key] is None:
+            conversation.notes.append(f"no answer stands under {key!r}")
+        return []
+    reason = first_text(error, "message") or text_or_json(error, ())[0]
+    return [(Turn(0, "error", raw=reason, role=first_text(error, "type", "code")), None)]
+
+
+def _message(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    """A message, LangChain's too, whose model stands beside what its provider sent."""
+    model = text(value.get("model")) or text(as_object(value.get("response_metadata")).get("model_name"))
+    once = spent(value.get("usage") or value.get("usage_metadata"), value.get("cost"))
+    about: dict[str, Any] = {"sent_at": first_moment(value, *_TIMES), "phase": text(value.get("phase"))}
+    about |= {key: whole(value.get(key)) for key in ("round", "attempt")}
+    turns = message_turns(value, conversation, once=once, model=model, **about)
+    return each_filled(turns, agent=text(value.get("name")))
+
+
+def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    """A request's new messages, then what was answered; either may be the entry itself."""
+    key = next((key for key in _BODIES if is_body(value.get(key))), "response")
+    body = parsed_body(value.get(key)) if isinstance(value.get(key), str) else None
+    response, response_at = value.get(key, value), (key,) if key in value else ()
+    request, request_at = value.get("request", value), ("request",) if "request" in value else ()
+    turns = exchange(request, body or response, request_at, response_at, conversation)
+    if not any(turn.written_by_model for turn, _ in turns):
+        turns = [*(placed for placed in turns if placed[0].kind != "event"), *_failed(value, key, conversation)]
+    if body is not None:  # it stood there as a text, and was put together
+        turns = [(turn, path if path and path[0] == "request" else None) for turn, path in turns]
+    return each_filled(turns, sent_at=first_moment(value, *_TIMES))

@@ -3,67 +3,118 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any
 
-from webapp.dumps import grouping, otlp_wire
-from webapp.dumps.answered import reported
-from webapp.dumps.base import Context, Entry, Seen, id_text, objects, whole
-from webapp.dumps.formats._asked import opened_span
-from webapp.dumps.formats._attributes import Attributes, id_hex
-from webapp.dumps.formats._bodies import Exchanges
-from webapp.dumps.formats._otlp import is_outer, span_turns
-from webapp.dumps.formats._turns import numbered
-from webapp.dumps.head import Head
-from webapp.dumps.records import Problem, Record, SessionStart, Turn
-from webapp.dumps.shelf import Shelf, shelf
-from webapp.dumps.source import Source
+from webapp.dumps import otlp_protobuf
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.call_failures import with_call_failures
+from webapp.dumps.entries import RepeatedIds, entry_or_problem, objects
+from webapp.dumps.logged_twice import merged
+from webapp.dumps.messages.turns import numbered
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.spans import logs
+from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
+from webapp.dumps.spans.attributes import Attributes, id_hex
+from webapp.dumps.spans.requests import Span, opened_span
+from webapp.dumps.spilled_entries import SpilledEntries, spilled
 from webapp.dumps.stream import walk
-from webapp.dumps.times import moment
-from webapp.dumps.twins import Side, merged
+from webapp.dumps.turn_window import Side
+from webapp.dumps.values import as_list, as_object, id_text
 
 _LISTS = ("resourceSpans", "resource_spans")
+_LOGS = ("resourceLogs", "resource_logs")
+_BOTH = (*_LISTS, *_LOGS)
 _SESSIONS = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "ai.telemetry.metadata.sessionId")
+_MOST_SPANS = 64
 _TWICE = ("response", "tool_call")
 """what Vercel's SDK says in an outer and an inner span"""
 Read = tuple[Turn, Side | None]
 """A turn, and what it may be a twin of: see `merged`."""
-NO_TIME = -(2**62)
-"""Where a span stands that does not say when it started: before all others."""
+NO_TIME = logs.NO_TIME
 
 
-class Otlp:
+@dataclass(slots=True)
+class Trace(Conversation):
+    number: int | None = None
+    """which side of a pair the span is, where its SDK says things twice"""
+    spans: dict[str, Span] = field(default_factory=dict)
+    """those read last, by their ids: what was logged of them may come behind them"""
+
+
+class Otlp(Format):
     name = "otlp"
     shapes = 'OTLP traces {"resourceSpans": […]}, JSON (one a line, too) or protobuf'
+    conversation_type = Trace
+    twice = True
+    HOME, SERVICE = "fencepost.home", "service.name"
+    """attributes of a resource: the profile that the program parses with, and what it calls itself"""
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: DumpHead) -> int:
         if head.shape == "protobuf":
             return 95
         if head.shape == "object":
-            return 95 if any(key in head.items for key in _LISTS) else 0
-        found = [sample for sample in head.samples if isinstance(sample, dict)]
-        return 95 if found and all(any(key in sample for key in _LISTS) for sample in found) else 0
+            return 95 if any(key in head.items for key in _BOTH) else 0
+        has_spans = all(any(key in sample for key in _BOTH) for sample in head.objects)
+        return 95 if head.objects and has_spans else 0
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
-        with shelf() as aside:
-            problems = []
-            named: dict[str, str] = {}
-            for found in _spans(source, head):
-                if isinstance(found, Problem):
-                    problems.append(found)
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        with spilled() as aside, spilled() as logged:
+            problems, names, spans = [], dict[str, str](), set[str]()
+            for entry in _spans(source, head):
+                if isinstance(entry, Problem):
+                    problems.append(entry)
+                elif "log" in entry[1]:
+                    logged.put(_span_of(entry[1]["log"]), logs.logged_at(entry[1]["log"]), *entry)
                 else:
-                    _put(aside, named, *found)
-            aside.rename(named)
+                    spans.add(_put(aside, names, *entry))
+            for name, records in logged.sessions():  # what was logged of spans that are not here
+                if name not in spans:
+                    for lone in _lone(list(records)):
+                        _put(aside, names, *lone)
+            aside.rename(names)
             for name, entries in aside.sessions():
-                yield SessionStart(name, self.name)
-                yield from self.turns(entries, {})
+                yield _session_of(name, (read for entry in entries for read in _joined(entry, logged)))
             yield from problems
 
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return linked(_turns(entries))
+    def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
+        span = {} if logs.has_no_span(entry) else as_object(entry.get("span"))
+        yield from ids.again(at, "span id", id_hex(span.get("spanId", span.get("span_id")), 8))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[PlacedTurn]:
+        span = self._known(opened_span(entry), entry, conversation)
+        vercel = span.attributes.text("ai.operationId") is not None
+        conversation.number = None if not vercel else 0 if is_outer(span) else 1
+        return span_turns(span, conversation)
+
+    def _known(self, span: Span, entry: dict[str, Any], conversation: Trace) -> Span:
+        """The span; log records that came behind theirs take its name and its model."""
+        ident = logs.span_of(span.value) or ""
+        if logs.has_no_span(entry):
+            return spoken_for(span, conversation.spans.get(ident))
+        conversation.spans[ident] = identity_of(span)
+        if len(conversation.spans) > _MOST_SPANS:
+            del conversation.spans[next(iter(conversation.spans))]
+        return span
+
+    def side(self, turn: Turn, conversation: Trace) -> Side | None:
+        number = conversation.number
+        return (turn.kind, number) if number is not None and turn.kind in _TWICE else None
 
 
 plugin = Otlp()
+
+
+def _session_of(name: str, entries: Iterator[Entry | Problem]) -> SessionEntries:
+    """A session, whose first entry's resource says what the program is called and parses with."""
+    early = list(islice(entries, 1))
+    first = early[0] if early else None
+    resource = as_object(first[1].get("resource")) if isinstance(first, tuple) else {}
+    attributes = Attributes(resource.get("attributes"), ())
+    home, service = attributes.text(plugin.HOME), attributes.text(plugin.SERVICE)
+    return SessionEntries(name, chain(early, entries), home=home, service=service)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +141,12 @@ def identity(entry: dict[str, Any]) -> Identity:
     )
 
 
+def session_of_log(entry: dict[str, Any]) -> str | None:
+    """The session that a log record of an entry `{"resource", "log"}`, or its resource, names."""
+    resource = entry.get("resource")
+    return _session(entry["log"]) or (_session(resource) if isinstance(resource, dict) else None)
+
+
 def _session(holder: dict[str, Any]) -> str | None:
     """The session that attributes name; most name none, and need not be opened."""
     listed = holder.get("attributes")
@@ -99,35 +156,60 @@ def _session(holder: dict[str, Any]) -> str | None:
 
 
 def _started(span: dict[str, Any]) -> int | None:
-    written = span.get("startTimeUnixNano", span.get("start_time_unix_nano"))
-    if (started := whole(written)) is not None:
-        return started
-    return None if (when := moment(written)) is None else int(when.timestamp() * 1e9)
+    return logs.nanoseconds(span.get("startTimeUnixNano", span.get("start_time_unix_nano")))
 
 
-def _put(aside: Shelf, named: dict[str, str], at: str, entry: dict[str, Any]) -> None:
-    """Keep a span by its trace, and note the session that it names for all spans of the trace."""
-    known = identity(entry)
-    trace = known.trace or "no trace"
-    if known.session:
-        named.setdefault(trace, known.session)
-    aside.put(trace, NO_TIME if known.started is None else known.started, at, entry)
+def _span_of(record: dict[str, Any]) -> str:
+    """The trace and the span that a log record belongs to, or that a span is."""
+    return f"{logs.trace_of(record)}/{logs.span_of(record)}"
 
 
-def _spans(source: Source, head: Head) -> Iterator[Entry | Problem]:
+def _with_logs(entry: Entry, aside: SpilledEntries) -> Iterator[Entry | Problem]:
+    """A span's entry with what was logged of it, each record once."""
+    at, value = entry
+    records: dict[bytes, dict[str, Any]] = {}
+    for place, logged in aside.of(_span_of(value["span"])):
+        if records.setdefault(logs.digest(logged["log"]), logged["log"]) is not logged["log"]:
+            yield Problem(place, "this log record stands twice in the dump; it was read once")
+    yield at, logs.with_logs(value, list(records.values())) if records else value
+
+
+def _joined(entry: Entry, aside: SpilledEntries) -> Iterator[Entry | Problem]:
+    """The entry as it is read: log records without a span have what belongs to them already."""
+    return iter([entry]) if logs.has_no_span(entry[1]) else _with_logs(entry, aside)
+
+
+def _lone(records: list[Entry]) -> Iterator[Entry]:
+    """What was logged of a span that is not in the dump; of no span at all, each record as an entry of its own."""
+    together = logs.span_of(records[0][1]["log"]) is not None
+    for group in [records] if together else [[record] for record in records]:
+        yield group[0][0], logs.entry_of_logs([entry for _, entry in group])
+
+
+def _put(aside: SpilledEntries, names: dict[str, str], at: str, entry: dict[str, Any]) -> str:
+    """Keep a span by its trace, and note the session that it names for all spans of the trace. Gives its name."""
+    span = identity(entry)
+    trace = span.trace or "no trace"
+    if span.session:
+        names.setdefault(trace, span.session)
+    aside.put(trace, NO_TIME if span.started is None else span.started, at, entry)
+    return _span_of(entry["span"])
+
+
+def _spans(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
     for at, group in _groups(source, head):
         if isinstance(group, Problem):
             yield group
         else:
             yield from spans_of(at, group)
+            yield from logs.logs_of(at, group)
 
 
 def spans_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:
     """Each span of a ResourceSpans as `{"resource", "scope", "span"}`, with its place."""
     scopes = group.get("scopeSpans", group.get("scope_spans", group.get("instrumentationLibrarySpans")))
-    for number, scope in enumerate(scopes if isinstance(scopes, list) else []):
-        spans = scope.get("spans") if isinstance(scope, dict) else None
-        for index, span in enumerate(spans if isinstance(spans, list) else []):
+    for number, scope in enumerate(as_list(scopes)):
+        for index, span in enumerate(as_list(as_object(scope).get("spans"))):
             place = f"{at}.scopeSpans[{number}].spans[{index}]"
             if isinstance(span, dict):
                 yield place, {"resource": group.get("resource"), "scope": scope.get("scope"), "span": span}
@@ -135,17 +217,16 @@ def spans_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:
                 yield Problem(place, "expected an object; skipped")
 
 
-def _groups(source: Source, head: Head) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
+def _groups(source: Source, head: DumpHead) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
     if head.shape == "protobuf":
-        yield from otlp_wire.groups(source.file)
+        yield from otlp_protobuf.groups(source.file)
         return
     if head.shape == "object":
-        key = next(key for key in (*_LISTS, "") if key in head.items or not key)
-        found = objects(walk(source.text(), frozenset(_LISTS)), key)
+        keys = [key for key in _BOTH if key in head.items] or [_LISTS[0]]
+        groups = (entry for key in keys for entry in objects(walk(source.text(), frozenset(_BOTH)), key))
     else:
-        lines = objects(walk(source.text(), frozenset()), "") if head.shape == "array" else grouping.lines(source)
-        found = (group for line in lines for group in _of_line(line))
-    for entry in found:
+        groups = (group for line in entries_of(source, head) for group in _of_line(line))
+    for entry in groups:
         yield (entry.at, entry) if isinstance(entry, Problem) else entry
 
 
@@ -154,50 +235,34 @@ def _of_line(line: Entry | Problem) -> Iterator[Entry | Problem]:
         yield line
         return
     at, value = line
-    listed = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), None)
-    if listed is None:
+    keys = [key for key in _BOTH if isinstance(value.get(key), list)]
+    if not keys:
         yield Problem(at, "no list of resourceSpans; skipped")
-    for index, group in enumerate(listed or []):
-        place = f"{at}, resourceSpans[{index}]"
-        yield (place, group) if isinstance(group, dict) else Problem(place, "expected an object; skipped")
+    for key in keys:
+        for index, group in enumerate(value[key]):
+            yield entry_or_problem(f"{at}, {key}[{index}]", group)
 
 
 class Reader:
     """Reads a session's spans one after the other, and remembers what later ones need of earlier ones."""
 
     def __init__(self) -> None:
-        self._state = Exchanges()
+        self._trace = Trace()
 
     def turns(self, number: int, entry: dict[str, Any]) -> list[Read]:
-        """The turns of one span as the entry `number`, whose text is taken out of it; `linked` has the last word."""
-        span = opened_span(entry)
-        vercel = span.own.text("ai.operationId") is not None
-        side = 0 if vercel and is_outer(span) else 1
-        found = numbered(number, entry, span_turns(span, self._state))
-        return [(turn, (turn.kind, side) if vercel and turn.kind in _TWICE else None) for turn in found]
+        """The turns of one span as the entry `number`; `linked` has the last word."""
+        turns = numbered(number, entry, plugin.read_entry(entry, self._trace))
+        return [(turn, plugin.side(turn, self._trace)) for turn in turns]
 
     @property
     def size(self) -> int:
         """Characters that it remembers, about."""
-        state = self._state
-        return sum(map(len, state.asked)) + 60 * len(state.answered) + 200 * len(state.talk.tools)
+        trace = self._trace
+        return (
+            trace.histories.size + sum(map(len, trace.last_answers)) + 60 * len(trace.answered) + 200 * len(trace.tools)
+        )
 
 
 def linked(turns: Iterable[tuple[Turn | Problem, Side | None]]) -> Iterator[Turn | Problem]:
     """The turns that a `Reader` read, with what one says of another."""
-    return reported(merged(turns))
-
-
-def _turns(entries: Iterable[Entry | Problem]) -> Iterator[tuple[Turn | Problem, Side | None]]:
-    reader, count, seen = Reader(), 0, Seen("span id")
-    for entry in entries:
-        if isinstance(entry, Problem):
-            yield entry, None
-            continue
-        at, value = entry
-        span = value.get("span")
-        if isinstance(span, dict):
-            for problem in seen.again(at, id_hex(span.get("spanId", span.get("span_id")), 8)):
-                yield problem, None
-        yield from reader.turns(count, value)
-        count += 1
+    return with_call_failures(merged(turns))

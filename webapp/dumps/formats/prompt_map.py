@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
-from webapp.dumps.base import Context, Entry
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.formats._turns import numbered
-from webapp.dumps.head import Head
-from webapp.dumps.records import Problem, Record, SessionStart, Turn
-from webapp.dumps.source import Source
-from webapp.dumps.stream import Member, walk
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.stream import DocumentMember, walk
 
 
-class PromptMap:
+class PromptMap(Format):
     name = "prompt_map"
     shapes = "an object of prompts as keys and responses as values"
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: DumpHead) -> int:
         """Keys that are sentences: where all values are texts, and most keys hold more than one word."""
         if head.shape != "object" or head.items or not head.members:
             return 0
@@ -25,26 +23,17 @@ class PromptMap:
         spoken = sum(len(key.split()) > 1 for key in head.members)
         return 30 if texts and 2 * spoken > len(head.members) else 0
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
-        yield SessionStart(source.stem, self.name)
-        yield from self.turns(_pairs(source), {})
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        yield SessionEntries(source.stem, _pairs(source))
 
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        count = 0
-        for entry in entries:
-            if isinstance(entry, Problem):
-                yield entry
-                continue
-            at, pair = entry
-            prompt, response = pair.get("prompt"), pair.get("response")
-            if not (isinstance(prompt, str) and isinstance(response, str)):
-                yield Problem(at, "expected a prompt and a response that are texts; kept as an event")
-                yield Turn(count, "event", source=pair)
-            else:
-                asked = Turn(0, "prompt", raw=prompt, role="user")
-                answered = Turn(0, "response", raw=response, role="assistant")
-                yield from numbered(count, pair, [(asked, ("prompt",)), (answered, None)])
-            count += 1
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        prompt, response = entry.get("prompt"), entry.get("response")
+        if not (isinstance(prompt, str) and isinstance(response, str)):
+            raise BadEntry("expected a prompt and a response that are texts")
+        return [
+            (Turn(0, "prompt", raw=prompt, role="user"), ("prompt",)),
+            (Turn(0, "response", raw=response, role="assistant"), None),
+        ]
 
 
 plugin = PromptMap()
@@ -54,7 +43,7 @@ def _pairs(source: Source) -> Iterator[Entry | Problem]:
     for number, part in enumerate(walk(source.text(), frozenset())):
         if isinstance(part, Problem):
             yield part
-        elif isinstance(part, Member) and isinstance(part.value, str):
+        elif isinstance(part, DocumentMember) and isinstance(part.value, str):
             yield f"pair {number}", {"prompt": part.key, "response": part.value}
-        elif isinstance(part, Member):
+        elif isinstance(part, DocumentMember):
             yield Problem(f"pair {number}", f"expected a text as the response, found {kind_of(part.value)}; skipped")

@@ -2,80 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, cast, get_args
+from typing import Any, get_args
 
-from webapp.dumps import grouping
-from webapp.dumps.base import Context, Entry, id_text, number, text, whole
-from webapp.dumps.head import Head
-from webapp.dumps.records import Kind, Problem, Record, SessionStart, Turn
-from webapp.dumps.source import Source
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.records import Kind, Problem, Turn
+from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
+from webapp.dumps.values import first_text, number, text, whole
 
 _KINDS = get_args(Kind)
 _MARK = "recorded_at"
 
 
-class Recorded:
+@dataclass(slots=True)
+class _Recording(Conversation):
+    written: int | None = None
+    """the entry of the last thing that the model wrote, which an error that says `answers` answers"""
+
+
+class Recorded(Format):
     name = "recorder"
     shapes = 'a recording {"session_id", "kind", "text", "recorded_at", …} one a line'
+    conversation_type = _Recording
 
-    def sniff(self, head: Head) -> int:
-        samples = [sample for sample in head.lines if isinstance(sample, dict)]
-        fits = [sample.get("kind") in _KINDS and {"session_id", _MARK} <= sample.keys() for sample in samples]
-        return 95 if head.shape == "lines" and fits and all(fits) else 60 if _is_one(head) else 0
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "lines" and head.objects and all(map(_is_entry, head.objects)):
+            return 95
+        return 60 if _is_entry(head.document) else 0
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
-        for name, entries in grouping.by_session(source, lambda entry: id_text(entry.get("session_id"))):
-            early, first = _first(entries)
-            yield SessionStart(name, self.name, home=text(first.get("home")), title=text(first.get("title")))
-            yield from self.turns(chain(early, entries), {})
-
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        count, written = 0, None
-        for entry in entries:
-            if isinstance(entry, Problem):
-                yield entry
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        """By `session_of`; a session's first entry says what it is called and parsed with."""
+        for session in grouped(source, head, self.session_of):
+            if isinstance(session, Problem):
+                yield session
                 continue
-            turn = _turn(count, entry[1], written)
-            written = count if turn.written_by_model else written
-            yield turn
-            count += 1
+            entries = iter(session.entries)
+            early = list(_up_to_first(entries))
+            first = next((entry[1] for entry in early if not isinstance(entry, Problem)), {})
+            title, home = text(first.get("title")), text(first.get("home"))
+            yield replace(session, entries=chain(early, entries), title=title, home=home)
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Recording) -> list[PlacedTurn]:
+        turn = _turn(entry, conversation.written)
+        if turn.written_by_model:
+            conversation.written = conversation.entry
+        return [(turn, ("text",))]
 
 
 plugin = Recorded()
 
 
-def _is_one(head: Head) -> bool:
-    """Whether the dump is a single entry, which looks like a document."""
-    return head.shape == "object" and head.members.get("kind") in _KINDS and {"session_id", _MARK} <= head.keys
+def _is_entry(value: dict[str, Any]) -> bool:
+    return value.get("kind") in _KINDS and {"session_id", _MARK} <= value.keys()
 
 
-def _first(entries: Iterator[Entry | Problem]) -> tuple[list[Entry | Problem], dict[str, Any]]:
-    """What was taken off `entries` to see the first object, which says what the session is called and parsed with."""
-    early: list[Entry | Problem] = []
+def _up_to_first(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
     for entry in entries:
-        early.append(entry)
+        yield entry
         if not isinstance(entry, Problem):
-            return early, entry[1]
-    return early, {}
+            return
 
 
-def _turn(count: int, entry: dict[str, Any], written: int | None) -> Turn:
-    """An error that says `answers` answers the last thing that the model wrote."""
-    kind = cast(Kind, entry["kind"]) if entry.get("kind") in _KINDS else "event"
+def _turn(entry: dict[str, Any], written: int | None) -> Turn:
+    kind: Kind = entry["kind"] if entry.get("kind") in _KINDS else "event"
     raw = entry.get("text")
-    raw = raw if isinstance(raw, str) else None
-    if raw is not None:
-        entry["text"] = None
     return Turn(
-        entry=count,
+        entry=0,
         kind=kind,
-        raw=raw,
-        raw_at=None if raw is None else ("text",),
+        raw=raw if isinstance(raw, str) else None,
         role=text(entry.get("role")),
-        agent=text(entry.get("name")) or text(entry.get("agent")),
+        agent=first_text(entry, "name", "agent"),
         model=text(entry.get("model")),
         phase=text(entry.get("phase")),
         sounding=whole(entry.get("sounding")),
@@ -88,5 +87,4 @@ def _turn(count: int, entry: dict[str, Any], written: int | None) -> Turn:
         tokens_in=whole(entry.get("tokens_in")),
         tokens_out=whole(entry.get("tokens_out")),
         cost=number(entry.get("cost")),
-        source=entry,
     )

@@ -2,45 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps import grouping
-from webapp.dumps.base import Context, Entry, Seen, id_text, text
-from webapp.dumps.head import Head
-from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn
-from webapp.dumps.source import Source
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.keyed_sessions import keyed
+from webapp.dumps.records import BadDump, Problem, Turn
+from webapp.dumps.sessions import lines
 from webapp.dumps.times import moment
+from webapp.dumps.values import id_text, text
 
 MOST_TEXT = 64 * 1024 * 1024
+_NO_RESPONSE = re.compile(
+    r"(?:^|[/\\])(?:licen[cs]e|copying|notice|authors|readme|changelog|changes|contributing|requirements|constraints"
+    r"|robots|cmakelists|top_level|entry_points|sources|installed-files|dependency_links|version)[^/\\]*$",
+    re.I,
+)
+"""Texts that lie in every folder and that no model wrote; named with their format they are read all the same."""
 _ENDINGS = (".txt", ".text", ".out", ".response")
 
 
-class Responses:
+class Responses(Format):
     name = "responses"
     shapes = '{"id", "text"} one a line, or a .txt file that is one response'
+    id_key = "id"
+    by_key = True
 
-    def sniff(self, head: Head) -> int:
-        if _is_pair(head.members) or (
-            head.shape == "lines" and head.all_have("text") and all(map(_is_pair, head.samples))
-        ):
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape in ("lines", "object") and head.objects and all(map(_is_pair, head.objects)):
             return 50
+        if _NO_RESPONSE.search(head.filename):
+            return 0
         return 10 if head.filename.lower().removesuffix(".gz").removesuffix(".zst").endswith(_ENDINGS) else 0
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
-        yield SessionStart(source.stem, self.name)
-        pairs = self.sniff(head) == 50
-        yield from self.turns(grouping.lines(source) if pairs else _whole(source), {})
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if self.sniff(head) != 50:
+            yield SessionEntries(source.stem, _whole_text(source))
+        elif head.shape == "object":
+            yield SessionEntries(source.stem, lines(source))
+        else:
+            yield from keyed(source, head, self.session_key, self.follows)
 
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        count, seen = 0, Seen("id")
-        for entry in entries:
-            if isinstance(entry, Problem):
-                yield entry
-                continue
-            yield from seen.again(entry[0], id_text(entry[1].get("id")))
-            yield from _response(count, *entry)
-            count += 1
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        raw = entry.get("text")
+        if not isinstance(raw, str):
+            raise BadEntry("expected a text under the key 'text'")
+        ident, when = id_text(entry.get("id")), moment(entry.get("timestamp"))
+        model = text(entry.get("model"))
+        return [(Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when), ("text",))]
 
 
 plugin = Responses()
@@ -50,27 +60,7 @@ def _is_pair(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("text"), str) and "role" not in value
 
 
-def _response(count: int, at: str, value: dict[str, Any]) -> Iterator[Turn | Problem]:
-    raw = value.get("text")
-    if not isinstance(raw, str):
-        yield Problem(at, "expected a text under the key 'text'; kept as an event")
-        yield Turn(count, "event", source=value)
-        return
-    value["text"] = None
-    yield Turn(
-        entry=count,
-        kind="response",
-        raw=raw,
-        raw_at=("text",),
-        role="assistant",
-        model=text(value.get("model")),
-        parent=id_text(value.get("id")),
-        sent_at=moment(value.get("timestamp")),
-        source=value,
-    )
-
-
-def _whole(source: Source) -> Iterator[Entry | Problem]:
+def _whole_text(source: Source) -> Iterator[Entry | Problem]:
     if source.file.seek(0, 2) > MOST_TEXT:
         raise BadDump(f"a plain text of more than {MOST_TEXT // 2**20} MB", f"byte {MOST_TEXT}")
     yield "the text", {"text": "".join(source.text())}

@@ -2,189 +2,185 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.answered import reported
-from webapp.dumps.base import Context, Entry, entry_or_problem, text
-from webapp.dumps.formats._chat import Piece, as_json
-from webapp.dumps.formats._turns import Found, Talk, numbered, turns_of
-from webapp.dumps.head import Head
-from webapp.dumps.records import Problem, Record, SessionStart, Turn
-from webapp.dumps.source import Source
-from webapp.dumps.stream import Item, Member, walk
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import whole_document
+from webapp.dumps.entries import entry_or_problem
+from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
+from webapp.dumps.messages.turns import each_with, text_turns, turns_of
+from webapp.dumps.python_repr import from_repr
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.stream import DocumentMember, Item, walk
+from webapp.dumps.values import as_list, as_object, text
 
 _LONGEST_REPR = 1_000_000
 _TEXT = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _CUT = re.compile(
     rf"\{{'name': (?P<name>{_TEXT}), 'arguments': (?P<arguments>{_TEXT})(?:, (?:'response': (?P<response>.*))?)?", re.S
 )
+_CUT_AT = 100
+"""Characters after which texts of published chains end, inside arguments too."""
 _BAD_INPUT = 2
 """ToolBench's code for "there is an error in the input": the arguments could not be read."""
 
 
-class ToolBench:
+@dataclass(slots=True)
+class _Tree(Conversation):
+    branch: int = 0
+    above: list[str | None] = field(default_factory=list)
+    """for each node on the way to the one that is read, what it does where it is an action"""
+    is_cut: bool = False
+    """whether it was said that the texts of the chain are cut"""
+
+
+class ToolBench(Format):
     name = "toolbench"
     shapes = 'ToolBench trees {"tree", "answer_generation"} or chains {"query", "answer": {"answer_details"}}'
+    conversation_type = _Tree
 
-    def sniff(self, head: Head) -> int:
+    def sniff(self, head: DumpHead) -> int:
         if head.shape != "object":
-            return 90 if any(_is_chain(sample) for sample in head.samples) else 0
+            return 90 if any(map(_is_chain, head.samples)) else 0
         if isinstance(head.members.get("tree"), dict) or _mentions_tree(head):
             return 95
-        whole = {**head.members, **head.items}
-        return 95 if _is_chain(whole) or any(map(_is_chain, head.members.values())) else 0
+        return 95 if _is_chain(head.document) or any(map(_is_chain, head.members.values())) else 0
 
-    def read(self, source: Source, head: Head) -> Iterator[Record]:
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if "tree" in head.keys or _mentions_tree(head):
-            yield from _tree(source)
-        elif _is_chain({**head.members, **head.items}):
-            yield from _chain(source.stem, "the document", _document(source))
+            for entry in whole_document(source):
+                yield entry if isinstance(entry, Problem) else _tree(source.stem, entry[1])
+        elif _is_chain(head.document):
+            for entry in whole_document(source):
+                yield entry if isinstance(entry, Problem) else _chain(source.stem, *entry)
         else:
-            for part in walk(source.text(), frozenset()):
-                if isinstance(part, Problem):
-                    yield part
-                elif isinstance(part, Member):
-                    yield from _chain(part.key, part.key, part.value)
-                elif isinstance(part, Item):
-                    yield from _chain(f"{source.stem}-{part.index}", part.at, part.value)
+            yield from _chains(source)
 
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return reported(_turns(entries))
+    def read_entry(self, entry: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
+        path, node, above = as_list(entry.get("path")), as_object(entry.get("node")), conversation.above
+        conversation.branch += bool(above) and len(path) <= len(above)
+        del above[max(0, len(path) - 1) :]
+        action = above[-1] if above else None
+        above.append(text(node.get("description")) if node.get("node_type") == "Action" else None)
+        turns: list[PlacedTurn] = _node(node, action, conversation) if node else [(Turn(0, "event"), None)]
+        parent = ".".join(map(str, path[:-1])) or None
+        return each_with(turns, parent=parent, sounding=conversation.branch or None)
 
 
 plugin = ToolBench()
 
 
-def _mentions_tree(head: Head) -> bool:
+def _mentions_tree(head: DumpHead) -> bool:
     """A tree that is longer than the head."""
     return head.mentions("tree") and head.mentions("io_state", "expand_num") and head.mentions("node_type")
 
 
 def _is_chain(value: Any) -> bool:
-    answer = value.get("answer") if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return False
+    answer = value.get("answer")
     if isinstance(answer, dict) and "answer_details" in answer:
         return True
-    return isinstance(value, dict) and "role" in value and isinstance(value.get("next"), list)
+    return "role" in value and isinstance(value.get("next"), list)
 
 
-def _document(source: Source) -> dict[str, Any]:
-    return {part.key: part.value for part in walk(source.text(), frozenset()) if isinstance(part, Member)}
-
-
-def _tree(source: Source) -> Iterator[Record]:
-    found: dict[str, Any] = {}
-    for part in walk(source.text(), frozenset()):
-        if isinstance(part, Member):
-            found[part.key] = part.value
-        elif isinstance(part, Problem):
-            yield part
-    outer = found.pop("tree", None)
+def _tree(stem: str, value: dict[str, Any]) -> SessionEntries:
+    outer = value.pop("tree", None)
     root = outer.pop("tree", outer) if isinstance(outer, dict) else outer
-    generation = found.get("answer_generation")
-    query = text(generation.get("query")) if isinstance(generation, dict) else None
+    title = _title(as_object(value.get("answer_generation")))
     if isinstance(outer, dict) and root is not outer:
-        found["tree"] = outer
-    yield SessionStart(source.stem, plugin.name, title=query[:120] if query else None, extra=found)
-    yield from plugin.turns(_nodes([root], "children"), found)
+        value["tree"] = outer
+    return SessionEntries(stem, _nodes([root], "children"), title, extra=value)
 
 
-def _chain(name: str, at: str, value: Any) -> Iterator[Record]:
+def _chains(source: Source) -> Iterator[SessionEntries | Problem]:
+    """Several chains, as members of an object or as items of a list."""
+    for part in walk(source.text(), frozenset()):
+        if isinstance(part, Problem):
+            yield part
+        elif isinstance(part, DocumentMember):
+            yield _chain(part.key, part.key, part.value)
+        elif isinstance(part, Item):
+            yield _chain(f"{source.stem}-{part.index}", part.at, part.value)
+
+
+def _chain(name: str, at: str, value: Any) -> SessionEntries | Problem:
     if not isinstance(value, dict):
-        yield Problem(at, "expected an object with an answer; skipped")
-        return
+        return Problem(at, "expected an object with an answer; skipped")
+    if "role" in value:
+        return SessionEntries(name, _nodes([value], "next"))
     answer = value.get("answer")
-    roots: Any = (
-        [value] if "role" in value else answer.pop("answer_details", None) if isinstance(answer, dict) else None
-    )
+    roots = answer.pop("answer_details", None) if isinstance(answer, dict) else None
     if not isinstance(roots, list):
-        yield Problem(at, "expected a list under answer.answer_details; skipped")
-        return
-    extra = {} if "role" in value else value
-    query = text(extra.get("query"))
-    yield SessionStart(name, plugin.name, title=query[:120] if query else None, extra=extra)
-    yield from plugin.turns(_nodes(roots, "next"), extra)
+        return Problem(at, "expected a list under answer.answer_details; skipped")
+    return SessionEntries(name, _nodes(roots, "next"), _title(value), extra=value)
+
+
+def _title(value: dict[str, Any]) -> str | None:
+    query = text(value.get("query"))
+    return query[:120] if query else None
 
 
 def _nodes(roots: list[Any], below: str) -> Iterator[Entry | Problem]:
     """Every node before those below it: `{"path": [0, 1, …], "node": …}`, with nothing below in `node`."""
-    todo = [([index], root) for index, root in reversed(list(enumerate(roots)))]
-    while todo:
-        path, node = todo.pop()
-        at = "node " + ".".join(map(str, path))
-        if not isinstance(node, dict):
-            found = entry_or_problem(at, node)
-            if isinstance(found, Problem):
-                yield found
-            continue
-        inner = node.pop(below, None)
-        yield at, {"path": path, "node": node}
-        children = inner if isinstance(inner, list) else []
-        todo.extend(([*path, index], child) for index, child in reversed(list(enumerate(children))))
-
-
-def _turns(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
-    talk, count, branch = Talk(), 0, 0
-    above: list[tuple[Any, str | None]] = []
-    for entry in entries:
+    waiting = [([index], root) for index, root in reversed(list(enumerate(roots)))]
+    while waiting:
+        path, node = waiting.pop()
+        entry = entry_or_problem("node " + ".".join(map(str, path)), node)
         if isinstance(entry, Problem):
             yield entry
             continue
-        value = entry[1]
-        path, node = value.get("path"), value.get("node")
-        path, node = path if isinstance(path, list) else [], node if isinstance(node, dict) else {}
-        branch += bool(above) and len(path) <= len(above)
-        del above[max(0, len(path) - 1) :]
-        action = next((name for _, name in reversed(above[-1:]) if name), None)
-        above.append((path, text(node.get("description")) if node.get("node_type") == "Action" else None))
-        found = _node(node, action, talk) if node else []
-        about: dict[str, Any] = {"parent": _name(path[:-1]), "sounding": branch or None}
-        found = [(replace(turn, **about), where) for turn, where in found] or [(Turn(0, "event", **about), None)]
-        yield from numbered(count, value, found)
-        count += 1
+        children = as_list(node.pop(below, None))
+        yield entry[0], {"path": path, "node": node}
+        waiting.extend(([*path, index], child) for index, child in reversed(list(enumerate(children))))
 
 
-def _name(path: list[Any]) -> str | None:
-    return ".".join(map(str, path)) or None
-
-
-def _node(node: dict[str, Any], action: str | None, talk: Talk) -> list[Found]:
-    kind, said = node.get("node_type"), text(node.get("description"))
+def _node(node: dict[str, Any], action: str | None, conversation: _Tree) -> list[PlacedTurn]:
+    kind, description = node.get("node_type"), text(node.get("description"))
     where = ("node", "description")
     if kind is None and "role" in node:
-        return _message(node, talk)
-    if kind == "Thought" and said is not None:
-        return turns_of([Piece("text", said, where)], "assistant", talk)
-    if kind == "Action Input" and (said is not None or action):
-        return _input(node, said, action, talk)
-    return [(Turn(0, "event", raw=said, role=text(kind), agent=said if kind == "Action" else None), where)]
+        return _message(node, conversation)
+    if kind == "Thought" and description is not None:
+        return text_turns(description, where, "assistant", conversation)
+    if kind == "Action Input" and (description is not None or action):
+        return _input(node, description, action, conversation)
+    agent = description if kind == "Action" else None
+    return [(Turn(0, "event", raw=description, role=text(kind), agent=agent), where)]
 
 
-def _input(node: dict[str, Any], said: str | None, action: str | None, talk: Talk) -> list[Found]:
+def _input(
+    node: dict[str, Any], arguments: str | None, action: str | None, conversation: Conversation
+) -> list[PlacedTurn]:
     """The arguments of the action above, and what the tool answered."""
-    failure = text(node.get("observation")) if node.get("observation_code") == _BAD_INPUT else None
-    call = {"name": action, "arguments": said}
-    found = turns_of([Piece("call", said, ("node", "description"), action, None, call, failure)], "assistant", talk)
     observed = text(node.get("observation"))
-    return [*found, *(turns_of([Piece("result", observed, None, action)], "tool", talk) if observed else [])]
+    failure = observed if node.get("observation_code") == _BAD_INPUT else None
+    call = {"name": action, "arguments": arguments}
+    piece = Piece("call", arguments, ("node", "description"), action, None, call, failure)
+    results = [Piece("result", observed, None, action)] if observed else []
+    return turns_of([piece, *results], "assistant", conversation)
 
 
-def _message(node: dict[str, Any], talk: Talk) -> list[Found]:
+def _message(node: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
     role, message = text(node.get("role")), node.get("message")
-    if role == "tool" and isinstance(call := _from_repr(message) or _cut_repr(message), dict) and "arguments" in call:
-        name, arguments, answer = text(call.get("name")), call["arguments"], call.get("response")
-        raw = arguments if isinstance(arguments, str) else as_json(arguments)
-        said = [Piece("call", raw, None, name, None, call)]
-        if answer is not None:
-            said.append(Piece("result", answer if isinstance(answer, str) else as_json(answer), None, name))
-        return turns_of(said, "assistant", talk)
-    if isinstance(message, str):
-        return turns_of([Piece("text", message, ("node", "message"))], role, talk)
-    return turns_of([] if message is None else [Piece("text", as_json(message))], role, talk)
+    if isinstance(message, str) and len(message) == _CUT_AT and not conversation.is_cut:
+        conversation.is_cut = True
+        conversation.notes.append(f"texts of this chain end after {_CUT_AT} characters: they were cut before")
+    call = (from_repr(message, _LONGEST_REPR) or _cut_repr(message)) if role == "tool" else None
+    if isinstance(call, dict) and "arguments" in call:
+        name = text(call.get("name"))
+        pieces = [Piece("call", _text(call["arguments"]), None, name, None, call)]
+        if call.get("response") is not None:
+            pieces.append(Piece("result", _text(call["response"]), None, name))
+        return turns_of(pieces, "assistant", conversation)
+    raw, path = text_or_json(message, ("node", "message"))
+    return turns_of([] if raw is None else [Piece("text", raw, path)], role, conversation)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else as_json(value)
 
 
 def _cut_repr(value: Any) -> dict[str, Any] | None:
@@ -192,18 +188,5 @@ def _cut_repr(value: Any) -> dict[str, Any] | None:
     match = _CUT.match(value) if isinstance(value, str) and len(value) <= _LONGEST_REPR else None
     if match is None:
         return None
-    name, arguments = _from_repr(match["name"]), _from_repr(match["arguments"])
+    name, arguments = from_repr(match["name"], _LONGEST_REPR), from_repr(match["arguments"], _LONGEST_REPR)
     return {"name": name, "arguments": arguments, "response": match["response"] or None}
-
-
-def _from_repr(value: Any) -> Any:
-    if isinstance(value, dict):
-        return value
-    if not isinstance(value, str) or value[:1] not in ("{", "'", '"') or len(value) > _LONGEST_REPR:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.literal_eval(value)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None

@@ -1,0 +1,108 @@
+"""Says where a dump was read and its answers were not: sessions without one, or whose answers are mostly empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.json_texts import long_texts
+from webapp.dumps.records import Problem, Record, SessionStart, Turn
+
+MOST_NAMED = 20
+"""How many sessions of a dump are named; the others are counted."""
+EMPTY_SHARE = 1 / 3
+"""Of a session's answers, or calls: from here on that they are empty is no accident. Real logs have next to none."""
+_SAMPLES = 3
+_MOST_KEYS = 12
+
+
+class MissingAnswers(Problem):
+    """A problem that nothing damaged: the dump was read, and what its models answered was not."""
+
+
+@dataclass(slots=True)
+class SessionAnswers:
+    """What was read of one session, and the first of its entries that said nothing."""
+
+    name: str
+    turns: int = 0
+    counts: dict[str, int] = field(default_factory=lambda: {"response": 0, "tool_call": 0})
+    empty: dict[str, int] = field(default_factory=lambda: {"response": 0, "tool_call": 0})
+    errors: int = 0
+    prompts: int = 0
+    bare: int = 0
+    """calls without arguments: an empty text, which a stream gives, is no loss, unless most calls are so"""
+    mute: int = 0
+    """turns of which nothing at all is known"""
+    samples: list[Any] = field(default_factory=list)
+
+    def add(self, turn: Turn) -> None:
+        self.turns += 1
+        says_nothing = not turn.raw
+        if turn.kind in self.counts:
+            self.counts[turn.kind] += 1
+            bare = turn.kind == "tool_call" and turn.raw == "" and bool(turn.tool_calls)
+            says_nothing = not turn.raw and not bare
+            self.empty[turn.kind] += says_nothing
+            self.bare += bare
+        elif turn.kind == "event":
+            self.mute += not (turn.raw or turn.role or turn.phase or turn.agent)
+        self.errors += turn.kind == "error"
+        self.prompts += turn.kind == "prompt"
+        if says_nothing and len(self.samples) < _SAMPLES and isinstance(turn.source, dict):
+            self.samples.append(turn.source)
+
+    def problem(self) -> Problem | None:
+        """What is wrong with what was read: `MissingAnswers` where much of it is missing, else a problem like others.
+
+        None where nothing seems to be, or errors are all that came.
+        """
+        answers, empty = sum(self.counts.values()), sum(self.empty.values())
+        if self.errors and self.errors + self.prompts == self.turns:
+            return None
+        if answers == empty:
+            turns = "its only turn" if self.turns == 1 else f"its {self.turns:,} turns"
+            if not self.turns:
+                return MissingAnswers(f"session {self.name[:200]!r}", "nothing was said in it: it holds no entries")
+            return self._named(f"no answer of a model was read from {turns}")
+        for kind, words in (("response", "answers"), ("tool_call", "tool calls")):
+            if self.empty[kind] and self.empty[kind] >= EMPTY_SHARE * self.counts[kind]:
+                return self._named(f"{self.empty[kind]:,} of its {self.counts[kind]:,} {words} are empty")
+        if self.bare > 1 and 2 * self.bare > self.counts["tool_call"]:
+            return self._named(f"{self.bare:,} of its {self.counts['tool_call']:,} tool calls have no arguments")
+        if 2 * self.mute > self.turns:
+            return self._named(f"nothing was read from {self.mute:,} of its {self.turns:,} entries")
+        if any(self.empty.values()):
+            counts = f"{sum(self.empty.values()):,} of its {answers:,} answers and calls are empty"
+            return Problem(f"session {self.name[:200]!r}", self._named(counts).reason)
+        return None
+
+    def _named(self, reason: str) -> MissingAnswers:
+        keys = list(dict.fromkeys(repr(str(key)[:40]) for sample in self.samples for key in sample))[:_MOST_KEYS]
+        paths = long_texts(self.samples)
+        about = [f"keys: {', '.join(keys)}" if keys else "", f"texts at {', '.join(paths)}" if paths else ""]
+        shape = "; ".join(part for part in about if part)
+        advice = f"--map raw={paths[0]}, or --format NAME" if paths else "--format NAME, or --map raw=$.PATH"
+        return MissingAnswers(f"session {self.name[:200]!r}", f"{reason}{f' ({shape})' if shape else ''}; try {advice}")
+
+
+def watched(records: Iterable[Record]) -> Iterator[Record]:
+    """Pass the records on; behind each session say what seems to be missing of it."""
+    session: SessionAnswers | None = None
+    count = 0
+    for record in records:
+        if isinstance(record, SessionStart):
+            problem = session.problem() if session is not None else None
+            count += problem is not None
+            if problem is not None and count <= MOST_NAMED:
+                yield problem
+            session = SessionAnswers(record.external_id)
+        elif isinstance(record, Turn) and session is not None:
+            session.add(record)
+        yield record
+    problem = session.problem() if session is not None else None
+    if problem is not None and count < MOST_NAMED:
+        yield problem
+    if (count := count + (problem is not None)) > MOST_NAMED:
+        yield MissingAnswers("the dump", f"{count:,} sessions in all hold no answers, or mostly empty ones")

@@ -1,0 +1,173 @@
+"""Takes members out of archives, one at a time on disk, and refuses those that no honest archive holds."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from webapp.dumps.records import BadDump, Problem, TooLarge
+from webapp.dumps.spool import PIECE, RATIO, RATIO_FROM
+
+MOST_MEMBERS = 10_000
+"""An archive of this many members, or more, is refused."""
+MEMBER_RATIO = 1000
+MEMBER_RATIO_FROM = PIECE
+MOST_BYTES = 16 * 1024**3
+"""The most that is taken out of one archive."""
+
+_DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+_SYMLINK = 0o120000
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveMember:
+    """A file of an archive: `path` is a copy of it, gone when the next one is asked for."""
+
+    name: str
+    path: Path
+
+
+@dataclass(slots=True)
+class _Budget:
+    """How much came out of an archive of `packed` bytes."""
+
+    packed: int
+    size: int = 0
+
+    def refuse_declared(self, infos: list[zipfile.ZipInfo]) -> None:
+        """Refuse a bomb before anything is read, by what its own directory says; what it conceals, `take` finds."""
+        for info in infos:
+            if info.file_size > MEMBER_RATIO_FROM and info.file_size > MEMBER_RATIO * max(info.compress_size, 1):
+                reason = f"a decompression bomb: {info.compress_size} bytes become {info.file_size // PIECE} MB"
+                raise TooLarge(reason, info.filename)
+
+    def take(self, count: int, name: str) -> None:
+        self.size += count
+        if self.size > MOST_BYTES:
+            raise TooLarge(f"the archive holds more than {MOST_BYTES // 1024**3} GB, the most that is taken", name)
+        if self.size > RATIO_FROM and self.size > RATIO * self.packed:
+            raise TooLarge(f"a decompression bomb: {self.packed} bytes became more than {self.size // PIECE} MB", name)
+
+
+def of_zip(file: BinaryIO, folder: Path) -> Iterator[ArchiveMember | Problem]:
+    """The members of a zip, one after the other in `folder`.
+
+    Raises `BadDump` where it is damaged as a whole, `TooLarge` for bombs.
+    """
+    try:
+        archive = zipfile.ZipFile(file)
+    except (*_DAMAGE, ValueError) as error:
+        raise BadDump(f"the zip archive is damaged ({error})", "byte 0") from error
+    with archive:
+        infos = archive.infolist()
+        _refuse_many(len(infos))
+        budget = _Budget(file.seek(0, 2))
+        budget.refuse_declared(infos)
+        for info in infos:
+            if info.filename.endswith("/"):  # what `is_dir` says, which fails for a member without a name
+                continue
+            if (reason := _unsafe(info.filename, info.external_attr >> 16 & 0o170000 == _SYMLINK)) is not None:
+                yield Problem(info.filename, reason)
+            elif info.flag_bits & 1:
+                yield Problem(info.filename, "this member is encrypted; skipped")
+            else:
+                copy = _Copy(info.filename, folder, info.compress_size, budget)
+                yield from copy.member(partial(archive.open, info))
+
+
+def of_tar(file: BinaryIO, folder: Path) -> Iterator[ArchiveMember | Problem]:
+    """The members of a tar (gzip and zstd around it were taken off before). Raises as `of_zip`."""
+    try:
+        file.seek(0)
+        archive = tarfile.TarFile(fileobj=file)
+    except (*_DAMAGE, ValueError) as error:
+        raise BadDump(f"the tar archive is damaged ({error})", "byte 0") from error
+    with archive:
+        budget, count = _Budget(max(file.seek(0, 2), 1)), 0
+        for info in _entries(archive):
+            if isinstance(info, Problem):
+                yield info
+                continue
+            count += 1
+            _refuse_many(count)
+            vars(archive)["members"] = []  # or it remembers every member that it passed
+            if info.isdir():
+                continue
+            if (reason := _unsafe(info.name, not info.isreg())) is not None:
+                yield Problem(info.name, reason)
+            else:
+                copy = _Copy(info.name, folder, info.size, budget)
+                yield from copy.member(partial(archive.extractfile, info))
+
+
+def _entries(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo | Problem]:
+    while True:
+        try:
+            info = archive.next()
+        except (*_DAMAGE, ValueError) as error:
+            yield Problem(f"byte {archive.offset}", f"the tar archive is damaged from here on ({error})")
+            return
+        if info is None:
+            return
+        yield info
+
+
+def _refuse_many(count: int) -> None:
+    if count >= MOST_MEMBERS:
+        raise TooLarge(f"the archive holds {MOST_MEMBERS:,} members or more", f"member {MOST_MEMBERS}")
+
+
+def _unsafe(name: str, special: bool) -> str | None:
+    """Why a member is not read. Nothing is written by its name, but no honest archive leads out of itself."""
+    parts = name.replace("\\", "/").split("/")
+    if ".." in parts:
+        return "the name leads out of the archive; skipped"
+    if posixpath.isabs(name) or "\0" in name or (len(name) > 1 and name[1] == ":"):
+        return "the name is absolute; skipped"
+    return "a link, or no file at all; skipped" if special else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """A member on its way to disk."""
+
+    name: str
+    folder: Path
+    packed: int
+    budget: _Budget
+
+    def member(self, opener: Callable[[], IO[bytes] | None]) -> Iterator[ArchiveMember | Problem]:
+        handle, name = tempfile.mkstemp(prefix="member-", dir=self.folder)
+        path = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                damage = self._write(opener, out)
+            if damage is not None:
+                yield damage
+            yield ArchiveMember(self.name, path)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _write(self, opener: Callable[[], IO[bytes] | None], out: BinaryIO) -> Problem | None:
+        size = 0
+        try:
+            stream = opener()
+            while stream is not None and (piece := stream.read(PIECE)):
+                size += len(piece)
+                self.budget.take(len(piece), self.name)
+                if size > MEMBER_RATIO_FROM and size > MEMBER_RATIO * max(self.packed, 1):
+                    reason = f"a decompression bomb: {self.packed} bytes became more than {size // PIECE} MB"
+                    raise TooLarge(reason, self.name)
+                out.write(piece)
+        except _DAMAGE as error:
+            return Problem(self.name, f"this member is damaged ({error}); what came before was read")
+        return None

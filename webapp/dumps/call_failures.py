@@ -1,0 +1,74 @@
+"""Puts a failure that a tool's answer reports on the call that it answers, a little way back in the session."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from webapp.dumps.records import Problem, Turn, changed
+from webapp.dumps.turn_window import Slot, TurnWindow
+from webapp.dumps.values import as_object
+
+_LOOKED_AT = 400
+_FAILED = re.compile(
+    r"\b(error|fail\w*|invalid|malformed|could ?n.t|could not|cannot|can.t|unable|not valid|bad)\b", re.I
+)
+_PARSING = re.compile(r"json|pars(e|ing)|decod", re.I)
+_ARGUMENTS = re.compile(r"\bargument|\btool[ _]?(call|use|input)|\bfunction[ _]?call|\bparameters\b", re.I)
+_IDS = ("call_id", "id", "tool_call_id", "toolUseId", "tool_use_id")
+
+
+def with_call_failures(turns: Iterable[Turn | Problem]) -> Iterator[Turn | Problem]:
+    """The turns in the order they came, with `failure` on calls whose answer says that they could not be read.
+
+    An answer says so by a `failure` of its own, which its call takes over, or by a text as runtimes write it
+    ("Error parsing arguments: …"), if the arguments are indeed no JSON object.
+    """
+    window, calls = TurnWindow(), dict[str, Slot]()
+    for turn in turns:
+        slot = Slot(turn)
+        if isinstance(turn, Turn):
+            _enter(slot, turn, calls)
+        for leaving in window.push(slot):
+            yield _leave(leaving, calls)
+    for leaving in window.rest():
+        yield _leave(leaving, calls)
+
+
+def _enter(slot: Slot, turn: Turn, calls: dict[str, Slot]) -> None:
+    if turn.kind == "tool_call" and (name := call_id(turn)) is not None:
+        slot.call = name
+        calls[name] = slot
+    elif turn.kind == "tool_result" and turn.parent in calls:
+        call = calls[turn.parent].turn
+        if isinstance(call, Turn) and (reason := turn.failure or _unread_reason(turn.raw, call.raw)):
+            calls[turn.parent].turn = changed(call, failure=call.failure or reason)
+            slot.turn = changed(turn, failure=None)
+
+
+def _leave(slot: Slot, calls: dict[str, Slot]) -> Turn | Problem:
+    if slot.call is not None and calls.get(slot.call) is slot:
+        del calls[slot.call]
+    return slot.turn
+
+
+def call_id(turn: Turn) -> str | None:
+    """The id that a tool call's answer will name; None where it has none."""
+    call = as_object(turn.tool_calls[0]) if turn.tool_calls else {}
+    return next((call[key] for key in _IDS if isinstance(call.get(key), str)), None)
+
+
+def _unread_reason(answer: str | None, arguments: str | None) -> str | None:
+    """The answer, where it says that the arguments could not be read, and they are no JSON object indeed."""
+    beginning = (answer or "")[:_LOOKED_AT]
+    if not (_PARSING.search(beginning) and _ARGUMENTS.search(beginning) and _FAILED.search(beginning)):
+        return None
+    return None if _is_object(arguments) else answer
+
+
+def _is_object(arguments: str | None) -> bool:
+    try:
+        return isinstance(json.loads(arguments or ""), dict)
+    except (ValueError, RecursionError):
+        return False

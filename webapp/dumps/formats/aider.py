@@ -1,0 +1,104 @@
+"""Aider's chat history (.aider.chat.history.md): prompts after `####`, its notes after `>`, answers between."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.messages.turns import text_turns
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.source import Cut, too_long
+from webapp.dumps.values import number, text, whole
+
+_START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
+_MODEL = re.compile(r"(?:Main model|Models?):\s+([^\s,]+)")
+_TOKENS = re.compile(r"Tokens: ([\d.,]+)(k?) sent,.*?([\d.,]+)(k?) received(?:\. Cost: \$([\d.]+))?")
+_MOST_TEXT = 16 * 1024 * 1024
+"""characters of one prompt or answer"""
+
+
+class Aider(Format):
+    name = "aider"
+    shapes = "Aider's chat history in Markdown (# aider chat started at …)"
+
+    def sniff(self, head: DumpHead) -> int:
+        return 95 if head.shape == "text" and _START.match(head.text.lstrip().partition("\n")[0]) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        """Each start of the program is a session; its lines are read as they are asked for."""
+        for number_, (at, started) in enumerate(_starts(source), start=1):
+            name = f"{source.stem or 'aider'}/{started or number_}"
+            yield SessionEntries(name, _entries(source, at), extra={"started": started})
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        raw, kind = text(entry.get("text")) or "", entry.get("kind")
+        if kind == "note":
+            if match := _MODEL.search(raw):
+                conversation.model = match[1]
+            return [(Turn(0, "event", raw=raw, role="aider", **_spent(raw)), ("text",))]
+        role = "user" if kind == "prompt" else "assistant"
+        return text_turns(raw, ("text",), role, conversation)
+
+
+plugin = Aider()
+
+
+def _starts(source: Source) -> Iterator[tuple[int, str | None]]:
+    """The byte at which each session begins, and when it was; the file's beginning is one, whatever it holds."""
+    began = False
+    for at, line in source.lines():
+        match = _START.match(line.decode("utf-8", "replace")) if line.startswith(b"# aider chat") else None
+        if match or (not began and line.strip()):
+            began = True
+            yield at, match[1] if match else None
+
+
+def _entries(source: Source, start: int) -> Iterator[Entry | Problem]:
+    """The prompts, notes and answers from byte `start` up to the next session."""
+    kind, lines, first, at = "answer", list[str](), 0, start
+    while True:
+        data, end = source.line(at)
+        line = source.decode(data, at)
+        starts = _START.match(line)
+        if isinstance(data, Cut):
+            yield Problem(f"byte {at}", too_long(at))
+        next_kind = _kind(line)
+        if (next_kind != kind and line.strip()) or not data or (starts and at > start):
+            yield from _entry(first, kind, lines)
+            lines, first, kind = [], at, next_kind
+        if not data or (starts and at > start):
+            return
+        if not starts:
+            lines.append(line)
+        at = end
+
+
+def _kind(line: str) -> str:
+    return "prompt" if line.startswith("#### ") else "note" if line.startswith("> ") else "answer"
+
+
+def _entry(at: int, kind: str, lines: list[str]) -> Iterator[Entry]:
+    """The lines as one entry, without what marks them; nothing where they are empty."""
+    mark = {"prompt": "#### ", "note": "> "}.get(kind, "")
+    if mark:
+        words = "\n".join(line.removeprefix(mark).rstrip() for line in lines if line.strip())
+    else:
+        words = "".join(lines).strip("\r\n")
+    if words.strip():
+        yield f"byte {at}", {"kind": kind, "text": words}
+
+
+def _spent(note: str) -> dict[str, Any]:
+    """What a note says was sent and received, in tokens, and the cost of the request in dollars."""
+    match = _TOKENS.search(note)
+    if match is None:
+        return {}
+    sent, received = (_count(match[place], match[place + 1]) for place in (1, 3))
+    return {"tokens_in": sent, "tokens_out": received, "cost": number(match[5]) if match[5] else None}
+
+
+def _count(digits: str, thousands: str) -> int | None:
+    value = number(digits.replace(",", "").rstrip("."))
+    return None if value is None else whole(round(value * (1000 if thousands else 1)))

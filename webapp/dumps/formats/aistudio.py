@@ -1,0 +1,54 @@
+"""AI Studio's saved prompts: {"chunkedPrompt": {"chunks": [{"role", "text"}]}}, one conversation a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.entries import nested
+from webapp.dumps.messages.pieces import Piece, content
+from webapp.dumps.messages.turns import each_filled, turns_of
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text, whole
+
+
+class AiStudio(Format):
+    name = "aistudio"
+    shapes = 'AI Studio\'s prompts {"chunkedPrompt": {"chunks": […]}}'
+
+    def sniff(self, head: DumpHead) -> int:
+        fitting = [isinstance(as_object(item.get("chunkedPrompt")).get("chunks"), list) for item in head.objects]
+        return 95 if fitting and all(fitting) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        for number, entry in enumerate(entries_of(source, head), start=1):
+            if isinstance(entry, Problem):
+                yield entry
+                continue
+            at, value = entry
+            chunks = list(as_list(as_object(value.pop("chunkedPrompt", None)).get("chunks")))
+            system = value.get("systemInstruction")
+            if written := text(system) or first_text(system, "text"):
+                chunks.insert(0, {"role": "system", "text": written})
+            name = id_text(value.get("id")) or (source.stem if head.shape == "object" else f"{source.stem}-{number}")
+            yield SessionEntries(name, nested(at, "chunks", chunks), first_text(value, "displayName"), extra=value)
+
+    def conversation(self, context: Any) -> Conversation:
+        settings = as_object(context.get("runSettings"))
+        return Conversation(first_text(settings, "model"))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        role = {"model": "assistant"}.get(str(entry.get("role")), text(entry.get("role")))
+        raw = text(entry.get("text"))
+        kind = "thinking" if entry.get("isThought") is True else "text"
+        piece = Piece("thinking" if kind == "thinking" else "text", raw, ("text",))
+        spent = {"tokens_out": whole(entry.get("tokenCount"))} if role == "assistant" else {}
+        parts = [piece] if raw else content(entry.get("parts"), ("parts",))
+        turns = turns_of(parts, role, conversation)
+        return each_filled(turns, sent_at=moment(entry.get("createTime")), **spent)
+
+
+plugin = AiStudio()

@@ -1,0 +1,63 @@
+"""Alpaca data sets: {"instruction", "input", "output"}, one an item or a line; each is a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.messages.pieces import Path
+from webapp.dumps.messages.turns import each_with, text_turns
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.values import as_list, first_id, text
+
+_ANSWERS = {"output": None, "response": None, "chosen": 1, "rejected": 2}
+"""where answers stand, with the branch of those of which one was preferred"""
+
+
+class Alpaca(Format):
+    name = "alpaca"
+    shapes = 'Alpaca data sets [{"instruction", "input", "output"}]'
+
+    def sniff(self, head: DumpHead) -> int:
+        fitting = sum(map(_is_item, head.objects))
+        return 90 if fitting and 2 * fitting >= len(head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        for number, entry in enumerate(entries_of(source, head), start=1):
+            if isinstance(entry, Problem):
+                yield entry
+            else:
+                name = first_id(entry[1], "id") or f"{source.stem}-{number}"
+                yield SessionEntries(name, [entry])
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        turns: list[PlacedTurn] = []
+
+        def add(raw: Any, at: Path | None, role: str, branch: int | None = None) -> None:
+            if isinstance(raw, str) and (raw or role == "assistant"):
+                turns.extend(each_with(text_turns(raw, at, role, conversation), sounding=branch))
+
+        add(entry.get("system"), ("system",), "system")
+        for index, pair in enumerate(as_list(entry.get("history"))):
+            for place, role in enumerate(("user", "assistant")):
+                if isinstance(pair, list) and place < len(pair):
+                    add(pair[place], ("history", index, place), role)
+        instruction, more = text(entry.get("instruction")), text(entry.get("input"))
+        both = instruction is not None and more is not None
+        prompt = f"{instruction}\n{more}" if both else instruction or more
+        add(prompt, None if both else ("instruction",) if instruction else ("input",), "user")
+        if not any(isinstance(entry.get(key), str) for key in _ANSWERS):
+            conversation.notes.append(f"no answer stands under any of {', '.join(_ANSWERS)}")
+        for key, branch in _ANSWERS.items():
+            add(entry.get(key), (key,), "assistant", branch)
+        return turns
+
+
+plugin = Alpaca()
+
+
+def _is_item(value: dict[str, Any]) -> bool:
+    answered = any(isinstance(value.get(key), str) for key in _ANSWERS)
+    return isinstance(value.get("instruction"), str) and answered

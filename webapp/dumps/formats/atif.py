@@ -1,0 +1,94 @@
+"""ATIF, Harbor's trajectories (RFC 0001): {"schema_version": "ATIF-v…", "agent", "steps"}; subagents are branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
+from webapp.dumps.entries import nested
+from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
+from webapp.dumps.messages.turns import each_filled, each_with, spent, turns_of, with_once
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_id, first_text, text, whole
+
+_ROLES = {"agent": "assistant", "user": "user", "system": "system"}
+_IDS = ("session_id", "trajectory_id")
+
+
+class Atif(Format):
+    name = "atif"
+    shapes = 'ATIF trajectories {"schema_version": "ATIF-v1.7", "steps": […]}'
+
+    def sniff(self, head: DumpHead) -> int:
+        versions = [str(item.get("schema_version")) for item in head.objects]
+        return 95 if versions and all(version.startswith("ATIF-v") for version in versions) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "object":
+            extra, entries = with_list(source, head, "steps", needed="schema_version")
+            yield _session(source.stem, extra, entries)
+            return
+        for number, entry in enumerate(entries_of(source, head), start=1):
+            if isinstance(entry, Problem):
+                yield entry
+            else:
+                steps = nested(entry[0], "steps", as_list(entry[1].pop("steps", None)))
+                yield _session(f"{source.stem}-{number}", entry[1], steps)
+
+    def conversation(self, context: Context) -> Conversation:
+        return Conversation(first_text(context.get("agent"), "model_name"))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        metrics = as_object(entry.get("metrics"))
+        turns = with_once(_step(entry, conversation), spent(metrics, metrics.get("cost_usd")))
+        if entry.get("is_copied_context") is True:
+            turns = each_with(turns, duplicate_of=conversation.entry)
+        about = {"sent_at": moment(entry.get("timestamp")), "sounding": whole(entry.get("subagent"))}
+        return each_filled(turns, **about)
+
+
+plugin = Atif()
+
+
+def _session(fallback: str, extra: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:
+    inner = extra.pop("subagent_trajectories", None)
+    name = first_id(extra, *_IDS) or fallback
+    return SessionEntries(name, _with_subagents(entries, as_list(inner)), extra=extra)
+
+
+def _with_subagents(entries: Iterator[Entry | Problem], subagents: list[Any]) -> Iterator[Entry | Problem]:
+    """The steps, then those of the agents that it started, each with the number of its branch."""
+    yield from entries
+    waiting, number = list(subagents), 0
+    while waiting:
+        trajectory = as_object(waiting.pop(0))
+        number += 1
+        for entry in nested(f"subagent {number}", "steps", as_list(trajectory.get("steps"))):
+            yield entry if isinstance(entry, Problem) else (entry[0], {**entry[1], "subagent": number})
+        waiting.extend(as_list(trajectory.get("subagent_trajectories")))
+
+
+def _step(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    role = _ROLES.get(str(entry.get("source")), text(entry.get("source")))
+    thought = text(entry.get("reasoning_content"))
+    pieces = [Piece("thinking", thought, ("reasoning_content",))] if thought else []
+    calls = [call for call in as_list(entry.get("tool_calls")) if isinstance(call, dict)]
+    if entry.get("message") or not calls:
+        pieces += content(entry.get("message"), ("message",))
+    for index, call in enumerate(calls):
+        raw, path = text_or_json(call.get("arguments"), ("tool_calls", index, "arguments"))
+        name, ident = text(call.get("function_name")), text(call.get("tool_call_id"))
+        pieces.append(Piece("call", raw, path, name, ident, dict(call)))
+    if "message" not in entry:
+        conversation.notes.append(f"a step without a message (its keys: {', '.join(map(repr, entry))})")
+    turns = turns_of(pieces, role, conversation, model=text(entry.get("model_name")))
+    for result in as_list(as_object(entry.get("observation")).get("results")):
+        answer, _ = joined(content(as_object(result).get("content"), ()))
+        if answer is not None:
+            piece = Piece("result", answer, None, None, text(as_object(result).get("source_call_id")))
+            turns += turns_of([piece], "tool", conversation)
+    return turns

@@ -1,0 +1,102 @@
+"""ChatGPT's export (conversations.json): each conversation is a session, its tree of messages read branch by branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.branches import BranchedConversation, depth_first
+from webapp.dumps.entries import Entry, entry_or_problem
+from webapp.dumps.messages.pieces import Path, Piece, joined
+from webapp.dumps.messages.turns import each_filled, turns_of
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_id, id_text, text
+
+_THOUGHTS = ("thoughts", "reasoning_recap")
+_TEXTS = ("text", "result", "content", "user_instructions", "user_profile", "model_set_context")
+
+
+class ChatGpt(Format):
+    name = "chatgpt"
+    shapes = 'ChatGPT\'s export [{"conversation_id", "mapping": {…}}]'
+    conversation_type = BranchedConversation
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.objects:
+            return 95 if all(map(_is_conversation, head.objects)) else 0
+        return 90 if head.mentions("mapping") and head.mentions("current_node", "conversation_id") else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        for number, entry in enumerate(entries_of(source, head), start=1):
+            yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+
+    def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
+        parent = id_text(entry.get("parent"))
+        branch = conversation.branch(id_text(entry.get("id")), parent)
+        message = entry.get("message")
+        turns: list[PlacedTurn] = [(Turn(0, "event", role="root"), None)]
+        if isinstance(message, dict):
+            turns = _message(message, conversation)
+        when = moment(as_object(message).get("create_time"))
+        return each_filled(turns, sounding=branch, parent=parent, sent_at=when)
+
+
+plugin = ChatGpt()
+
+
+def _is_conversation(value: dict[str, Any]) -> bool:
+    nodes = value.get("mapping")
+    if not isinstance(nodes, dict) or "chat_messages" in value:
+        return False
+    return all(isinstance(node, dict) and "message" in node for node in nodes.values())
+
+
+def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
+    nodes = value.pop("mapping", None)
+    if not isinstance(nodes, dict):
+        return Problem(at, "no mapping of messages; skipped")
+    name = first_id(value, "conversation_id", "id") or fallback
+    return SessionEntries(name, _nodes(at, nodes), text(value.get("title")), extra=value)
+
+
+def _nodes(at: str, nodes: dict[str, Any]) -> Iterator[Entry | Problem]:
+    for ident, node in depth_first(nodes, lambda node: id_text(node.get("parent")), "children"):
+        yield entry_or_problem(f"{at}, mapping[{ident!r}]", node)
+
+
+def _message(message: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
+    author, content = as_object(message.get("author")), as_object(message.get("content"))
+    role, kind = text(author.get("role")), text(content.get("content_type"))
+    pieces = _pieces(content)
+    raw, path = joined(pieces)
+    name = text(author.get("name")) or text(message.get("recipient"))
+    if kind in _THOUGHTS:
+        pieces = [Piece("thinking", raw, path)] if raw else []
+    elif role == "tool":
+        pieces = [Piece("result", raw, path, name)]
+    elif role == "assistant" and (kind == "code" or message.get("recipient") not in (None, "all")):
+        recipient = text(message.get("recipient"))
+        pieces = [Piece("call", raw, path, recipient, None, {"name": recipient, "arguments": raw})]
+    model = text(as_object(message.get("metadata")).get("model_slug"))
+    if not pieces:
+        return [(Turn(0, "event", role=kind or role), None)]
+    return turns_of(pieces, role, conversation, model=model)
+
+
+def _pieces(content: dict[str, Any]) -> list[Piece]:
+    """The texts of a message: its parts that are texts, or speak; else the text beside."""
+    at: Path = ("message", "content")
+    pieces = [
+        Piece("text", raw, (*at, "parts", index) if raw is part else (*at, "parts", index, "text"))
+        for index, part in enumerate(as_list(content.get("parts")))
+        if isinstance(raw := part.get("text") if isinstance(part, dict) else part, str)
+    ]
+    for index, thought in enumerate(as_list(content.get("thoughts"))):
+        if isinstance(raw := as_object(thought).get("content"), str):
+            pieces.append(Piece("text", raw, (*at, "thoughts", index, "content")))
+    if pieces:
+        return pieces
+    return [Piece("text", content[key], (*at, key)) for key in _TEXTS if isinstance(content.get(key), str)][:1]

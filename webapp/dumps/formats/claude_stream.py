@@ -1,0 +1,106 @@
+"""Claude Code's stream (`claude -p --output-format stream-json`): a message a line, then the result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.messages.pieces import Piece, text_or_json
+from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, turns_of
+from webapp.dumps.records import Kind, Turn
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_object, id_text, number, text
+
+_MESSAGES = ("assistant", "user")
+
+
+@dataclass(slots=True)
+class _Stream(Conversation):
+    branches: dict[str, int] = field(default_factory=dict)
+    """the subagent's number by the id of the call that started it"""
+    counted: set[str] = field(default_factory=set)
+    """the messages whose usage was counted; a message comes in several lines, a block each"""
+    calls: set[str] = field(default_factory=set)
+    """the calls that were read when they began"""
+    answer: str | None = None
+    """the last answer, which the result repeats"""
+
+
+class ClaudeStream(Format):
+    name = "claude_stream"
+    shapes = 'Claude Code\'s stream-json {"type", "message", "session_id"} one a line'
+    conversation_type = _Stream
+
+    def sniff(self, head: DumpHead) -> int:
+        return 94 if head.shape in ("lines", "object", "array") and any(map(_is_line, head.objects)) else 0
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Stream) -> list[PlacedTurn]:
+        kind = entry.get("type")
+        about: dict[str, Any] = {"sent_at": moment(entry.get("timestamp"))}
+        if kind in _MESSAGES and isinstance(entry.get("message"), dict):
+            return _message(entry, conversation, about)
+        if kind == "tool_call":
+            return each_filled(_tool_call(entry, conversation), **about)
+        if kind == "result":
+            return _result(entry, conversation, about)
+        conversation.model = text(entry.get("model")) or conversation.model
+        role = "/".join(name for key in ("type", "subtype") if (name := text(entry.get(key))))
+        return [(Turn(0, "event", role=role or None, **about), None)]
+
+
+plugin = ClaudeStream()
+
+
+def _is_line(value: dict[str, Any]) -> bool:
+    if "session_id" not in value or ("uuid" in value and "parentUuid" in value):
+        return False
+    kind, message = value.get("type"), value.get("message")
+    if kind in _MESSAGES and isinstance(message, dict):
+        return "parent_tool_use_id" in value or "content" in message
+    return (kind, value.get("subtype")) == ("system", "init") or (kind == "result" and "is_error" in value)
+
+
+def _message(entry: dict[str, Any], stream: _Stream, about: dict[str, Any]) -> list[PlacedTurn]:
+    message = {"role": entry["type"], **entry["message"]}
+    ident, once = id_text(message.get("id")), {}
+    if ident is None or ident not in stream.counted:
+        once = spent(message.get("usage"))
+        stream.counted.add(ident or "")
+    parent = text(entry.get("parent_tool_use_id"))
+    if parent is not None:
+        about["sounding"] = stream.branches.setdefault(parent, len(stream.branches) + 1)
+    turns = message_turns(message, stream, ("message",), once=once, model=text(message.get("model")), **about)
+    stream.answer = next((turn.raw for turn, _ in turns if turn.kind == "response"), stream.answer)
+    return turns
+
+
+def _tool_call(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
+    """A call of Cursor's agent, begun or ended, `{nameToolCall: {args, result}}`; its stream is Claude Code's else."""
+    name, inner = next(iter(as_object(entry.get("tool_call")).items()), ("", None))
+    ident, subtype = id_text(entry.get("call_id")), text(entry.get("subtype"))
+    function = as_object(inner)
+    called = text(function.get("name")) or name.removesuffix("ToolCall")
+    arguments = function.get("args", function.get("arguments"))
+    parts = []
+    if ident is None or ident not in stream.calls:
+        raw, path = text_or_json(arguments, ("tool_call", name, "args" if "args" in function else "arguments"))
+        parts.append(Piece("call", raw, path, called, ident, {"id": ident, "name": called, "arguments": arguments}))
+        stream.calls.add(ident or "")
+    if subtype != "started" and function.get("result") is not None:
+        parts.append(Piece("result", text_or_json(function["result"], ())[0], None, called, ident))
+    event: list[PlacedTurn] = [(Turn(0, "event", role=f"tool_call/{subtype}"), None)]
+    return turns_of(parts, "assistant", stream) if parts else event
+
+
+def _result(entry: dict[str, Any], stream: _Stream, about: dict[str, Any]) -> list[PlacedTurn]:
+    """What the run came to: the answer again, its cost, or the error that ended it."""
+    raw = text(entry.get("result"))
+    failed = entry.get("is_error") is True
+    if raw is None or (raw == stream.answer and not failed):
+        raw = None if not failed else text(as_object(entry.get("error")).get("message")) or text(entry.get("subtype"))
+    kind: Kind = "error" if failed else "event" if raw is None or stream.answer is not None else "response"
+    role = {"error": "error", "event": "result"}.get(kind, "assistant")
+    turn = Turn(0, kind, raw=raw, role=role, cost=number(entry.get("total_cost_usd")), **about)
+    path = ("result",) if raw is not None and raw == entry.get("result") else None
+    return each_with([(turn, path)], model=stream.model if kind == "response" else None)

@@ -1,0 +1,115 @@
+"""What `codex exec --json` prints: a thread's items one a line, each again as it grows; the completed count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
+from webapp.dumps.messages.turns import spent, turns_of, with_once
+from webapp.dumps.records import Turn
+from webapp.dumps.values import as_object, id_text, text
+
+_ITEMS = ("item.started", "item.updated", "item.completed")
+_TURNS = ("turn.started", "turn.completed", "turn.failed")
+_OLDER_TEXTS = {"agent_message": "text", "agent_reasoning": "thinking"}
+_OLDER = (
+    "task_started",
+    "session_configured",
+    "agent_message",
+    "agent_reasoning",
+    "exec_command_begin",
+    "task_complete",
+)
+_TEXTS = {"agent_message": "text", "assistant_message": "text", "reasoning": "thinking"}
+
+
+class CodexExec(Format):
+    name = "codex_exec"
+    shapes = 'Codex exec --json {"type": "item.completed", "item": {…}} one a line'
+
+    def sniff(self, head: DumpHead) -> int:
+        return 95 if head.shape in ("lines", "object", "array") and any(map(_is_line, head.objects)) else 0
+
+    def session_of(self, entry: dict[str, Any]) -> str | None:
+        return id_text(entry.get("thread_id")) if entry.get("type") == "thread.started" else None
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        if isinstance(entry.get("msg"), dict):
+            return _older(entry["msg"], conversation)
+        kind, item = text(entry.get("type")), entry.get("item")
+        if kind == "item.completed" and isinstance(item, dict):
+            return _item(item, conversation)
+        if kind in ("turn.failed", "error"):
+            error = entry.get("error", entry)
+            raw, path = text_or_json(as_object(error).get("message"), ())
+            path = None if path is None else ("error", "message") if "error" in entry else ("message",)
+            return [(Turn(0, "error", raw=raw, role=kind), path)]
+        return with_once([(Turn(0, "event", role=kind), None)], spent(entry.get("usage")))
+
+
+plugin = CodexExec()
+
+
+def _is_line(value: dict[str, Any]) -> bool:
+    if "id" in value and as_object(value.get("msg")).get("type") in _OLDER:
+        return True
+    kind = value.get("type")
+    if kind in _ITEMS:
+        return isinstance(value.get("item"), dict)
+    return kind in _TURNS or (kind == "thread.started" and "thread_id" in value)
+
+
+def _older(event: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    """An event of the older form {"id", "msg"}."""
+    kind, ident = text(event.get("type")) or "", text(event.get("call_id"))
+    key = next((key for key in ("message", "text") if isinstance(event.get(key), str)), "message")
+    raw, at = text(event.get(key)), ("msg", key)
+    if kind in _OLDER_TEXTS and raw is not None:
+        piece = Piece("thinking" if _OLDER_TEXTS[kind] == "thinking" else "text", raw, at)
+        return turns_of([piece], "assistant", conversation)
+    if kind in ("exec_command_begin", "mcp_tool_call_begin", "patch_apply_begin"):
+        invocation = as_object(event.get("invocation"))
+        arguments = event.get("command", invocation.get("arguments", event.get("changes")))
+        name = text(invocation.get("tool")) or kind.removesuffix("_begin")
+        call = {"id": ident, "name": name, "arguments": arguments}
+        written = text_or_json(arguments, ())[0]
+        return turns_of([Piece("call", written, None, name, ident, call)], "assistant", conversation)
+    if kind in ("exec_command_end", "mcp_tool_call_end", "patch_apply_end"):
+        output = event.get("aggregated_output") or event.get("stdout") or event.get("stderr") or event.get("result")
+        return turns_of([Piece("result", text_or_json(output, ())[0], None, None, ident)], "tool", conversation)
+    if kind in ("error", "stream_error"):
+        return [(Turn(0, "error", raw=raw, role=kind), at if raw else None)]
+    usage = as_object(event.get("info")).get("last_token_usage", event) if kind == "token_count" else {}
+    return with_once([(Turn(0, "event", role=kind or None), None)], spent(usage))
+
+
+def _item(item: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    kind, ident = text(item.get("type") or item.get("item_type")) or "", text(item.get("id"))
+    if kind in _TEXTS:
+        raw = item.get("text") if isinstance(item.get("text"), str) else None
+        piece = Piece("thinking" if _TEXTS[kind] == "thinking" else "text", raw, ("item", "text"))
+        return turns_of([piece], "assistant", conversation)
+    if kind == "command_execution":
+        call = {"id": ident, "name": "shell", "command": item.get("command"), "exit_code": item.get("exit_code")}
+        command = Piece("call", text(item.get("command")), ("item", "command"), "shell", ident, call)
+        output = Piece("result", text(item.get("aggregated_output")), ("item", "aggregated_output"), "shell", ident)
+        return turns_of([command, output], "assistant", conversation)
+    if kind == "mcp_tool_call":
+        return _tool(item, ident, conversation)
+    if kind == "error":
+        return [(Turn(0, "error", raw=text(item.get("message")), role=kind), ("item", "message"))]
+    return [(Turn(0, "event", role=kind or None), None)]
+
+
+def _tool(item: dict[str, Any], ident: str | None, conversation: Conversation) -> list[PlacedTurn]:
+    name = ".".join(part for key in ("server", "tool") if (part := text(item.get(key)))) or None
+    raw, path = text_or_json(item.get("arguments"), ("item", "arguments"))
+    call = {"id": ident, "name": name, "arguments": item.get("arguments")}
+    turns = turns_of([Piece("call", raw, path, name, ident, call)], "assistant", conversation)
+    result, error = item.get("result"), item.get("error")
+    answer = as_object(result).get("content", result) if error is None else as_object(error).get("message", error)
+    if answer is not None:
+        result_text, _ = joined(content(answer, ()))
+        turns += turns_of([Piece("result", result_text, None, name, ident)], "tool", conversation)
+    return turns

@@ -1,0 +1,126 @@
+"""Gemini CLI's sessions: one object {"sessionId", "projectHash", "messages"}, or its head and messages one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
+from webapp.dumps.messages.pieces import Piece, content, text_or_json
+from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+
+_HEAD = {"sessionId", "projectHash"}
+_SPOKEN = ("user", "gemini")
+_NOTES = ("info", "error", "warning")
+_BAD_CALL = "invalid_tool_params"
+
+
+@dataclass(slots=True)
+class _GeminiSession(Conversation):
+    rewinds: int = 0
+
+
+class GeminiCli(Format):
+    name = "gemini_cli"
+    shapes = 'Gemini CLI\'s sessions {"sessionId", "projectHash", "messages": […]}, or one a line'
+    conversation_type = _GeminiSession
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "object":
+            return 95 if head.keys >= _HEAD else 0
+        spoken = any(_is_message(line) for line in head.objects)
+        return 95 if head.shape == "lines" and (any(line.keys() >= _HEAD for line in head.objects) or spoken) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "object" and "messages" in head.keys:
+            extra, entries = with_list(source, head, "messages", needed="sessionId")
+            yield SessionEntries(id_text(extra.get("sessionId")) or source.stem, entries, extra=extra)
+            return
+        name = next((ident for line in head.objects if (ident := id_text(line.get("sessionId")))), source.stem)
+        yield SessionEntries(name, _current(source, head))
+
+    def read_entry(self, entry: dict[str, Any], conversation: _GeminiSession) -> list[PlacedTurn]:
+        if "$rewindTo" in entry:
+            conversation.rewinds += 1
+        kind, when = entry.get("type"), moment(entry.get("timestamp"))
+        if kind not in _SPOKEN:
+            raw = text(entry.get("content")) if kind in _NOTES else None
+            role = text(kind) or next((key for key in entry if key.startswith("$")), None) or "session"
+            turn = Turn(0, "error" if kind == "error" else "event", raw=raw, role=role)
+            return each_filled([(turn, ("content",) if raw else None)], sent_at=when)
+        role = "user" if kind == "user" else "assistant"
+        turns = turns_of(_pieces(entry), role, conversation, model=text(entry.get("model")))
+        turns = with_once(turns, spent(entry.get("tokens")))
+        return each_filled(turns, sent_at=when, sounding=conversation.rewinds or None)
+
+
+plugin = GeminiCli()
+
+
+def _is_message(value: dict[str, Any]) -> bool:
+    return value.get("type") == "gemini" and "content" in value and "timestamp" in value
+
+
+def _current(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+    """The lines, messages of a `$set` each by itself; of those written again the last is the message.
+
+    The earlier ones stay as `{"superseded": …}`.
+    """
+    last: dict[str, int] = {}
+    for number, entry in enumerate(_messages(source, head)):
+        if not isinstance(entry, Problem) and (ident := id_text(entry[1].get("id"))):
+            last[ident] = number
+    for number, entry in enumerate(_messages(source, head)):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        ident = id_text(entry[1].get("id"))
+        yield entry if not ident or last[ident] == number else (entry[0], {"superseded": entry[1]})
+
+
+def _messages(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+    for entry in entries_of(source, head):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        at, value = entry
+        replaced = as_object(value.get("$set")).get("messages")
+        if isinstance(replaced, list):
+            yield from ((f"{at}, messages[{n}]", item) for n, item in enumerate(replaced) if isinstance(item, dict))
+            value = {**value, "$set": {key: inner for key, inner in value["$set"].items() if key != "messages"}}
+        yield at, value
+
+
+def _pieces(entry: dict[str, Any]) -> list[Piece]:
+    pieces = []
+    for index, thought in enumerate(as_list(entry.get("thoughts"))):
+        if description := first_text(thought, "description", "subject"):
+            pieces.append(
+                Piece("thinking", description, ("thoughts", index, "description") if "description" in thought else None)
+            )
+    if entry.get("content") or not as_list(entry.get("toolCalls")):
+        pieces += content(entry.get("content"), ("content",))
+    for call in as_list(entry.get("toolCalls")):
+        if isinstance(call, dict):
+            pieces += _call(call)
+    return pieces
+
+
+def _call(call: dict[str, Any]) -> list[Piece]:
+    name, ident = text(call.get("name")), text(call.get("id"))
+    answers = [part for part in as_list(call.get("result")) if isinstance(part, dict)]
+    response = as_object(as_object(answers[0].get("functionResponse")).get("response")) if answers else {}
+    error = text(response.get("error"))
+    failed = call.get("status") == "error" and _BAD_CALL in str(call.get("errorType", response.get("errorType")))
+    arguments = text_or_json(call.get("args"), ())[0]
+    pieces = [Piece("call", arguments, None, name, ident, call, error if failed else None)]
+    answer = error or response.get("output") or (call.get("result") if call.get("result") else None)
+    if answer is not None:
+        pieces.append(Piece("result", text_or_json(answer, ())[0], None, name, ident))
+    return pieces

@@ -1,0 +1,66 @@
+"""Answers of Google's API without their requests: {"candidates"}, streams as lists or one chunk a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.http import parsed_body
+from webapp.dumps.messages.turns import unplaced
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.values import as_list, as_object
+
+
+class GeminiResponses(Format):
+    name = "gemini_responses"
+    shapes = 'Google\'s answers {"candidates": […]} or {"method", "response"}, alone, one a line or a list'
+
+    def sniff(self, head: DumpHead) -> int:
+        if not head.objects:
+            return 0
+        answers = sum(_is_answer(item) for item in head.objects)
+        return 80 if 2 * answers > len(head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        yield SessionEntries(source.stem, _answers(entries_of(source, head)))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        response = entry.get("response", entry)
+        body = parsed_body(response)
+        at = ("response",) if "response" in entry else ()
+        turns = exchange(entry.get("request"), body, ("request",), at, conversation)
+        return turns if body is response else unplaced(turns)
+
+
+plugin = GeminiResponses()
+
+
+def _is_answer(value: dict[str, Any]) -> bool:
+    if isinstance(value.get("candidates"), list):
+        return "request" not in value
+    response = value.get("response")
+    responses = response if isinstance(response, list) else [response]
+    return "method" in value and any("candidates" in as_object(part) for part in responses)
+
+
+def _answers(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+    """The entries, with chunks of one stream as one: all up to the one that says why it ended."""
+    chunks: list[Entry] = []
+    for entry in entries:
+        if isinstance(entry, Problem) or "candidates" not in entry[1]:
+            yield entry
+        else:
+            chunks.append(entry)
+            if any(as_object(candidate).get("finishReason") for candidate in as_list(entry[1]["candidates"])):
+                yield _joined(chunks)
+                chunks = []
+    if chunks:
+        yield _joined(chunks)
+
+
+def _joined(chunks: list[Entry]) -> Entry:
+    at, value = chunks[0]
+    return (at, value) if len(chunks) == 1 else (at, {"response": [chunk for _, chunk in chunks]})

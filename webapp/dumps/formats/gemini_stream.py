@@ -1,0 +1,92 @@
+"""Gemini CLI's stream (`gemini --output-format stream-json`): messages in pieces, calls and results, one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import whole_document
+from webapp.dumps.entries import joined_runs
+from webapp.dumps.messages.pieces import Piece, text_or_json
+from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import grouped
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_text, text
+
+_BAD_CALL = "invalid_tool_params"
+
+
+class GeminiStream(Format):
+    name = "gemini_stream"
+    shapes = (
+        'Gemini CLI\'s stream-json {"type": "init", "session_id"}, {"type": "message", "role", "content"} one a line'
+    )
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "object" and _is_output(head.document):
+            return 88
+        return 90 if head.shape == "lines" and any(map(_is_line, head.objects)) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "object":
+            entry = whole_document(source)
+            yield SessionEntries(first_text(head.document, "session_id") or source.stem, entry)
+            return
+        for session in grouped(source, head, self.session_of):
+            if isinstance(session, Problem):
+                yield session
+            else:
+                yield replace(session, entries=joined_runs(session.entries, _is_delta, "deltas"))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        deltas = [delta for delta in as_list(entry.get("deltas")) if isinstance(delta, dict)]
+        line = deltas[0] if deltas else entry
+        return each_filled(_line(line, deltas, conversation), sent_at=moment(line.get("timestamp")))
+
+
+plugin = GeminiStream()
+
+
+def _is_line(value: dict[str, Any]) -> bool:
+    kind = value.get("type")
+    if kind == "init":
+        return "session_id" in value and "model" in value
+    return "timestamp" in value and (
+        (kind == "tool_use" and "tool_name" in value) or (kind == "message" and "delta" in value)
+    )
+
+
+def _is_output(value: dict[str, Any]) -> bool:
+    """What `gemini --output-format json` prints: the answer and what the run came to."""
+    return isinstance(value.get("response"), str) and isinstance(value.get("stats"), dict)
+
+
+def _is_delta(value: dict[str, Any]) -> bool:
+    return value.get("type") == "message" and value.get("role") == "assistant" and value.get("delta") is True
+
+
+def _line(line: dict[str, Any], deltas: list[dict[str, Any]], conversation: Conversation) -> list[PlacedTurn]:
+    kind, ident = line.get("type"), text(line.get("tool_id"))
+    if kind is None and _is_output(line):
+        return turns_of([Piece("text", line["response"], ("response",))], "assistant", conversation)
+    if kind == "message":
+        raw = "".join(text(delta.get("content")) or "" for delta in deltas) if deltas else text(line.get("content"))
+        piece = Piece("text", raw or "", None if deltas else ("content",))
+        return turns_of([piece], text(line.get("role")), conversation)
+    if kind == "tool_use":
+        raw = text_or_json(line.get("parameters"), ())[0]
+        return turns_of([Piece("call", raw, None, text(line.get("tool_name")), ident, line)], "assistant", conversation)
+    if kind == "tool_result":
+        error = as_object(line.get("error"))
+        failure = first_text(error, "message", "type") if error.get("type") == _BAD_CALL else None
+        answer = text_or_json(line.get("output", error.get("message")), ("output",))
+        piece = Piece("result", answer[0], answer[1] if "output" in line else None, None, ident, None, failure)
+        return turns_of([piece], "tool", conversation)
+    if kind == "error" or (kind == "result" and line.get("status") == "error"):
+        message = first_text(line, "message") or first_text(line.get("error"), "message")
+        return [(Turn(0, "error", raw=message, role=text(kind)), None)]
+    conversation.model = text(line.get("model")) or conversation.model
+    return with_once([(Turn(0, "event", role=text(kind)), None)], spent(line.get("stats")))

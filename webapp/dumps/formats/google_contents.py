@@ -1,0 +1,49 @@
+"""Histories of Google's API: [{"role": "user" or "model", "parts": [{"text"}]}], a list, lines, or {"contents"}."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
+from webapp.dumps.messages.turns import message_turns
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.values import first_id
+
+_ROLES = ("user", "model", "function", "system", "tool")
+_LISTS = ("contents", "history")
+
+
+class GoogleContents(Format):
+    name = "google_contents"
+    shapes = 'Google\'s histories [{"role": "model", "parts": [{"text"}]}] or {"contents": […]}'
+
+    def sniff(self, head: DumpHead) -> int:
+        messages = head.items.get(_list(head), []) if head.shape == "object" else head.objects
+        return 71 if messages and all(map(_is_message, messages)) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "object":
+            extra, entries = with_list(source, head, _list(head), needed="session_id")
+            yield SessionEntries(first_id(extra, "session_id", "sessionId", "id") or source.stem, entries, extra=extra)
+        else:
+            yield SessionEntries(source.stem, entries_of(source, head))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        return message_turns(entry, conversation)
+
+
+plugin = GoogleContents()
+
+
+def _list(head: DumpHead) -> str:
+    return next((key for key in _LISTS if key in head.keys), _LISTS[0])
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, dict) or value.get("role") not in _ROLES:
+        return False
+    parts = value.get("parts")
+    return isinstance(parts, list) and all(isinstance(part, dict) and "type" not in part for part in parts)

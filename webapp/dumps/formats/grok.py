@@ -1,0 +1,36 @@
+"""Grok CLI's chat history: {"type": "assistant", "content", "tool_calls", "model_id"} one a line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.messages.turns import message_turns
+from webapp.dumps.values import text
+
+_ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool_result": "tool"}
+
+
+class Grok(Format):
+    name = "grok"
+    shapes = 'Grok CLI\'s history {"type": "assistant", "content", "tool_calls", "model_id"} one a line'
+
+    def sniff(self, head: DumpHead) -> int:
+        lines = head.objects if head.shape in ("lines", "array") else []
+        marked = any("model_id" in line or "prompt_index" in line or "tool_call_id" in line for line in lines)
+        return 85 if marked and all(map(_is_line, lines)) else 0
+
+    def session_of(self, entry: dict[str, Any]) -> str | None:
+        return None
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        role = _ROLES.get(str(entry.get("type")), text(entry.get("type")))
+        message = {key: value for key, value in entry.items() if key != "type"}
+        return message_turns({**message, "role": role}, conversation, model=text(entry.get("model_id")))
+
+
+plugin = Grok()
+
+
+def _is_line(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("type"), str) and "content" in value and not value.keys() & {"role", "message", "data"}

@@ -1,0 +1,50 @@
+"""HAR archives of browsers, proxies and Polly.js: exchanges with providers, what else was fetched is passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.entries import objects
+from webapp.dumps.messages.http import HttpExchange, body_text, http_turns, speaks_of_models
+from webapp.dumps.messages.turns import each_filled
+from webapp.dumps.nested_lists import inner_list
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_object, text
+
+
+class Har(Format):
+    name = "har"
+    shapes = 'HAR archives {"log": {"entries": […]}}'
+
+    def sniff(self, head: DumpHead) -> int:
+        log = head.document.get("log")
+        if isinstance(log, dict):
+            return 95 if isinstance(log.get("entries"), list) else 0
+        return 90 if head.shape == "object" and head.mentions("log") and head.mentions("startedDateTime") else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        yield SessionEntries(source.stem, _entries(source))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        turns = http_turns(_exchange(entry), conversation) or [(Turn(0, "event"), None)]
+        return each_filled(turns, sent_at=moment(entry.get("startedDateTime")))
+
+
+plugin = Har()
+
+
+def _entries(source: Source) -> Iterator[Entry | Problem]:
+    for entry in objects(inner_list(source.text(), "log", "entries"), "log.entries"):
+        if isinstance(entry, Problem) or speaks_of_models(_exchange(entry[1])):
+            yield entry
+
+
+def _exchange(entry: dict[str, Any]) -> HttpExchange:
+    request, response = as_object(entry.get("request")), as_object(entry.get("response"))
+    content = as_object(response.get("content"))
+    body = as_object(request.get("postData")).get("text")
+    answer = body_text(content.get("text"), text(content.get("encoding")))
+    return HttpExchange(text(request.get("url")) or "", body, answer, response.get("status"))

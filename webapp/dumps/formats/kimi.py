@@ -1,0 +1,59 @@
+"""Kimi CLI's wire log: {"type": "context.append_message", "message"} and its loop's events, one a line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.messages.pieces import Piece, call, text_or_json
+from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
+from webapp.dumps.records import Turn
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_text, text
+
+_OWN = ("context.append_message", "context.append_loop_event", "turn.prompt", "llm.request")
+
+
+class Kimi(Format):
+    name = "kimi"
+    shapes = 'Kimi CLI\'s wire log {"type": "context.append_message", "message", "time"} one a line'
+
+    def sniff(self, head: DumpHead) -> int:
+        marked = any(line.get("type") in _OWN or "protocol_version" in line for line in head.objects)
+        return 92 if head.shape == "lines" and marked and all("type" in line for line in head.objects) else 0
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        kind, message, event = entry.get("type"), entry.get("message"), as_object(entry.get("event"))
+        if kind == "context.append_message" and isinstance(message, dict):
+            turns = message_turns({**message, "tool_calls": message.get("toolCalls")}, conversation, ("message",))
+        elif kind == "context.append_loop_event":
+            turns = _event(event, conversation)
+        else:
+            conversation.model = first_text(entry, "model") or conversation.model
+            turns = [(Turn(0, "event", role=text(kind)), None)]
+        return each_filled(turns, sent_at=moment(entry.get("time")))
+
+
+plugin = Kimi()
+
+
+def _event(event: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    """An event of the agent's loop: a part of an answer, a call, a result; else what it is called."""
+    kind, part = str(event.get("type")), as_object(event.get("part"))
+    key = next((key for key in ("text", "think", "thinking") if isinstance(part.get(key), str)), None)
+    if key is not None:
+        piece = Piece("text" if key == "text" else "thinking", part[key], ("event", "part", key))
+        return turns_of([piece], "assistant", conversation)
+    if kind == "tool.call":
+        arguments = text_or_json(event.get("args", event.get("arguments")), ())[0]
+        ident = first_text(event, "toolCallId", "id")
+        return turns_of(
+            [Piece("call", arguments, None, text(event.get("name")), ident, event)], "assistant", conversation
+        )
+    if kind == "tool.result":
+        result = event.get("result", event.get("output"))
+        answer = as_object(result).get("output", result)
+        piece = Piece("result", text_or_json(answer, ())[0], None, None, first_text(event, "toolCallId", "id"))
+        return turns_of([piece], "tool", conversation)
+    calls = [call(inner, ()) for inner in as_list(event.get("toolCalls")) if isinstance(inner, dict)]
+    return turns_of(calls, "assistant", conversation) if calls else [(Turn(0, "event", role=kind), None)]

@@ -1,0 +1,92 @@
+"""LangChain's messages as a list, one a line, or under "messages": `messages_to_dict`, `dumpd`, `model_dump`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import whole_document, with_list
+from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
+from webapp.dumps.messages.pieces import content, joined
+from webapp.dumps.messages.turns import message_turns, spent
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of, grouped
+from webapp.dumps.values import as_list, as_object, first_id, first_text
+
+
+class LangChain(Format):
+    name = "langchain"
+    shapes = 'LangChain\'s messages [{"type": "ai", "data": {…}}] or [{"lc": 1, "type": "constructor", …}]'
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "object" and "generations" in head.items and "llm_output" in head.keys:
+            return 60
+        messages = head.items.get("messages", []) if head.shape == "object" else head.objects
+        if not messages or not all(map(is_message, messages)):
+            return 0
+        return 75 if all("data" in message or "lc" in message for message in messages) else 15
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "object" and "generations" in head.items:
+            yield SessionEntries(source.stem, whole_document(source))
+        elif head.shape == "object":
+            extra, entries = with_list(source, head, "messages", needed="messages")
+            yield SessionEntries(first_id(extra, "session_id", "thread_id", "id") or source.stem, entries, extra=extra)
+        elif head.any_has("session_id"):
+            yield from grouped(source, head, self.session_of)
+        else:
+            yield SessionEntries(source.stem, _joined(entries_of(source, head)))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        if isinstance(entry.get("generations"), list):
+            return exchange({}, generations_body(entry), (), (), conversation)
+        if isinstance(entry.get("chunks"), list):
+            entry = _of_chunks(entry["chunks"])
+        message, at = unwrapped(entry)
+        model = first_text(as_object(message.get("response_metadata")), "model_name", "model")
+        usage = message.get("usage_metadata") or as_object(message.get("response_metadata")).get("token_usage")
+        return message_turns(message, conversation, at, once=spent(usage), model=model)
+
+
+plugin = LangChain()
+
+
+def _joined(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+    """The messages, with the chunks of one, which have its id, as one entry `{"chunks": […]}`."""
+    run: list[Entry] = []
+    for entry in entries:
+        chunk = not isinstance(entry, Problem) and is_chunk(entry[1])
+        if run and not (chunk and _ident(entry) == _ident(run[0])):
+            yield run[0][0], {"chunks": [value for _, value in run]}
+            run = []
+        if chunk and not isinstance(entry, Problem):
+            run.append(entry)
+        else:
+            yield entry
+    if run:
+        yield run[0][0], {"chunks": [value for _, value in run]}
+
+
+def _ident(entry: Entry | Problem) -> Any:
+    return None if isinstance(entry, Problem) else unwrapped(entry[1])[0].get("id")
+
+
+def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
+    """The message that its chunks say: texts and the texts of calls, one behind the other."""
+    said, calls, message = "", dict[Any, dict[str, Any]](), dict[str, Any]()
+    for chunk in chunks:
+        value, _ = unwrapped(chunk)
+        message |= {key: inner for key, inner in value.items() if inner}
+        said += joined(content(value.get("content"), ()))[0] or ""
+        for part in as_list(value.get("tool_call_chunks")):
+            if isinstance(part, dict):
+                call = calls.setdefault(part.get("index"), {"id": None, "name": None, "args": ""})
+                call["id"], call["name"] = call["id"] or part.get("id"), call["name"] or part.get("name")
+                call["args"] += part.get("args") or ""
+    listed = [
+        {"id": call["id"], "function": {"name": call["name"], "arguments": call["args"]}} for call in calls.values()
+    ]
+    whole = {key: inner for key, inner in message.items() if key not in ("tool_call_chunks", "invalid_tool_calls")}
+    return {**whole, "type": "ai", "content": said, "tool_calls": listed or whole.get("tool_calls") or []}

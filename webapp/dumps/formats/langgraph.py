@@ -1,0 +1,70 @@
+"""LangGraph's checkpoints in SQLite: each thread is a session, the messages of all its checkpoints, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from webapp import jsontext
+from webapp.dumps.base import DumpHead, Entry, SessionEntries, Source
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.formats.langchain import LangChain
+from webapp.dumps.messages.langchain import is_message, unwrapped
+from webapp.dumps.msgpack import BadMsgpack, decoded
+from webapp.dumps.records import Problem
+from webapp.dumps.sqlite_tables import opened_tables
+from webapp.dumps.values import as_list, as_object, id_text
+
+
+class LangGraph(LangChain):
+    name = "langgraph"
+    shapes = "LangGraph's checkpoints (SQLite)"
+
+    def sniff(self, head: DumpHead) -> int:
+        return 95 if head.shape == "sqlite" and "checkpoints" in head.names else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        with opened_tables(source) as tables:
+            rows = tables.rows("checkpoints", "thread_id", "checkpoint_id")
+            for thread, checkpoints in groupby(rows, lambda row: id_text(row.get("thread_id")) or source.stem):
+                yield SessionEntries(thread, _messages(checkpoints))
+
+
+plugin = LangGraph()
+
+
+def _messages(checkpoints: Iterable[dict[str, Any]]) -> Iterator[Entry | Problem]:
+    """The messages of a thread in the order in which they came, each as its last checkpoint has it."""
+    messages: dict[str, dict[str, Any]] = {}
+    for row in checkpoints:
+        at = f"checkpoint {row.get('checkpoint_id')}"
+        value = _value(row)
+        if isinstance(value, str):
+            yield Problem(at, value)
+            continue
+        for channel in as_object(as_object(value).get("channel_values")).values():
+            for index, message in enumerate(as_list(channel)):
+                if is_message(message):
+                    messages[_name(message, index)] = message
+    yield from ((f"message {number}", message) for number, message in enumerate(messages.values()))
+
+
+def _name(message: dict[str, Any], index: int) -> str:
+    """A message's own id, else its place and what it says."""
+    inner = unwrapped(message)[0]
+    return id_text(inner.get("id")) or f"{index} {hash(jsontext.dumps(inner))}"
+
+
+def _value(row: dict[str, Any]) -> Any:
+    """What a checkpoint holds; a text that says why it cannot be read."""
+    data, kind = row.get("checkpoint"), row.get("type")
+    if kind in ("json", None) and isinstance(data, str | bytes):
+        value = json_or_none(data if isinstance(data, str) else data.decode("utf-8", "replace"))
+        return "not JSON; skipped" if value is None else value
+    if kind != "msgpack" or not isinstance(data, bytes):
+        return f"written as {str(kind)[:40]!r}, which is not read (a pickle never is); skipped"
+    try:
+        return decoded(data)
+    except BadMsgpack as bad:
+        return f"damaged msgpack ({bad}); skipped"

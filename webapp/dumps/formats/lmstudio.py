@@ -1,0 +1,53 @@
+"""LM Studio's conversations: {"name", "messages": [{"versions": […], "currentlySelected"}]}; versions are branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
+from webapp.dumps.messages.pieces import Path, Piece, content
+from webapp.dumps.messages.turns import each_with, turns_of
+from webapp.dumps.records import Problem
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+
+
+class LmStudio(Format):
+    name = "lmstudio"
+    shapes = 'LM Studio\'s conversations {"name", "messages": [{"versions": […]}]}'
+
+    def sniff(self, head: DumpHead) -> int:
+        return 94 if isinstance(head.first_of("messages").get("versions"), list) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        extra, entries = with_list(source, head, "messages", needed="name")
+        yield SessionEntries(id_text(extra.get("id")) or source.stem, entries, text(extra.get("name")), extra=extra)
+
+    def conversation(self, context: Any) -> Conversation:
+        return Conversation(first_text(context.get("lastUsedModel"), "identifier", "indexedModelIdentifier"))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        """The version that is selected, then the others, each on a branch of its own."""
+        versions = as_list(entry.get("versions"))
+        selected = entry.get("currentlySelected")
+        order = sorted(range(len(versions)), key=lambda index: index != selected)
+        turns: list[PlacedTurn] = []
+        for place, index in enumerate(order):
+            version = as_object(versions[index])
+            version_turns = turns_of(_pieces(version, ("versions", index)), text(version.get("role")), conversation)
+            turns += each_with(version_turns, sounding=place or None)
+        return turns
+
+
+plugin = LmStudio()
+
+
+def _pieces(version: dict[str, Any], at: Path) -> list[Piece]:
+    pieces = content(version.get("content"), (*at, "content"))
+    for index, step in enumerate(as_list(version.get("steps"))):
+        if isinstance(step, dict) and step.get("type") == "contentBlock":
+            step_pieces = content(step.get("content"), (*at, "steps", index, "content"))
+            thinking = as_object(step.get("style")).get("type") == "thinking"
+            pieces += [Piece("thinking", piece.text, piece.path) for piece in step_pieces] if thinking else step_pieces
+    return pieces

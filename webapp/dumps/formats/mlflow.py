@@ -1,0 +1,101 @@
+"""MLflow's traces: {"info", "data": {"spans"}} or {"spans"}, whose attributes are JSON texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.entries import nested
+from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.langchain import generations_body
+from webapp.dumps.messages.pieces import Piece, text_or_json
+from webapp.dumps.messages.repetition import noted_answers
+from webapp.dumps.messages.turns import each_filled, each_with, spent, text_turns, turns_of, unplaced, with_once
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.spans.attributes import id_hex
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_id, text
+
+_MODELS = ("CHAT_MODEL", "LLM")
+_SESSION = "mlflow.trace.session"
+
+
+class MlFlow(Format):
+    name = "mlflow"
+    shapes = 'MLflow\'s traces {"info", "data": {"spans": […]}}'
+
+    def sniff(self, head: DumpHead) -> int:
+        return 94 if head.objects and all(map(_is_trace, head.objects)) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        for number, entry in enumerate(entries_of(source, head), start=1):
+            yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        turns = _span(entry, conversation)
+        status = as_object(entry.get("status"))
+        code = status.get("code", entry.get("status_code"))
+        if "ERROR" in str(code):
+            message = text(status.get("message")) or text(entry.get("status_message"))
+            turns = [placed for placed in turns if placed[0].raw is not None]
+            turns.append(
+                (Turn(0, "error", raw=message), ("status", "message") if text(status.get("message")) else None)
+            )
+        parent = id_hex(entry.get("parent_span_id", entry.get("parent_id")), 8)
+        when = moment(entry.get("start_time_unix_nano", entry.get("start_time")))
+        return each_with(each_filled(turns, phase=text(entry.get("name")), parent=parent), sent_at=when)
+
+
+plugin = MlFlow()
+
+
+def _is_trace(value: dict[str, Any]) -> bool:
+    spans = as_object(value.get("data")).get("spans", value.get("spans"))
+    first = next((span for span in as_list(spans) if isinstance(span, dict)), {})
+    return any(str(key).startswith("mlflow.") for key in as_object(first.get("attributes")))
+
+
+def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
+    holder = value["data"] if isinstance(value.get("data"), dict) else value
+    spans = holder.pop("spans", None)
+    if not isinstance(spans, list):
+        return Problem(at, "no list of spans; skipped")
+    info = as_object(value.get("info"))
+    metadata = as_object(info.get("trace_metadata", info.get("request_metadata")))
+    name = first_id(metadata, _SESSION) or first_id(info, "trace_id", "request_id") or fallback
+    spans.sort(key=lambda span: _started(span))
+    return SessionEntries(name, nested(at, "spans", spans), extra=value)
+
+
+def _started(span: Any) -> float:
+    when = moment(as_object(span).get("start_time_unix_nano", as_object(span).get("start_time")))
+    return when.timestamp() if when is not None else 0.0
+
+
+def _span(span: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    attributes = as_object(span.get("attributes"))
+    kind, inputs, answered = (_attribute(attributes, f"mlflow.span{name}") for name in ("Type", "Inputs", "Outputs"))
+    if kind in _MODELS:
+        request = inputs if isinstance(inputs, dict) else {"input": inputs}
+        body = generations_body(answered) if isinstance(answered, dict) else None
+        turns = exchange(request, body, (), (), conversation)
+        if not isinstance(answered, dict) and answered is not None:
+            answers = text_turns(text_or_json(answered, ())[0] or "", None, "assistant", conversation)
+            turns += noted_answers(answers, conversation)
+        return with_once(unplaced(turns), spent(_attribute(attributes, "mlflow.chat.tokenUsage")))
+    if kind == "TOOL" and answered is not None:
+        piece = Piece("result", text_or_json(answered, ())[0], None, text(span.get("name")))
+        return turns_of([piece], "tool", conversation)
+    return [(Turn(0, "event", role=text(kind)), None)]
+
+
+def _attribute(attributes: dict[str, Any], key: str) -> Any:
+    """What an attribute says, which is written as JSON text."""
+    value = attributes.get(key)
+    if not isinstance(value, str):
+        return value
+    parsed = json_or_none(value)
+    return value if parsed is None else parsed

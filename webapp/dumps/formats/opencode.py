@@ -1,0 +1,152 @@
+"""OpenCode: `opencode export` {"info", "messages"}, or a zip of its storage, whose parts are joined by their ids."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from webapp.dumps.archive_members import of_zip
+from webapp.dumps.base import DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.branches import BranchedConversation
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.documents import with_list
+from webapp.dumps.entries import nested
+from webapp.dumps.messages.pieces import Piece, text_or_json
+from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of, grouped
+from webapp.dumps.spilled_entries import microseconds, spilled
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_text, id_text, number, text
+
+_STORED = re.compile(r"(?:^|/)(session|message|part)/[^/]+/[^/]+\.json$")
+
+
+class OpenCode(Format):
+    name = "opencode"
+    shapes = 'OpenCode\'s export {"info", "messages": [{"info", "parts"}]} or a zip of its storage'
+    conversation_type = BranchedConversation
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "zip":
+            kinds = {match[1] for name in head.names if (match := _STORED.search(name))}
+            return 90 if {"message", "part"} <= kinds else 0
+        if head.shape == "object":
+            return 95 if _is_message(head.first_of("messages")) else 0
+        if head.objects and all(_is_message(item) or _is_run_line(item) for item in head.objects):
+            return 94
+        messages = [message for item in head.objects for message in as_list(item.get("messages"))[:1]]
+        return 95 if messages and all(map(_is_message, messages)) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "zip":
+            yield from _stored(source)
+        elif head.shape == "object":
+            extra, entries = with_list(source, head, "messages", needed="info")
+            yield _session(source.stem, extra, entries)
+        elif any(_is_message(item) or _is_run_line(item) for item in head.objects):
+            yield from grouped(source, head, _session_id)
+        else:
+            for number_, entry in enumerate(entries_of(source, head), start=1):
+                if isinstance(entry, Problem):
+                    yield entry
+                else:
+                    messages = nested(entry[0], "messages", as_list(entry[1].pop("messages", None)))
+                    yield _session(f"{source.stem}-{number_}", entry[1], messages)
+
+    def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
+        if _is_run_line(entry):
+            entry = {"info": {"role": "assistant", "time": {"created": entry.get("timestamp")}}, **_run_part(entry)}
+        info = as_object(entry.get("info"))
+        role, parent = text(info.get("role")), id_text(info.get("parentID"))
+        model = first_text(info, "modelID") or first_text(info.get("model"), "modelID")
+        turns: list[PlacedTurn] = []
+        for index, part in enumerate(as_list(entry.get("parts"))):
+            turns += _part(as_object(part), index, role, model, conversation)
+        if error := as_object(info.get("error")):
+            message = first_text(error.get("data"), "message") or first_text(error, "message", "name")
+            turns.append((Turn(0, "error", raw=message, role=text(error.get("name"))), None))
+        once = spent(info.get("tokens"), number(info.get("cost")))
+        when = moment(as_object(info.get("time")).get("created"))
+        return each_filled(with_once(turns, once), parent=parent, sent_at=when)
+
+
+plugin = OpenCode()
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("info"), dict) and isinstance(value.get("parts"), list)
+
+
+def _is_run_line(value: dict[str, Any]) -> bool:
+    """A line of `opencode run --format json`: a part of the answer."""
+    return "sessionID" in value and isinstance(value.get("type"), str) and bool(value.keys() & {"part", "error"})
+
+
+def _run_part(line: dict[str, Any]) -> dict[str, Any]:
+    return {"parts": [line["part"]]} if "part" in line else {"parts": [], "error": line.get("error")}
+
+
+def _session_id(entry: dict[str, Any]) -> str | None:
+    return id_text(entry.get("sessionID")) or id_text(as_object(entry.get("info")).get("sessionID"))
+
+
+def _session(fallback: str, extra: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:
+    info = as_object(extra.get("info"))
+    return SessionEntries(id_text(info.get("id")) or fallback, entries, text(info.get("title")), extra=extra)
+
+
+def _part(
+    part: dict[str, Any], index: int, role: str | None, model: str | None, conversation: BranchedConversation
+) -> list[PlacedTurn]:
+    kind, at, raw = part.get("type"), ("parts", index), part.get("text")
+    if kind == "text" and isinstance(raw, str):
+        if part.get("synthetic") is True and role == "assistant":  # the program wrote it, not the model
+            return [(Turn(0, "event", raw=raw, role="synthetic"), (*at, "text"))]
+        return turns_of([Piece("text", raw, (*at, "text"))], role, conversation, model=model)
+    if kind == "reasoning" and isinstance(raw, str):
+        return turns_of([Piece("thinking", raw, (*at, "text"))], role, conversation, model=model)
+    if kind == "tool":
+        return turns_of(_tool(part), "assistant", conversation, model=model)
+    return [(Turn(0, "event", role=text(kind)), None)]
+
+
+def _tool(part: dict[str, Any]) -> list[Piece]:
+    """A call with what became of it, which is `error` where the tool was not run or failed."""
+    state, name, ident = as_object(part.get("state")), text(part.get("tool")), text(part.get("callID"))
+    raw = text(state.get("raw")) or text_or_json(state.get("input"), ())[0]
+    pieces = [Piece("call", raw, None, name, ident, {"id": ident, "name": name, "arguments": state.get("input")})]
+    answer = state.get("error") if state.get("status") == "error" else state.get("output")
+    if answer is not None:
+        pieces.append(Piece("result", text_or_json(answer, ())[0], None, name, ident))
+    return pieces
+
+
+def _stored(source: Source) -> Iterator[SessionEntries | Problem]:
+    """The sessions of a storage folder: messages by their files' names, parts under the messages that they name."""
+    with tempfile.TemporaryDirectory(prefix="storage-") as folder, spilled() as messages, spilled() as parts:
+        infos: dict[str, dict[str, Any]] = {}
+        for member in of_zip(source.file, Path(folder)):
+            if isinstance(member, Problem):
+                yield member
+            elif match := _STORED.search(member.name):
+                value = json_or_none(member.path.read_bytes().decode("utf-8", "surrogateescape"))
+                if not isinstance(value, dict):
+                    yield Problem(member.name, "expected a JSON object; skipped")
+                    continue
+                holder = member.name.split("/")[-2]
+                if match[1] == "session":
+                    infos[id_text(value.get("id")) or holder] = value
+                elif match[1] == "message":
+                    when = microseconds(as_object(value.get("time")).get("created"))
+                    messages.put(id_text(value.get("sessionID")) or holder, when, member.name, value)
+                else:
+                    parts.put(id_text(value.get("messageID")) or holder, 0, member.name, value)
+        of_message = {name: [value for _, value in listed] for name, listed in parts.sessions()}
+        for name, listed in messages.sessions():
+            joined = ((at, {"info": value, "parts": of_message.get(str(value.get("id")), [])}) for at, value in listed)
+            extra = {"info": infos[name]} if name in infos else {}
+            yield SessionEntries(name, joined, text(as_object(extra.get("info")).get("title")), extra=extra)

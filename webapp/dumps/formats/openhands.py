@@ -1,0 +1,155 @@
+"""OpenHands: its events as a list, or `output.jsonl` {"instance_id", "history": […]}; answers in `model_response`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.entries import nested
+from webapp.dumps.messages.bodies import answer
+from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
+from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
+
+_SAYING = ("message", "finish", "think")
+_KINDS = (
+    *("MessageEvent", "ActionEvent", "ObservationEvent", "AgentErrorEvent", "SystemPromptEvent"),
+    *("Condensation", "CondensationRequest", "PauseEvent", "ConversationStateUpdateEvent", "UserRejectObservation"),
+)
+_SOURCES = {"agent": "assistant", "environment": "system"}
+_IDS = ("instance_id", "session_id", "sid")
+
+
+@dataclass(slots=True)
+class _Events(Conversation):
+    responses: set[str] = field(default_factory=set)
+    """the model responses that were read; each event of a call repeats its own"""
+
+
+class OpenHands(Format):
+    name = "openhands"
+    shapes = 'OpenHands\' events [{"source", "action", "args"}] or {"instance_id", "history": […]} one a line'
+    conversation_type = _Events
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.objects and all(isinstance(item.get("history"), list) for item in head.objects):
+            listed = (event for item in head.objects for event in item["history"][:5])
+            return 92 if any(map(_is_event, chain.from_iterable(map(_flat, listed)))) else 0
+        return 92 if head.objects and sum(map(_is_event, head.objects)) * 2 > len(head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if not any("history" in item for item in head.objects):
+            yield SessionEntries(source.stem, entries_of(source, head))
+            return
+        for number, entry in enumerate(entries_of(source, head), start=1):
+            if isinstance(entry, Problem):
+                yield entry
+                continue
+            at, value = entry
+            history = as_list(value.pop("history", None))
+            flat = [event for item in history for event in _flat(item)]
+            name = first_id(value, *_IDS) or f"{source.stem}-{number}"
+            yield SessionEntries(name, nested(at, "history", flat), extra=value)
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+        turns = _event(entry, conversation)
+        return each_filled(turns, sent_at=moment(entry.get("timestamp")), parent=id_text(entry.get("cause")))
+
+
+plugin = OpenHands()
+
+
+def _flat(item: Any) -> list[Any]:
+    """An event; older outputs have pairs of an action and what came of it."""
+    return item if isinstance(item, list) else [item]
+
+
+def _is_event(value: Any) -> bool:
+    if isinstance(value, dict) and value.get("kind") in _KINDS and "source" in value:
+        return True
+    if not isinstance(value, dict) or not value.keys() & {"action", "observation"}:
+        return False
+    return bool(value.keys() & {"source", "args", "thought", "content", "tool_call_metadata", "message"})
+
+
+def _event(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+    if entry.get("kind") in _KINDS:
+        return _newer(entry, conversation)
+    metadata = as_object(entry.get("tool_call_metadata"))
+    name, ident = first_text(metadata, "function_name"), first_text(metadata, "tool_call_id")
+    if "observation" in entry:
+        content = entry.get("content")
+        raw, path = text_or_json(entry.get("message") if content is None else content, ("content",))
+        kind = name or text(entry.get("observation"))
+        piece = Piece("result", raw, None if content is None else path, kind, ident)
+        return [*_response(metadata, conversation), *turns_of([piece], "tool", conversation)]
+    response = as_object(metadata.get("model_response")) or as_object(entry.get("model_response"))
+    if response:
+        return _response({"model_response": response}, conversation) or [(Turn(0, "event", role=_action(entry)), None)]
+    return _said(entry, conversation)
+
+
+def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+    """An event of the agent SDK: a message, an action with its thought and its call, what came of it, an error."""
+    kind, name, ident = entry["kind"], text(entry.get("tool_name")), text(entry.get("tool_call_id"))
+    if kind == "MessageEvent":
+        message = {"role": text(entry.get("source")), **as_object(entry.get("llm_message"))}
+        return message_turns({**message, "role": _SOURCES.get(str(message["role"]), message["role"])}, conversation)
+    if kind == "ActionEvent":
+        called = as_object(entry.get("tool_call"))
+        arguments = called.get("arguments", as_object(called.get("function")).get("arguments"))
+        raw = text_or_json(entry.get("action") if arguments is None else arguments, ())[0]
+        parts = [Piece("thinking", entry["reasoning_content"])] if text(entry.get("reasoning_content")) else []
+        call = {"id": ident, "name": name, "arguments": raw}
+        parts += [*content(entry.get("thought"), ("thought",)), Piece("call", raw, None, name, ident, call)]
+        return turns_of(parts, "assistant", conversation)
+    if kind == "ObservationEvent":
+        observed = entry.get("observation")
+        inner = as_object(observed)
+        said = next((inner[key] for key in ("output", "content", "text") if inner.get(key)), observed)
+        raw = joined(content(said, ()))[0] if isinstance(said, list) else text_or_json(said, ())[0]
+        return turns_of([Piece("result", raw, None, name, ident)], "tool", conversation)
+    if kind == "AgentErrorEvent":
+        failure = text(entry.get("error"))
+        return turns_of([Piece("result", failure, ("error",), name, ident)], "tool", conversation)
+    if kind == "SystemPromptEvent":
+        return turns_of(content(entry.get("system_prompt"), ("system_prompt",)), "system", conversation)
+    return [(Turn(0, "event", role=str(kind)), None)]
+
+
+def _response(metadata: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+    """A model's whole answer, the first time that its id comes."""
+    response = as_object(metadata.get("model_response"))
+    ident = id_text(response.get("id"))
+    if not response or ident is None or ident in conversation.responses:
+        return []
+    conversation.responses.add(ident)
+    conversation.model = text(response.get("model")) or conversation.model
+    return [(turn, None) for turn, _ in answer(response, (), conversation)]
+
+
+def _said(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+    """An action without the model's response: a message, what it thought, or what it did."""
+    arguments = as_object(entry.get("args"))
+    action, source = _action(entry), text(entry.get("source"))
+    raw = first_text(arguments, "content") or text(entry.get("content"))
+    thought = first_text(arguments, "thought", "final_thought") or text(entry.get("thought"))
+    if source == "user" or (source is None and action == "message"):
+        return turns_of([Piece("text", raw or text(entry.get("message")) or "", None)], "user", conversation)
+    if action in _SAYING and (raw or thought):
+        return turns_of([Piece("text", raw or thought or "", None)], "assistant", conversation)
+    if thought:
+        return turns_of(
+            [Piece("text", thought, ("thought",) if "thought" in entry else None)], "assistant", conversation
+        )
+    return [(Turn(0, "event", role=action), None)]
+
+
+def _action(entry: dict[str, Any]) -> str | None:
+    return text(entry.get("action"))

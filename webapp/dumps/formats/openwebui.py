@@ -1,0 +1,64 @@
+"""Open WebUI's export: each chat is a session, its tree of messages with the answers of several models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.branches import BranchedConversation, depth_first
+from webapp.dumps.entries import Entry, entry_or_problem
+from webapp.dumps.messages.turns import each_filled, message_turns, spent
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+
+
+class OpenWebUi(Format):
+    name = "openwebui"
+    shapes = 'Open WebUI\'s export [{"id", "chat": {"history": {"messages": {…}}}}]'
+    conversation_type = BranchedConversation
+
+    def sniff(self, head: DumpHead) -> int:
+        return 95 if head.objects and all(map(_is_chat, head.objects)) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        for number, entry in enumerate(entries_of(source, head), start=1):
+            yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+
+    def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
+        parent = id_text(entry.get("parentId"))
+        branch = conversation.branch(id_text(entry.get("id")), parent)
+        about = {"sounding": branch, "parent": parent, "sent_at": moment(entry.get("timestamp"))}
+        error = first_text(entry.get("error"), "content", "message") or text(entry.get("error"))
+        turns: list[PlacedTurn] = []
+        if error is None or text(entry.get("content")):
+            once, model = spent(entry.get("usage")), first_text(entry, "model", "modelName")
+            turns = message_turns(entry, conversation, once=once, model=model)
+        if error is not None:
+            turns.append((Turn(0, "error", raw=error, role=text(entry.get("model"))), None))
+        return each_filled(turns, **about)
+
+
+plugin = OpenWebUi()
+
+
+def _is_chat(item: dict[str, Any]) -> bool:
+    chat = as_object(item.get("chat")) or item
+    tree = as_object(chat.get("history")).get("messages")
+    return isinstance(tree, dict) or (chat is not item and isinstance(chat.get("messages"), list))
+
+
+def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
+    chat = as_object(value.pop("chat", None)) or {"history": value.pop("history", None)}
+    nodes = as_object(as_object(chat.get("history")).get("messages"))
+    messages = enumerate(as_list(chat.get("messages")))
+    listed = {id_text(as_object(item).get("id")) or str(number): item for number, item in messages}
+    name = id_text(value.get("id")) or fallback
+    return SessionEntries(name, _nodes(at, nodes or listed), first_text(value, "title"), extra=value)
+
+
+def _nodes(at: str, nodes: dict[str, Any]) -> Iterator[Entry | Problem]:
+    for ident, node in depth_first(nodes, lambda node: id_text(node.get("parentId")), "childrenIds"):
+        yield entry_or_problem(f"{at}, messages[{ident!r}]", node)

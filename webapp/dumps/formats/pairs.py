@@ -1,0 +1,75 @@
+"""Lines of a prompt and its answer as texts, however they are called: {"prompt", "output"}, {"question", "answer"}."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.keyed_sessions import keyed
+from webapp.dumps.messages.pieces import Path
+from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, text_turns, with_once
+from webapp.dumps.records import Problem
+from webapp.dumps.times import first_moment
+from webapp.dumps.values import as_list, as_object, first_text
+
+PROMPTS = ("prompt", "question", "query", "input", "instruction")
+ANSWERS = ("output", "completion", "response", "answer", "result", "generation")
+_PREFERENCES = {"chosen": 1, "rejected": 2}
+_TIMES = ("timestamp", "ts", "time", "created_at", "created")
+_SYSTEM = ("system", "system_prompt")
+
+
+class Pairs(Format):
+    name = "pairs"
+    shapes = 'a prompt and its answer as texts {"prompt", "output"} (or "completion", "response", "answer"), one a line'
+
+    by_key = True
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape not in ("lines", "array", "object"):
+            return 0
+        fitting = sum(map(_is_pair, head.objects))
+        return 40 if fitting and 2 * fitting >= len(head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        yield from keyed(source, head, self.session_key, self.follows)
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        turns: list[PlacedTurn] = []
+        for key, role in ((_key(entry, _SYSTEM), "system"), (_key(entry, PROMPTS), "user")):
+            if key is not None:
+                turns += text_turns(entry[key], (key,), role, conversation)
+        key, model = _key(entry, ANSWERS), first_text(entry, "model", "model_name")
+        if key is not None:
+            turns += each_filled(text_turns(entry[key], (key,), "assistant", conversation), model=model)
+        elif not any(name in entry for name in _PREFERENCES):
+            conversation.notes.append(f"no answer stands under any of {', '.join(ANSWERS)}")
+        for name, branch in _PREFERENCES.items():
+            turns += each_with(_preferred(entry.get(name), (name,), conversation), sounding=branch)
+        turns = with_once(turns, spent(entry.get("usage") or entry))
+        return each_filled(turns, sent_at=first_moment(entry, *_TIMES))
+
+
+plugin = Pairs()
+
+
+def _key(entry: dict[str, Any], keys: tuple[str, ...]) -> str | None:
+    return next((key for key in keys if isinstance(entry.get(key), str)), None)
+
+
+def _is_pair(value: dict[str, Any]) -> bool:
+    if "role" in value or "messages" in value:
+        return False
+    if all(isinstance(value.get(name), str | list) for name in _PREFERENCES):
+        return True
+    return _key(value, PROMPTS) is not None and _key(value, ANSWERS) is not None
+
+
+def _preferred(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
+    """One of two answers: a text, or messages, of which the last is the answer."""
+    if isinstance(value, str):
+        return text_turns(value, at, "assistant", conversation)
+    messages = as_list(value)
+    last = as_object(messages[-1]) if messages else {}
+    return message_turns(last, conversation, (*at, len(messages) - 1)) if last.get("role") == "assistant" else []

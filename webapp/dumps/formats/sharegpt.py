@@ -1,0 +1,85 @@
+"""ShareGPT data sets: {"conversations": [{"from", "value"}]}, one conversation an item or a line; each is a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.entries import nested
+from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.turns import each_with, message_turns, turns_of
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.values import as_list, as_object, first_id, text
+
+_ROLES = {
+    **dict.fromkeys(("human", "user", "prompter"), "user"),
+    **dict.fromkeys(("gpt", "assistant", "chatgpt", "bing", "bard", "model", "bot"), "assistant"),
+    **dict.fromkeys(("observation", "tool", "function_response", "ipython"), "tool"),
+}
+_LISTS = ("conversations", "conversation", "items")
+_SPEAKERS, _TEXTS = ("from", "role"), ("value", "content")
+"""data sets of messages as OpenAI's have them stand under "conversations", too"""
+_PREFERENCES = {"chosen": 1, "rejected": 2}
+
+
+class ShareGpt(Format):
+    name = "sharegpt"
+    shapes = 'ShareGPT data sets [{"conversations": [{"from", "value"}]}]'
+
+    def sniff(self, head: DumpHead) -> int:
+        fitting = sum(map(_is_conversation, head.objects))
+        return 95 if fitting and fitting + sum(map(_is_empty, head.objects)) == len(head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        for number, entry in enumerate(entries_of(source, head), start=1):
+            yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        key = next((key for key in _TEXTS if key in entry), _TEXTS[0])
+        value, speaker = entry.get(key), str(next((entry[name] for name in _SPEAKERS if name in entry), None))
+        branch = _PREFERENCES.get(str(entry.get("preference")))
+        if key == "content" and (entry.get("tool_calls") or not isinstance(value, str)):
+            return each_with(message_turns(entry, conversation), sounding=branch)
+        raw, at = (value, (key,)) if isinstance(value, str) else (None, None)
+        piece = Piece("text", raw, at)
+        if speaker == "function_call":  # its value is the whole call, as the model wrote it
+            piece = Piece("call", raw, at, None, None, {"arguments": raw})
+        elif _ROLES.get(speaker) == "tool":
+            piece = Piece("result", raw, at)
+        role = "assistant" if speaker == "function_call" else _ROLES.get(speaker, speaker)
+        return each_with(turns_of([piece], role, conversation), sounding=branch)
+
+
+plugin = ShareGpt()
+
+
+def _is_conversation(value: dict[str, Any]) -> bool:
+    messages: list[Any] = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), [])
+    return bool(messages) and all(map(_is_message, messages))
+
+
+def _is_empty(value: dict[str, Any]) -> bool:
+    """A conversation in which nothing was said, as stands in every large data set."""
+    return any(value.get(key) == [] for key in _LISTS)
+
+
+def _is_message(item: Any) -> bool:
+    if not isinstance(item, dict):
+        return False
+    return any(speaker in item and key in item for speaker, key in zip(_SPEAKERS, _TEXTS, strict=True))
+
+
+def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
+    key = next((key for key in _LISTS if isinstance(value.get(key), list)), None)
+    if key is None:
+        return Problem(at, "no list of conversations; skipped")
+    messages: list[Any] = list(value.pop(key))
+    if system := text(value.get("system")):
+        messages.insert(0, {"from": "system", "value": system})
+    for name in _PREFERENCES:  # answers of which one was preferred, as branches
+        answers = [value[name]] if isinstance(value.get(name), dict) else as_list(value.get(name))
+        messages.extend({**as_object(answer), "preference": name} for answer in answers)
+    ident = first_id(value, "id", "conversation_id") or fallback
+    return SessionEntries(ident, nested(at, key, messages), extra=value)

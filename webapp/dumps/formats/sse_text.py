@@ -1,0 +1,87 @@
+"""Streamed answers saved as they came: server-sent events (`curl -N`), chunks one a line, Ollama's lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.messages.bodies import answer
+from webapp.dumps.messages.streams import assembled, stream_faults
+from webapp.dumps.messages.turns import unplaced
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.source import Cut, too_long
+
+_FIELD = re.compile(r"(?:data|event|id|retry)?:")
+_HTTP = re.compile(r"\AHTTP/[\d.]+ \d+[^\n]*\n(?:[\w-]+:[^\n]*\n)*\s*")
+"""what `curl -i` prints before the body"""
+_DATA = re.compile(r"(?:\A|\n)data:\s*(?:\{|\[DONE\])")
+_BEGINS = re.compile(rb'\s*data:.*"(?:message_start|response\.created)"')
+_ENDS = re.compile(
+    rb'\s*data:\s*(?:\[DONE\]|.*"type"\s*:\s*"(?:message_stop|response\.completed|message-end)")|.*"done"\s*:\s*true'
+)
+_MOST = 16 * 1024 * 1024
+"""bytes of one stream"""
+
+
+class SseText(Format):
+    name = "sse_text"
+    shapes = "a stream saved as text (data: {…} lines, chunks one a line)"
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "text" and _DATA.search(head.text):
+            body = _HTTP.sub("", head.text.lstrip("\ufeff"))
+            lines = [line for line in body.splitlines()[:40] if line.strip()]
+            return 70 if sum(bool(_FIELD.match(line)) for line in lines) > 0.8 * len(lines) else 0
+        if head.shape == "object" and "model" not in head.keys:
+            return 0
+        chunks = sum(map(_is_chunk, head.objects)) if head.shape in ("lines", "object") else 0
+        return 85 if chunks and chunks + sum("error" in value for value in head.objects) >= len(head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        yield SessionEntries(source.stem, _streams(source))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        stream = str(entry.get("stream") or "")
+        body = assembled(stream)
+        turns = unplaced(answer(body, (), conversation)) if body is not None else []
+        errors, damaged = stream_faults(stream)
+        if damaged:
+            conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
+        turns += [(Turn(0, "error", raw=error, role="provider"), None) for error in errors]
+        if not turns:
+            raise BadEntry("no provider's stream is known that looks like this")
+        return turns
+
+
+plugin = SseText()
+
+
+def _is_chunk(value: dict[str, Any]) -> bool:
+    if isinstance(value.get("done"), bool) and ("response" in value or "message" in value):
+        return True
+    return value.get("object") in ("chat.completion.chunk", "text_completion.chunk")
+
+
+def _streams(source: Source) -> Iterator[Entry | Problem]:
+    """Each stream as one entry: up to the event that ends it, or before the one that begins the next."""
+    lines, first, begun = list[bytes](), source.start, False
+    for at, line in source.lines():
+        if isinstance(line, Cut):
+            yield Problem(f"byte {at}", too_long(at))
+            continue
+        if begun and _BEGINS.match(line):
+            yield _stream(source, lines, first)
+            lines, first, begun = [], at, False
+        lines.append(line)
+        begun = begun or b"{" in line
+        if begun and (_ENDS.match(line) or at - first > _MOST):
+            yield _stream(source, lines, first)
+            lines, first, begun = [], at + len(line), False
+    if begun:
+        yield _stream(source, lines, first)
+
+
+def _stream(source: Source, lines: list[bytes], at: int) -> Entry:
+    return f"byte {at}", {"stream": source.decode(b"".join(lines), at)}

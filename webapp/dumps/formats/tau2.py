@@ -1,0 +1,62 @@
+"""tau2-bench's results: {"simulations": [{"messages"}]}; answers are the assistant's, the user is a model too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
+from webapp.dumps.entries import nested
+from webapp.dumps.messages.pieces import call
+from webapp.dumps.messages.turns import each_filled, message_turns, spent, with_once
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+
+
+class Tau2(Format):
+    name = "tau2"
+    shapes = 'tau2-bench\'s results {"simulations": [{"task_id", "trial", "messages"}]}'
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "object":
+            return 95 if {"task_id", "messages"} <= head.first_of("simulations").keys() else 0
+        return 93 if head.all_have("task_id", "messages", "termination_reason") else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        extra: dict[str, Any] = {}
+        entries = entries_of(source, head)
+        if head.shape == "object":
+            beside, entries = with_list(source, head, "simulations", needed="info")
+            extra = {"info": beside.get("info")}
+        for number, entry in enumerate(entries):
+            if isinstance(entry, Problem):
+                yield entry
+                continue
+            at, value = entry
+            task, trial = id_text(value.get("task_id")), id_text(value.get("trial"))
+            name = f"{source.stem}-{number}" if task is None else task if trial is None else f"{task}/{trial}"
+            messages = nested(at, "messages", as_list(value.pop("messages", None)))
+            yield SessionEntries(name, messages, extra={**value, **extra})
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        raw = as_object(entry.get("raw_data"))
+        message = as_object(as_object((as_list(raw.get("choices")) or [None])[0]).get("message"))
+        written = {call(value, ()).id: value for value in as_list(message.get("tool_calls")) if isinstance(value, dict)}
+        calls = [
+            written.get(text(as_object(tool_call).get("id")), tool_call)
+            for tool_call in as_list(entry.get("tool_calls"))
+        ]
+        message_with_calls = {**entry, "tool_calls": calls if entry.get("role") == "assistant" else None}
+        if entry.get("role") == "tool":
+            message_with_calls["tool_call_id"] = entry.get("id")
+        turns = message_turns(message_with_calls, conversation, model=first_text(raw, "model"))
+        if calls:  # their texts may stand in the raw data
+            turns = [(turn, path if turn.kind != "tool_call" else None) for turn, path in turns]
+        turns = with_once(turns, spent(entry.get("usage"), entry.get("cost")))
+        return each_filled(turns, sent_at=moment(entry.get("timestamp")))
+
+
+plugin = Tau2()

@@ -1,0 +1,70 @@
+"""Cassettes of vcrpy, YAML or JSON: exchanges with providers, one after the other; other requests are passed over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
+from webapp.dumps.messages.http import HttpExchange, body_text, http_turns, speaks_of_models
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.values import as_object, text
+from webapp.dumps.yaml_items import BINARY, items
+
+_LISTS = ("interactions", "http_interactions")
+"""vcrpy's, and Ruby's"""
+_YAML = re.compile(r"(?:\A|\n)((?:http_)?interactions):[ \t]*\r?\n\s*- ")
+_WHERE = ("uri", "url")
+
+
+class Vcr(Format):
+    name = "vcr"
+    shapes = "cassettes of vcrpy (interactions of request and response, YAML or JSON)"
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "text":
+            return 95 if _YAML.search(head.text) else 0
+        return 95 if any({"request", "response"} <= head.first_of(key).keys() for key in _LISTS) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "text":
+            match = _YAML.search(head.text)
+            entries = items(source, match[1] if match else _LISTS[0])
+        else:
+            key = next((key for key in _LISTS if key in head.items), _LISTS[0])
+            _, entries = with_list(source, head, key, needed="version")
+        yield SessionEntries(source.stem, _asked(entries))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        return http_turns(_exchange(entry), conversation) or [(Turn(0, "event"), None)]
+
+
+plugin = Vcr()
+
+
+def _asked(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+    for entry in entries:
+        if isinstance(entry, Problem) or speaks_of_models(_exchange(entry[1])):
+            yield entry
+
+
+def _exchange(entry: dict[str, Any]) -> HttpExchange:
+    request, response = as_object(entry.get("request")), as_object(entry.get("response"))
+    url = next((request[key] for key in _WHERE if text(request.get(key))), "")
+    status = response.get("status")
+    code = status.get("code") if isinstance(status, dict) else response.get("status_code", status)
+    return HttpExchange(url, _body(request), _body(response), code)
+
+
+def _body(holder: dict[str, Any]) -> Any:
+    """The body of a request or a response: as it was parsed, as text, or as the base64 of bytes."""
+    if holder.get("parsed_body") is not None:
+        return holder["parsed_body"]
+    body = holder.get("body", holder.get("content"))
+    if isinstance(body, dict) and BINARY not in body:
+        body = body.get("string", body.get("base64_string", body))
+    if isinstance(body, dict) and isinstance(body.get(BINARY), str):
+        return body_text(body[BINARY], "base64")
+    return body

@@ -1,0 +1,88 @@
+"""Messages of the Vercel AI SDK's UI: {"role", "parts": [{"type": "text"}, {"type": "tool-…"}]}, alone or in chats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
+from webapp.dumps.entries import nested
+from webapp.dumps.messages.pieces import Path, Piece, block, text_or_json
+from webapp.dumps.messages.turns import each_filled, turns_of
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import first_moment
+from webapp.dumps.values import as_list, as_object, first_id, first_text, text
+
+_IDS = ("session_id", "chatId", "chat_id", "id")
+
+
+class VercelUi(Format):
+    name = "vercel_ui"
+    shapes = 'the Vercel AI SDK\'s UI messages {"role", "parts": [{"type": "text", …}]}'
+
+    def sniff(self, head: DumpHead) -> int:
+        messages = head.items.get("messages", []) if head.shape == "object" else head.objects
+        chats = [item for value in head.objects for item in as_list(value.get("messages"))] if head.objects else []
+        return 72 if any(map(_is_message, messages)) or any(map(_is_message, chats)) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "object":
+            extra, entries = with_list(source, head, "messages", needed="id")
+            yield SessionEntries(
+                first_id(extra, *_IDS) or source.stem, entries, first_text(extra, "title"), extra=extra
+            )
+        elif any(map(_is_message, head.objects)):
+            yield SessionEntries(source.stem, entries_of(source, head))
+        else:
+            for number, entry in enumerate(entries_of(source, head), start=1):
+                if isinstance(entry, Problem):
+                    yield entry
+                    continue
+                messages = nested(entry[0], "messages", as_list(entry[1].pop("messages", None)))
+                name = first_id(entry[1], *_IDS) or f"{source.stem}-{number}"
+                yield SessionEntries(name, messages, first_text(entry[1], "title"), extra=entry[1])
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        parts, role = entry.get("parts"), text(entry.get("role"))
+        pieces = [piece for index, part in enumerate(as_list(parts)) for piece in _part(part, ("parts", index))]
+        if not pieces and text(entry.get("content")):
+            pieces = [Piece("text", entry["content"], ("content",))]
+        model = first_text(entry.get("metadata"), "model", "modelId") or text(entry.get("model"))
+        when = first_moment(entry, "createdAt", "created_at") or first_moment(entry.get("metadata"), "createdAt")
+        return each_filled(turns_of(pieces, role, conversation, model=model), sent_at=when)
+
+
+plugin = VercelUi()
+
+
+def _is_message(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("role"), str):
+        return False
+    parts = value.get("parts")
+    return any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in as_list(parts))
+
+
+def _part(part: Any, at: Path) -> Iterator[Piece]:
+    if not isinstance(part, dict):
+        return
+    kind = str(part.get("type"))
+    if kind == "tool-invocation":
+        invocation = as_object(part.get("toolInvocation"))
+        yield from _tool(invocation, text(invocation.get("toolName")), "args", "result")
+    elif kind.startswith("tool-") or kind == "dynamic-tool":
+        name = text(part.get("toolName")) or kind.removeprefix("tool-")
+        yield from _tool(part, name, "input" if part.get("input") is not None else "rawInput", "output")
+    else:
+        yield from block(part, at)
+
+
+def _tool(part: dict[str, Any], name: str | None, input_key: str, answered: str) -> Iterator[Piece]:
+    """A call with what became of it; `rawInput` is what the model wrote where that could not be read."""
+    ident, error = text(part.get("toolCallId")), text(part.get("errorText"))
+    raw, failed = text_or_json(part.get(input_key), ())[0], input_key == "rawInput" and error is not None
+    yield Piece("call", raw, None, name, ident, dict(part), error if failed else None)
+    answer = part.get(answered, error if not failed else None)
+    if answer is not None:
+        yield Piece("result", text_or_json(answer, ())[0], None, name, ident)

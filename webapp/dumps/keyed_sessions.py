@@ -1,0 +1,167 @@
+"""The entries of a log grouped by the key that names their session, which is chosen among those that they have."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps import parquet_rows
+from webapp.dumps.decoding import Decoder
+from webapp.dumps.documents import array_as_lines, whole_document
+from webapp.dumps.head import DumpHead
+from webapp.dumps.records import Problem
+from webapp.dumps.session_keys import (
+    MOST_KEYS,
+    NO_KEY,
+    OPTION,
+    KeyChoice,
+    SessionKeys,
+    chosen,
+    found_keys,
+    rank_of,
+    session_named,
+)
+from webapp.dumps.sessions import Place, Runs, SessionEntries, lines, lines_of, object_of
+from webapp.dumps.source import Source
+
+Follows = Callable[[dict[str, Any]], bool]
+"""Whether an entry that names no session belongs to the one before it, as a message does; a request stands alone."""
+_NOTHING, _FOLLOWER, _ALONE = 0, 1, 2
+
+
+@dataclass(slots=True)
+class _Column:
+    """A key over all lines: the number of the name that each has, from 1, and 0 for none."""
+
+    numbers: array[int] = field(default_factory=lambda: array("L"))
+    names: dict[str, int] = field(default_factory=dict)
+    entries: int = 0
+
+    def put(self, line: int, name: str) -> None:
+        self.numbers.extend([0] * (line + 1 - len(self.numbers)))
+        if not self.numbers[line]:
+            self.numbers[line] = self.names.setdefault(name, len(self.names) + 1)
+            self.entries += 1
+
+
+@dataclass(slots=True)
+class LineKeys:
+    """Where each line begins, what it is, and the keys that lines have."""
+
+    places: array[int] = field(default_factory=lambda: array("Q"))
+    kinds: bytearray = field(default_factory=bytearray)
+    columns: dict[str, _Column] = field(default_factory=dict)
+
+    def report(self, told: str | None) -> SessionKeys:
+        choices = [KeyChoice(key, column.entries, len(column.names)) for key, column in self.columns.items()]
+        key = (told if told in self.columns else None) if told else chosen(choices)
+        without = len(self.without(key)) if key is not None else 0
+        sessions = len(self.columns[key].names) + bool(without) if key is not None else 1
+        return SessionKeys(key, told is not None, self.entries, sessions, without, choices)
+
+    @property
+    def entries(self) -> int:
+        return len(self.kinds) - self.kinds.count(_NOTHING)
+
+    def without(self, key: str) -> list[int]:
+        """The lines that stand alone and do not have `key`."""
+        numbers = self.columns[key].numbers
+        return [n for n, kind in enumerate(self.kinds) if kind == _ALONE and not (n < len(numbers) and numbers[n])]
+
+    def runs(self, key: str, rest: str) -> Runs:
+        """The lines of each session; those that stand alone and name none are in the session `rest`."""
+        column = self.columns[key]
+        names = list(column.names)
+        index: Runs = {}
+        current: str | None = None
+        early = 0
+        for line, kind in enumerate(self.kinds):
+            number = column.numbers[line] if line < len(column.numbers) else 0
+            name = names[number - 1] if number else rest if kind == _ALONE else current
+            if name is None:
+                early += 1
+                continue
+            runs = index.setdefault(name, array("Q"))
+            if name == current:
+                runs[-1] += 1
+            else:
+                runs.extend((self.places[line - early], line - early + 1, early + 1))
+            current, early = name, 0
+        return index
+
+
+def line_keys(source: Source, told: str | None, follows: Follows) -> LineKeys:
+    """Look at every line once."""
+    keys, decoder = LineKeys(), Decoder()
+    for number, (at, data) in enumerate(source.lines()):
+        keys.places.append(at)
+        value = object_of(source, decoder, data, at)
+        keys.kinds.append(_NOTHING if value is None else _FOLLOWER if follows(value) else _ALONE)
+        for key, name in () if value is None else _keys(value, told):
+            if key in keys.columns or len(keys.columns) < MOST_KEYS:
+                keys.columns.setdefault(key, _Column()).put(number, name)
+    return keys
+
+
+def _keys(value: dict[str, Any], told: str | None) -> Iterator[tuple[str, str]]:
+    if told and (name := session_named(value, told)):
+        yield told, name
+    yield from ((key, name) for key, name in found_keys(value) if key != told)
+
+
+def session_keys(source: Source, head: DumpHead, told: str | None, follows: Follows) -> SessionKeys:
+    """The keys of a dump's entries, and the one that `keyed` takes."""
+    with _as_lines(source, head) as (recoded, _, _):
+        return line_keys(recoded, told, follows).report(told)
+
+
+def keyed(source: Source, head: DumpHead, told: str | None, follows: Follows) -> Iterator[SessionEntries | Problem]:
+    """A dump's entries by the key `told`, else by the one that is chosen; one session where there is none."""
+    if head.shape == "object":
+        yield _only(source, told)
+        return
+    with _as_lines(source, head) as (recoded, problems, place):
+        yield from problems
+        keys = line_keys(recoded, told, follows)
+        report = keys.report(told)
+        if told not in (None, NO_KEY) and report.key is None:
+            yield Problem("the dump", f"no entry has the session key {str(told)[:200]!r}; all are one session")
+        if not report.entries:
+            yield from (entry for entry in lines(recoded, place) if isinstance(entry, Problem))
+        elif report.key is None:
+            yield SessionEntries(source.stem, lines(recoded, place))
+        else:
+            yield from _named_sessions(recoded, source.stem, keys, report.key, place)
+
+
+def _only(source: Source, told: str | None) -> SessionEntries:
+    """The document as the only entry of its session."""
+    entries = list(whole_document(source))
+    values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
+    keys = [] if told == NO_KEY else [pair for value in values for pair in _keys(value, told)]
+    key, name = min(keys, key=lambda pair: -1 if pair[0] == told else rank_of(pair[0]), default=(None, source.stem))
+    return SessionEntries(name, entries, extra={} if key is None else {OPTION: key})
+
+
+def _named_sessions(
+    source: Source, rest: str, keys: LineKeys, key: str, place: Place
+) -> Iterator[SessionEntries | Problem]:
+    if without := keys.without(key):
+        count = f"{len(without):,} {'entry names' if len(without) == 1 else 'entries name'} no {key}"
+        yield Problem(place(without[0] + 1), f"{count}; in the session {rest[:200]!r}")
+    for name, runs in keys.runs(key, rest).items():
+        yield SessionEntries(name, lines_of(source, runs, place), extra={OPTION: key})
+
+
+@contextmanager
+def _as_lines(source: Source, head: DumpHead) -> Iterator[tuple[Source, list[Problem], Place]]:
+    """A list, and a table's rows, put aside as lines; lines as they are."""
+    if head.shape not in ("array", "parquet"):
+        yield source, [], "line {}".format
+        return
+    table = parquet_rows.rows(source) if head.shape == "parquet" else None
+    with array_as_lines(source, table) as (recoded, problems):
+        yield recoded, list(problems), lambda number: f"[{number - 1}]"

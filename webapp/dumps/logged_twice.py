@@ -1,0 +1,106 @@
+"""Finds what a logger wrote twice: the later twin points at the first, which takes over what only the later knew.
+
+Windlass logs an agent's turn as `agent/agent` and as `turn_output/assistant`, a parse failure as
+`validation_error/user` and as `validation_error/json_parse_error`, a tool result as `tool/tool_result` and as
+`tool_result/tool` (FORMATS.md). Two entries of the same side are never twins: a model may say a thing twice.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from webapp.dumps.records import Problem, Turn, changed
+from webapp.dumps.turn_window import Side, Slot, TurnWindow
+
+_PLACE = ("sounding", "phase", "round", "model", "answers")
+_TAKEN_OVER = (*_PLACE[:4], "agent", "attempt", "sent_at", "tokens_in", "tokens_out", "cost", "tool_calls")
+
+LAST_RESPONSE = -1
+"""Stands in `Turn.answers` for the last response of the same sounding until `merged` knows which that is."""
+
+
+def merged(turns: Iterable[tuple[Turn | Problem, Side | None]]) -> Iterator[Turn | Problem]:
+    """The turns in the order they came, twins and answers linked; a turn's `Side` says what it may be a twin of."""
+    window = TurnWindow()
+    waiting: dict[Side, deque[Slot]] = {}
+    last: dict[int | None, int] = {}
+    for turn, side in turns:
+        slot = Slot(turn if isinstance(turn, Problem) else _answering(turn, last))
+        if side is not None and isinstance(slot.turn, Turn):
+            _pair(slot, slot.turn, side, waiting)
+        _remember(slot.turn, last)
+        for leaving in window.push(slot):
+            yield _leave(leaving, waiting)
+    for leaving in window.rest():
+        yield _leave(leaving, waiting)
+
+
+def _answering(turn: Turn, last: dict[int | None, int]) -> Turn:
+    """`LAST_RESPONSE` made an entry: of the last response of the same sounding, else of the whole session."""
+    if turn.answers != LAST_RESPONSE:
+        return turn
+    return changed(turn, answers=last.get(turn.sounding, last.get(None)))
+
+
+def _remember(turn: Turn | Problem, last: dict[int | None, int]) -> None:
+    """`last` holds the entry of the last response of each sounding, and under None that of the whole session."""
+    if isinstance(turn, Turn) and turn.kind == "response":
+        entry = turn.entry if turn.duplicate_of is None else turn.duplicate_of
+        last[None] = entry
+        if turn.sounding is not None:
+            last[turn.sounding] = entry
+
+
+def _pair(slot: Slot, turn: Turn, side: Side, waiting: dict[Side, deque[Slot]]) -> None:
+    """Link `turn` to the best turn that waits on the other side, or let it wait."""
+    candidates = waiting.get((side[0], 1 - side[1]), deque())
+    twin = _twin(turn, candidates)
+    if twin is None:
+        slot.side = side
+        waiting.setdefault(side, deque()).append(slot)
+        return
+    candidates.remove(twin)
+    twin.side = None
+    first = twin.turn
+    if isinstance(first, Turn):
+        twin.turn = _completed(first, turn)
+        slot.turn = changed(turn, duplicate_of=first.entry)
+
+
+def _twin(turn: Turn, candidates: Iterable[Slot]) -> Slot | None:
+    """The first that says exactly the same in the same place, else one whose text holds or is held by this one's."""
+    near = [slot for slot in candidates if _same_place(slot.turn, turn)]
+    text = _stripped(turn)
+    if same := next((slot for slot in near if _stripped(slot.turn) == text), None):
+        return same
+    if turn.kind in ("response", "tool_call"):
+        return None
+    holding = next((slot for slot in near if _holds(_stripped(slot.turn), text)), None)
+    return holding or (near[0] if near and turn.kind == "error" else None)
+
+
+def _same_place(first: Turn | Problem, later: Turn) -> bool:
+    """No contradiction in where they stand; an error's twin answers the same response."""
+    places = ((getattr(first, name, None), getattr(later, name)) for name in _PLACE)
+    return all(before is None or after is None or before == after for before, after in places)
+
+
+def _holds(first: str, later: str) -> bool:
+    return bool(first and later) and (first in later or later in first)
+
+
+def _stripped(turn: Turn | Problem) -> str:
+    return (turn.raw or "").strip() if isinstance(turn, Turn) else ""
+
+
+def _completed(first: Turn, later: Turn) -> Turn:
+    """The first of two twins with what only the later one knew."""
+    missing = (name for name in _TAKEN_OVER if getattr(first, name) is None)
+    return changed(first, **{name: value for name in missing if (value := getattr(later, name)) is not None})
+
+
+def _leave(slot: Slot, waiting: dict[Side, deque[Slot]]) -> Turn | Problem:
+    if slot.side is not None:
+        waiting[slot.side].popleft()
+    return slot.turn

@@ -1,0 +1,167 @@
+"""Every long string of a dump with its place, found without the dump's format: what a reading is checked against."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from webapp.dumps import msgpack, otlp_protobuf, parquet_rows, sqlite_tables
+from webapp.dumps.archive_members import of_tar, of_zip
+from webapp.dumps.head import look
+from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.sessions import lines
+from webapp.dumps.source import Source, opened
+from webapp.dumps.spool import spool
+from webapp.dumps.stream import DocumentMember, Item, walk
+
+_MOST_MEMBER = 16 * 1024**3
+"""bytes of a member of an archive, as archives are read"""
+_CLOSED = object()
+"""bytes that hold no text"""
+LONG = 200
+"""Characters; a longer string is content, a shorter one may be a name or a setting."""
+_PARAGRAPH = re.compile(r"\n\s*\n")
+
+
+class LongString(NamedTuple):
+    """A string of more than `LONG` characters, and where it stands."""
+
+    at: str
+    text: str
+
+
+def long_strings(path: Path, filename: str) -> Iterator[LongString | Problem]:
+    """The long strings of a dump; a `Problem` says of what they are not known, as of bytes without a text."""
+    with opened(path, filename) as source:
+        head = look(source)
+        if head.shape in ("object", "array"):
+            yield from _of_document(source)
+        elif head.shape == "lines":
+            for entry in lines(source):
+                yield from (entry,) if isinstance(entry, Problem) else strings_of(entry[1], entry[0])
+        elif head.shape == "text":
+            yield from _of_text(source)
+        else:
+            yield from _of_binary(source, head.shape)
+
+
+def _of_binary(source: Source, shape: str) -> Iterator[LongString | Problem]:
+    """Archives by their members, Parquet and SQLite by their rows, protobuf as its JSON."""
+    readers = {"parquet": _of_rows, "sqlite": _of_tables, "protobuf": _of_protobuf}
+    try:
+        if shape in ("zip", "tar"):
+            yield from _of_members(source, shape)
+        elif shape in readers:
+            yield from readers[shape](source)
+        else:
+            yield Problem("the file", f"its strings are not compared: it is binary ({shape})")
+    except BadDump as bad:
+        yield Problem(bad.at, f"its strings are not compared: {bad.reason}")
+
+
+def _of_members(source: Source, shape: str) -> Iterator[LongString | Problem]:
+    with tempfile.TemporaryDirectory(prefix="members-") as name:
+        folder = Path(name)
+        for member in of_zip(source.file, folder) if shape == "zip" else of_tar(source.file, folder):
+            if isinstance(member, Problem):
+                yield member
+                continue
+            with member.path.open("rb") as file:
+                spooled = spool(file, folder, max_bytes=_MOST_MEMBER)
+            for string in long_strings(spooled.path, member.name):
+                place = f"{member.name[:80]}: {string.at}"
+                yield (
+                    LongString(place, string.text) if isinstance(string, LongString) else Problem(place, string.reason)
+                )
+            spooled.path.unlink(missing_ok=True)
+
+
+def _of_rows(source: Source) -> Iterator[LongString | Problem]:
+    for number, row in enumerate(parquet_rows.rows(source), start=1):
+        yield from strings_of(row, f"row {number}")
+
+
+def _of_protobuf(source: Source) -> Iterator[LongString | Problem]:
+    for at, group in otlp_protobuf.groups(source.file):
+        yield from (group,) if isinstance(group, Problem) else strings_of(group, at)
+
+
+def _of_tables(source: Source) -> Iterator[LongString | Problem]:
+    """Texts of every row; of bytes the texts that they hold as JSON, text or msgpack."""
+    with sqlite_tables.opened_tables(source) as tables:
+        for table in tables.names:
+            closed = 0
+            for number, row in enumerate(tables.rows(table), start=1):
+                opened_row = {key: _opened(value) for key, value in row.items()}
+                closed += sum(value is _CLOSED for value in opened_row.values())
+                known = {key: value for key, value in opened_row.items() if value is not _CLOSED}
+                yield from strings_of(known, f"{table}, row {number}")
+            if closed:
+                yield Problem(f"table {table}", f"{closed:,} values of bytes are not compared: they hold no text")
+
+
+def _opened(value: Any) -> Any:
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        inner = msgpack.decoded_or_none(value)
+        return _CLOSED if inner is None else inner
+
+
+def _of_document(source: Source) -> Iterator[LongString | Problem]:
+    try:
+        for part in walk(source.text(), None):
+            if isinstance(part, Problem):
+                yield part
+            elif isinstance(part, Item):
+                yield from strings_of(part.value, part.at)
+            elif isinstance(part, DocumentMember):
+                if len(part.key) > LONG:
+                    yield LongString("a key", part.key)
+                yield from strings_of(part.value, part.key[:80])
+    except BadDump as bad:
+        yield Problem(bad.at, bad.reason)
+
+
+def _of_text(source: Source) -> Iterator[LongString]:
+    """Paragraphs of a plain text, by the number of the line that they begin at."""
+    line, rest = 1, ""
+    for piece in source.text():
+        *whole, rest = _PARAGRAPH.split(rest + piece)
+        for paragraph in whole:
+            if len(paragraph) > LONG:
+                yield LongString(f"paragraph {line}", paragraph)
+            line += 1
+    if len(rest) > LONG:
+        yield LongString(f"paragraph {line}", rest)
+
+
+def strings_of(value: Any, at: str) -> Iterator[LongString]:
+    """The long strings within a JSON value: members' values, items, and keys."""
+    stack = [(at, value)]
+    while stack:
+        place, inner = stack.pop()
+        if isinstance(inner, str):
+            if len(inner) > LONG:
+                yield LongString(place, inner)
+        elif isinstance(inner, dict):
+            stack.extend((f"{place}.{str(key)[:80]}", child) for key, child in reversed(inner.items()))
+            stack.extend((f"{place}: a key", key) for key in inner if len(str(key)) > LONG)
+        elif isinstance(inner, list):
+            stack.extend((f"{place}[{index}]", child) for index, child in reversed(list(enumerate(inner))))
+
+
+def within(text: str) -> Any:
+    """The JSON value that a string holds; None where it holds none."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

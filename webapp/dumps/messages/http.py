@@ -1,0 +1,145 @@
+"""HTTP exchanges with providers: bodies unpacked and put together, and the turns of a request and its response."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import zlib
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from webapp import jsontext
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.bodies import exchange, is_answer
+from webapp.dumps.messages.pieces import Path
+from webapp.dumps.messages.streams import assembled, put_together, stream_faults
+from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
+from webapp.dumps.records import Turn
+from webapp.dumps.values import as_object, first_text, text
+
+_MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
+"""where Bedrock and Google have the model: in the address"""
+_ASKING = ("messages", "contents", "prompt", "chat_history", "input", "message")
+_MARKS = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content)"')
+_LOOKED_AT = 4096
+_MOST_BODY = 64 * 1024 * 1024
+"""bytes that a compressed body may become"""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpExchange:
+    """A request and its response, their bodies as they came: text, JSON, or None; `*_at` where they stand."""
+
+    url: str
+    request: Any
+    response: Any
+    status: Any = None
+    request_at: Path | None = None
+    response_at: Path | None = None
+    plain: bool = False
+    """whether a response that is neither JSON nor a stream is what a model said"""
+
+
+def body_text(value: Any, encoding: str | None = None) -> str | None:
+    """A body as text: base64 (in pieces too, as Polly.js writes it) and what is compressed in it taken off."""
+    if isinstance(value, str) and encoding == "base64":
+        pieces = json_or_none(value) if value[:1] == "[" else [value]
+        texts = [piece for piece in pieces if isinstance(piece, str)] if isinstance(pieces, list) else []
+        try:
+            return _unpacked(b"".join(base64.b64decode(piece) for piece in texts))
+        except (binascii.Error, ValueError):
+            return None
+    return value if isinstance(value, str) else None
+
+
+def _unpacked(data: bytes) -> str | None:
+    """Bytes of a body as text, unpacked where they are gzip; None where they are neither."""
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = zlib.decompressobj(wbits=31).decompress(data, _MOST_BODY)
+        except zlib.error:
+            return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1") if b"event-type" in data else None  # Amazon's frames, whose JSON is ASCII
+
+
+def parsed_body(value: Any) -> Any:
+    """What a body says: its JSON, or a stream put together; None for other texts."""
+    if isinstance(value, list):
+        return put_together(value) or value
+    return assembled(value) if isinstance(value, str) else value
+
+
+def is_body(value: Any) -> bool:
+    """Whether this is a provider's whole answer: its JSON, that as a text, or a stream as a text."""
+    if isinstance(value, str):
+        value = assembled(value) if _MARKS.match(value[:_LOOKED_AT]) else None
+    if not isinstance(value, dict):
+        return False
+    listed = any(isinstance(value.get(key), list) for key in ("choices", "candidates"))
+    return listed or (value.get("role") == "assistant" and isinstance(value.get("content"), list))
+
+
+def speaks_of_models(http: HttpExchange) -> bool:
+    """Whether a model was asked, or answered: most of what a browser or a test fetched is of other things."""
+    request, response = parsed_body(http.request), parsed_body(http.response)
+    if is_answer(response):
+        return not isinstance(response, dict) or "embedding" not in jsontext.dumps(response.get("data"))[:2000]
+    has_question = isinstance(request, dict) and any(request.get(key) for key in _ASKING)
+    return has_question and not (isinstance(response, dict) and "data" in response)
+
+
+def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTurn]:
+    """The turns of an exchange; what was put together has no place of its own in the entry."""
+    match = _MODEL.search(http.url)
+    conversation.model = unquote(match[1] or match[2]) if match else None
+    request, response = parsed_body(http.request), parsed_body(http.response)
+    if response is None and http.plain:
+        response = http.response
+    request_at = http.request_at if request is http.request else None
+    response_at = http.response_at if response is http.response else None
+    turns = exchange(request, response, ("request",), ("response",), conversation)
+    if response is None and http.response != "" and _asks(request):
+        said = text(http.response)
+        lost = "holds no body" if said is None else f"of {len(said):,} characters is neither JSON nor a known stream"
+        conversation.notes.append(f"a model was asked, and the response {lost}")
+    if isinstance(http.status, int) and http.status >= 400:
+        conversation.notes.clear()
+    places = {"request": request_at, "response": response_at}
+    turns = [(turn, _moved(path, places)) for turn, path in turns]
+    errors, damaged = stream_faults(http.response) if response is not http.response else ([], 0)
+    if damaged and http.response is not None and response is not None:
+        conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
+    if not isinstance(http.status, int) or http.status < 400:
+        turns += [(Turn(0, "error", raw=error, role="provider"), None) for error in errors]
+    return _refused(turns, http.status, request, response)
+
+
+def _asks(request: Any) -> bool:
+    """Whether a model was asked for an answer: embeddings and the like have other keys."""
+    return isinstance(request, dict) and any(request.get(key) for key in _ASKING if key != "input")
+
+
+def _moved(path: Path | None, places: dict[str, Path | None]) -> Path | None:
+    """A place within a body as a place in the entry."""
+    start = places.get(str(path[0])) if path else None
+    return None if start is None or path is None else (*start, *path[1:])
+
+
+def _refused(turns: list[PlacedTurn], status: Any, request: Any, response: Any) -> list[PlacedTurn]:
+    """An exchange that the provider refused ends with its message, as an error."""
+    if not isinstance(status, int) or status < 400:
+        return turns
+    error = as_object(response).get("error")
+    reason = first_text(error, "message") or text(error) or first_text(response, "message") or text(response)
+    turns = [placed for placed in turns if placed[0].kind != "response"]
+    generation = first_text(error, "failed_generation")
+    if generation is not None:  # Groq shows what the model wrote where that could not be read
+        model = first_text(request, "model")
+        answer = Turn(0, "response", raw=generation, role="assistant", model=model, failure=reason)
+        turns.append((answer, None))
+    return each_with([*turns, (Turn(0, "error", raw=reason, role="provider"), None)])

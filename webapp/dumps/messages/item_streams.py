@@ -1,0 +1,107 @@
+"""Streams whose events say what they add to which item: OpenAI's Responses API, also where it was cut, and Cohere's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.dumps.values import as_object
+
+_ADDED = {
+    "response.function_call_arguments.delta": ("function_call", "arguments"),
+    "response.custom_tool_call_input.delta": ("custom_tool_call", "input"),
+    "response.mcp_call_arguments.delta": ("mcp_call", "arguments"),
+}
+_TEXTS = {"response.output_text.delta": ("output_text", "text"), "response.refusal.delta": ("refusal", "refusal")}
+_THOUGHTS = ("response.reasoning_summary_text.delta", "response.reasoning_text.delta")
+_COHERE = ("message-start", "content-delta", "tool-plan-delta", "tool-call-start", "tool-call-delta")
+
+
+def is_responses(event: dict[str, Any]) -> bool:
+    return isinstance(event.get("response"), dict) or str(event.get("type")).startswith("response.")
+
+
+def responses(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The response as it was completed; where the stream ends before that, what its deltas say."""
+    states = [event["response"] for event in events if isinstance(event.get("response"), dict)]
+    last: dict[str, Any] = states[-1] if states else {}
+    if last.get("output"):
+        return last
+    items: dict[Any, dict[str, Any]] = {}
+    for event in events:
+        place = event.get("output_index", event.get("item_id"))
+        if isinstance(place, list | dict):
+            continue
+        if isinstance(event.get("item"), dict):
+            items[place] = {**items.get(place, {}), **event["item"]}
+        elif isinstance(event.get("delta"), str):
+            _grow(items.setdefault(place, {}), event)
+    return {**last, "output": list(items.values())}
+
+
+def _grow(item: dict[str, Any], event: dict[str, Any]) -> None:
+    kind, delta = str(event.get("type")), event["delta"]
+    if kind in _ADDED:
+        item_type, key = _ADDED[kind]
+        item.setdefault("type", item_type)
+        item[key] = or_empty(item.get(key)) + delta
+    elif kind in _TEXTS:
+        part_type, key = _TEXTS[kind]
+        item.setdefault("role", "assistant")
+        _add(item, "content", event.get("content_index"), part_type, key, delta)
+    elif kind in _THOUGHTS:
+        item.setdefault("type", "reasoning")
+        _add(item, "summary", event.get("summary_index", event.get("content_index")), "summary_text", "text", delta)
+
+
+def _add(item: dict[str, Any], where: str, index: Any, kind: str, key: str, delta: str) -> None:
+    """Add to the part with this index, which counts from 0."""
+    parts = item[where] = list(item[where]) if isinstance(item.get(where), list) else []
+    place = index if isinstance(index, int) and 0 <= index <= len(parts) else len(parts)
+    if place == len(parts):
+        parts.append({"type": kind})
+    part = parts[place] = dict(parts[place]) if isinstance(parts[place], dict) else {"type": kind}
+    part[key] = or_empty(part.get(key)) + delta
+
+
+def is_cohere(event: dict[str, Any]) -> bool:
+    return event.get("type") in _COHERE
+
+
+def cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The message that Cohere's events say; its usage comes last."""
+    blocks: dict[Any, dict[str, Any]] = {}
+    calls: dict[Any, dict[str, Any]] = {}
+    plan, usage = "", None
+    for event in events:
+        delta = as_object(event.get("delta"))
+        usage = delta.get("usage", usage)
+        message, index = delta.get("message"), str(event.get("index"))
+        if not isinstance(message, dict) or event.get("type") == "message-start":
+            continue
+        plan += or_empty(message.get("tool_plan"))
+        if isinstance(message.get("content"), dict):
+            _grow_block(blocks.setdefault(index, {}), message["content"])
+        if isinstance(message.get("tool_calls"), dict):
+            grow_call(calls.setdefault(index, {"function": {}}), message["tool_calls"])
+    answer = {"role": "assistant", "content": list(blocks.values()), "tool_calls": list(calls.values())}
+    return {"message": {**answer, "tool_plan": plan}, "usage": usage}
+
+
+def _grow_block(block: dict[str, Any], delta: dict[str, Any]) -> None:
+    for key, value in delta.items():
+        block[key] = (
+            or_empty(block.get(key)) + value if key in ("text", "thinking") and isinstance(value, str) else value
+        )
+
+
+def grow_call(call: dict[str, Any], delta: dict[str, Any]) -> None:
+    """Add a delta to its call, whose arguments stay the text that the model wrote."""
+    function = as_object(delta.get("function"))
+    call["id"] = delta.get("id") or call.get("id")
+    call["function"]["name"] = function.get("name") or call["function"].get("name")
+    call["function"]["arguments"] = or_empty(call["function"].get("arguments")) + or_empty(function.get("arguments"))
+
+
+def or_empty(value: Any) -> str:
+    """`value` where it is a text, else an empty one."""
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,212 @@
+"""Puts a streamed answer together: the events of a response body become the body as it would have come in one piece."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from webapp import jsontext
+from webapp.dumps.decoding import Damage, Decoder, json_or_none
+from webapp.dumps.messages.item_streams import cohere, grow_call, is_cohere, is_responses, or_empty, responses
+from webapp.dumps.values import as_list, as_object
+
+_LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
+_OBJECT = re.compile(r'\{\s*"')
+_MOST = 16 * 1024 * 1024
+_DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking")}
+
+
+def assembled(body: str) -> Any:
+    """The body that a stream's events say, in its provider's own shape; None where they say none.
+
+    Server-sent events, lines of JSON, Amazon's event stream read as text, or the whole body as JSON text.
+    """
+    if len(body) > _MOST:
+        return None
+    whole = json_or_none(body)
+    if isinstance(whole, dict):
+        return whole
+    return put_together(whole if isinstance(whole, list) else list(_events(body)))
+
+
+def stream_faults(body: Any) -> tuple[list[str], int]:
+    """Errors that a stream's events tell, and how many of its `data:` lines with an object cannot be read."""
+    errors, damaged = list[str](), 0
+    if not isinstance(body, str) or len(body) > _MOST:
+        return errors, damaged
+    for match in _LINE.finditer(body):
+        value = json_or_none(match[1])
+        damaged += value is None and body.lstrip()[:1] not in ("{", "[")
+        error = value.get("error") if isinstance(value, dict) else None
+        if error and not as_list(as_object(value).get("choices")):
+            said = as_object(error).get("message") or error
+            errors.append(said if isinstance(said, str) else jsontext.dumps(said))
+    return errors, damaged
+
+
+def put_together(events: list[Any]) -> Any:
+    """The body that a stream's events say, as `assembled`."""
+    parts = [event for event in events if isinstance(event, dict)]
+    for fits, make in _MAKERS:
+        if any(map(fits, parts)):
+            return make(parts)
+    return None
+
+
+def _events(body: str) -> Iterator[Any]:
+    """The JSON objects in a text, whatever stands between them."""
+    decoder, at = Decoder(), 0
+    while match := _OBJECT.search(body, at):
+        try:
+            value, at = decoder.value(body, match.start())
+        except Damage:
+            at = match.start() + 1
+        else:
+            yield value
+
+
+def _is_anthropic(event: dict[str, Any]) -> bool:
+    return event.get("type") in ("message_start", "content_block_start", "content_block_delta")
+
+
+def _is_bedrock(event: dict[str, Any]) -> bool:
+    return "contentBlockIndex" in event
+
+
+def _is_google(event: dict[str, Any]) -> bool:
+    return isinstance(event.get("candidates"), list)
+
+
+def _is_chat(event: dict[str, Any]) -> bool:
+    return isinstance(event.get("choices"), list)
+
+
+def _is_ollama(event: dict[str, Any]) -> bool:
+    return isinstance(event.get("done"), bool) and ("response" in event or "message" in event)
+
+
+def _ollama(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """`/api/chat` and `/api/generate`; the last event says what was spent."""
+    message: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
+    for event in events:
+        delta = as_object(event.get("message"))
+        message["content"] += or_empty(delta.get("content")) + or_empty(event.get("response"))
+        thought = or_empty(delta.get("thinking")) + or_empty(event.get("thinking"))
+        message["thinking"] = or_empty(message.get("thinking")) + thought
+        message["tool_calls"] += as_list(delta.get("tool_calls"))
+    return {**events[0], **events[-1], "message": message, "response": None}
+
+
+def _anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant"}
+    blocks: dict[Any, dict[str, Any]] = {}
+    for event in events:
+        if isinstance(event.get("message"), dict):
+            message.update(event["message"])
+        if isinstance(event.get("content_block"), dict):
+            blocks[event.get("index")] = dict(event["content_block"])
+        delta = event.get("delta")
+        if isinstance(delta, dict) and event.get("type") == "content_block_delta":
+            _grow(blocks.setdefault(event.get("index"), {"type": "text"}), delta)
+        if isinstance(event.get("usage"), dict):
+            message["usage"] = {**(message.get("usage") or {}), **event["usage"]}
+    return {**message, "content": list(blocks.values())}
+
+
+def _grow(block: dict[str, Any], delta: dict[str, Any]) -> None:
+    """Add a delta to its block; the arguments of a call stay the text that the model wrote."""
+    kind = str(delta.get("type"))
+    if kind == "input_json_delta":
+        before = block.get("input")
+        block["input"] = (before if isinstance(before, str) else "") + or_empty(delta.get("partial_json"))
+    elif kind in _DELTAS:
+        key, part = _DELTAS[kind]
+        block[key] = or_empty(block.get(key)) + or_empty(delta.get(part))
+
+
+def _bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
+    blocks: dict[Any, dict[str, Any]] = {}
+    usage: Any = None
+    for event in events:
+        usage = event.get("usage", usage)
+        if "contentBlockIndex" not in event:
+            continue
+        block = blocks.setdefault(event["contentBlockIndex"], {})
+        start, delta = event.get("start"), event.get("delta")
+        if isinstance(start, dict):
+            block.update({key: dict(value) for key, value in start.items() if isinstance(value, dict)})
+        if isinstance(delta, dict):
+            _grow_bedrock(block, delta)
+    return {"output": {"message": {"role": "assistant", "content": list(blocks.values())}}, "usage": usage}
+
+
+def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
+    if isinstance(delta.get("text"), str):
+        block["text"] = or_empty(block.get("text")) + delta["text"]
+    use, thought, result = delta.get("toolUse"), delta.get("reasoningContent"), delta.get("toolResult")
+    if isinstance(use, dict):
+        inner = block.setdefault("toolUse", {})
+        inner["input"] = or_empty(inner.get("input")) + or_empty(use.get("input"))
+    if isinstance(thought, dict) and isinstance(thought.get("text"), str):
+        inner = block.setdefault("reasoningContent", {"reasoningText": {"text": ""}})
+        inner["reasoningText"]["text"] += thought["text"]
+    if isinstance(result, list):
+        block.setdefault("toolResult", {}).setdefault("content", []).extend(result)
+
+
+def _google(events: list[dict[str, Any]]) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = []
+    last: dict[str, Any] = {}
+    for event in events:
+        last = {**last, **event}
+        candidates = event.get("candidates")
+        first = candidates[0] if isinstance(candidates, list) and candidates else None
+        content = as_object(as_object(first).get("content"))
+        for part in as_list(content.get("parts")):
+            _grow_google(parts, part)
+    return {**last, "candidates": [{"content": {"role": "model", "parts": parts}}]}
+
+
+def _grow_google(parts: list[dict[str, Any]], part: Any) -> None:
+    if not isinstance(part, dict):
+        return
+    same = parts and isinstance(part.get("text"), str) and isinstance(parts[-1].get("text"), str)
+    if same and parts[-1].get("thought") == part.get("thought"):
+        parts[-1]["text"] += part["text"]
+    else:
+        parts.append(dict(part))
+
+
+def _chat(events: list[dict[str, Any]]) -> dict[str, Any]:
+    messages: dict[Any, dict[str, Any]] = {}
+    texts: dict[Any, str] = {}
+    last: dict[str, Any] = {}
+    for event in events:
+        last = {**last, **{key: value for key, value in event.items() if value is not None}}
+        for choice in as_list(event.get("choices")):
+            delta = choice.get("delta") if isinstance(choice, dict) else None
+            if isinstance(choice, dict) and isinstance(choice.get("text"), str):  # of /completions
+                texts[choice.get("index")] = texts.get(choice.get("index"), "") + choice["text"]
+            if isinstance(delta, dict):
+                _grow_chat(messages.setdefault(choice.get("index"), {"role": "assistant"}), delta)
+    for message in messages.values():
+        message["tool_calls"] = list(message.get("tool_calls", {}).values())
+    choices = [{"message": message} for message in messages.values()]
+    return {**last, "choices": [*choices, *({"text": written} for written in texts.values())]}
+
+
+def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
+    for key in ("content", "reasoning_content", "reasoning", "refusal"):
+        if isinstance(delta.get(key), str):
+            message[key] = or_empty(message.get(key)) + delta[key]
+    for delta_call in as_list(delta.get("tool_calls")):
+        if isinstance(delta_call, dict):
+            calls = message.setdefault("tool_calls", {})
+            grow_call(calls.setdefault(str(delta_call.get("index")), {"function": {}}), delta_call)
+
+
+_MAKERS = (
+    *((_is_anthropic, _anthropic), (_is_bedrock, _bedrock), (_is_google, _google), (_is_chat, _chat)),
+    *((_is_ollama, _ollama), (is_responses, responses), (is_cohere, cohere)),
+)

@@ -1,0 +1,250 @@
+"""OTLP traces in protobuf, as the JSON that OTLP would write for them (opentelemetry-proto 1.x, trace.proto)."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from webapp.dumps import protobuf
+from webapp.dumps.amount import Allowance
+from webapp.dumps.protobuf import Malformed
+from webapp.dumps.records import Problem, TooLarge
+
+MAX_GROUP = 512 * 1024 * 1024
+MOST_GROUPS = 1_000_000
+MOST_MESSAGES = 2_000_000
+"""of one ResourceSpans in a file: an empty one is two bytes there and two hundred in memory"""
+
+Field = tuple[str, Any, bool]
+"""name in JSON, how it is read (a message's fields, or a function), whether it repeats"""
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
+
+
+def _hex(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else ""
+
+
+def _decimal(value: Any) -> str:
+    """A whole number as OTLP's JSON writes 64 bits: a text."""
+    return str(value)
+
+
+def _signed(value: Any) -> str:
+    return str(value - 2**64 if isinstance(value, int) and value >= 2**63 else value)
+
+
+def _double(value: Any) -> float | None:
+    if not isinstance(value, int) or not 0 <= value < 2**64:
+        return None
+    return float(struct.unpack("<d", value.to_bytes(8, "little"))[0])
+
+
+def _same(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+_VALUE: dict[int, Field] = {
+    1: ("stringValue", _text, False),
+    2: ("boolValue", bool, False),
+    3: ("intValue", _signed, False),
+    4: ("doubleValue", _double, False),
+    7: ("bytesValue", _hex, False),
+}
+_PAIR: dict[int, Field] = {1: ("key", _text, False), 2: ("value", _VALUE, False)}
+_VALUE[5] = ("arrayValue", {1: ("values", _VALUE, True)}, False)
+_VALUE[6] = ("kvlistValue", {1: ("values", _PAIR, True)}, False)
+_EVENT: dict[int, Field] = {
+    1: ("timeUnixNano", _decimal, False),
+    2: ("name", _text, False),
+    3: ("attributes", _PAIR, True),
+    4: ("droppedAttributesCount", _same, False),
+}
+_LINK: dict[int, Field] = {
+    1: ("traceId", _hex, False),
+    2: ("spanId", _hex, False),
+    3: ("traceState", _text, False),
+    4: ("attributes", _PAIR, True),
+    5: ("droppedAttributesCount", _same, False),
+    6: ("flags", _same, False),
+}
+_SPAN: dict[int, Field] = {
+    1: ("traceId", _hex, False),
+    2: ("spanId", _hex, False),
+    3: ("traceState", _text, False),
+    4: ("parentSpanId", _hex, False),
+    5: ("name", _text, False),
+    6: ("kind", _same, False),
+    7: ("startTimeUnixNano", _decimal, False),
+    8: ("endTimeUnixNano", _decimal, False),
+    9: ("attributes", _PAIR, True),
+    10: ("droppedAttributesCount", _same, False),
+    11: ("events", _EVENT, True),
+    12: ("droppedEventsCount", _same, False),
+    13: ("links", _LINK, True),
+    14: ("droppedLinksCount", _same, False),
+    15: ("status", {2: ("message", _text, False), 3: ("code", _same, False)}, False),
+    16: ("flags", _same, False),
+}
+_SCOPE: dict[int, Field] = {
+    1: ("name", _text, False),
+    2: ("version", _text, False),
+    3: ("attributes", _PAIR, True),
+    4: ("droppedAttributesCount", _same, False),
+}
+_RESOURCE: dict[int, Field] = {1: ("attributes", _PAIR, True), 2: ("droppedAttributesCount", _same, False)}
+_SCOPE_SPANS: dict[int, Field] = {
+    1: ("scope", _SCOPE, False),
+    2: ("spans", _SPAN, True),
+    3: ("schemaUrl", _text, False),
+}
+_RESOURCE_SPANS: dict[int, Field] = {
+    1: ("resource", _RESOURCE, False),
+    2: ("scopeSpans", _SCOPE_SPANS, True),
+    3: ("schemaUrl", _text, False),
+}
+_LOG: dict[int, Field] = {
+    1: ("timeUnixNano", _decimal, False),
+    2: ("severityNumber", _same, False),
+    3: ("severityText", _text, False),
+    5: ("body", _VALUE, False),
+    6: ("attributes", _PAIR, True),
+    7: ("droppedAttributesCount", _same, False),
+    8: ("flags", _same, False),
+    9: ("traceId", _hex, False),
+    10: ("spanId", _hex, False),
+    11: ("observedTimeUnixNano", _decimal, False),
+    12: ("eventName", _text, False),
+}
+_SCOPE_LOGS: dict[int, Field] = {
+    1: ("scope", _SCOPE, False),
+    2: ("logRecords", _LOG, True),
+    3: ("schemaUrl", _text, False),
+}
+_RESOURCE_LOGS: dict[int, Field] = {
+    1: ("resource", _RESOURCE, False),
+    2: ("scopeLogs", _SCOPE_LOGS, True),
+    3: ("schemaUrl", _text, False),
+}
+_REQUESTS = {"resourceSpans": _RESOURCE_SPANS, "resourceLogs": _RESOURCE_LOGS}
+_DEEPEST = 100
+_SIZES = {protobuf.VARINT: 0, protobuf.I64: 8, protobuf.I32: 4}
+
+
+def groups(file: BinaryIO) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
+    """Each ResourceSpans of an ExportTraceServiceRequest with its place, one in memory at a time."""
+    index = 0
+    try:
+        for index, (at, size) in enumerate(protobuf.top(file)):
+            place = f"resourceSpans[{index}]"
+            if index == MOST_GROUPS:
+                yield place, Problem(place, f"more than {MOST_GROUPS:,} ResourceSpans; the rest was left out")
+                return
+            yield place, _group(file, at, size, place)
+    except Malformed as bad:
+        yield f"byte {bad.at}", Problem(f"byte {bad.at}", f"{bad}; what came before was read")
+
+
+def request_of(data: bytes, allowance: Allowance, name: str = "resourceSpans") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each ResourceSpans, or ResourceLogs, of a whole Export…ServiceRequest with its place.
+
+    Raises `Malformed` and `TooLarge`.
+    """
+    for index, (at, size) in enumerate(protobuf.top(io.BytesIO(data))):
+        place = f"{name}[{index}]"
+        allowance.take(1, place)
+        yield place, _message(data, at, at + size, _REQUESTS[name], 0, allowance)
+
+
+def _group(file: BinaryIO, at: int, size: int, place: str) -> dict[str, Any] | Problem:
+    if size > MAX_GROUP:
+        return Problem(place, f"longer than {MAX_GROUP // 2**20} MB; skipped")
+    file.seek(at)
+    try:
+        return _message(file.read(size), 0, size, _RESOURCE_SPANS, 0, Allowance(MOST_MESSAGES))
+    except Malformed as bad:
+        return Problem(place, f"{bad}; skipped")
+    except TooLarge as large:
+        return Problem(place, f"{large.reason}; skipped")
+
+
+def _message(
+    data: bytes, at: int, end: int, known: dict[int, Field], level: int, allowance: Allowance
+) -> dict[str, Any]:
+    """The message in `data[at:end]` as JSON names its fields; fields that are not `known` are left out.
+
+    One loop without calls for the usual short tags and lengths: spans have many. Raises `Malformed` and `TooLarge`.
+    """
+    if level > _DEEPEST:
+        raise Malformed(at)
+    allowance.left -= 1
+    if allowance.left < 0:
+        allowance.take(0, f"byte {at}")
+    values: dict[str, Any] = {}
+    while at < end:
+        begin, tag = at, data[at]
+        at += 1
+        if tag > 127:
+            tag, at = protobuf.varint(data, begin)
+        kind = tag & 7
+        if kind == protobuf.LEN:
+            size = data[at] if at < end else 128
+            at += 1
+            if size > 127:
+                size, at = protobuf.varint(data, at - 1)
+        else:
+            size = _SIZES.get(kind, -1)
+        field = known.get(tag >> 3)
+        value: Any
+        if kind == protobuf.VARINT:
+            value, at = protobuf.varint(data, at)
+            stop = at
+        else:
+            stop = at + size
+            value = None
+        if size < 0 or stop > end or tag < 8:
+            raise Malformed(begin)
+        if field is not None:
+            name, how, repeats = field
+            if isinstance(how, dict):
+                if kind != protobuf.LEN:
+                    raise Malformed(begin)
+                value = _message(data, at, stop, how, level + 1, allowance)
+            elif kind == protobuf.LEN:
+                value = how(data[at:stop])
+            else:
+                value = how(value if kind == protobuf.VARINT else int.from_bytes(data[at:stop], "little"))
+            if repeats:
+                values.setdefault(name, []).append(value)
+            else:
+                values[name] = value
+        at = stop
+    return values
+
+
+def part(number: int, data: bytes) -> bytes:
+    """A field of bytes as protobuf writes it."""
+    return _varint(number << 3 | protobuf.LEN) + _varint(len(data)) + data
+
+
+def text(number: int, value: str) -> bytes:
+    """A text as protobuf writes it; what is no UTF-8 becomes a question mark."""
+    return part(number, value.encode("utf-8", "replace"))
+
+
+def whole(number: int, value: int) -> bytes:
+    """A whole number from 0 on as protobuf writes it."""
+    return _varint(number << 3 | protobuf.VARINT) + _varint(value)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)

@@ -1,0 +1,146 @@
+"""Which key of a log's entries names their session: the keys that there are, what each would give, and the choice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.values import id_text
+
+NAMES = ("conversation_id", "session_id", "thread_id", "chat_id", "user.session", "trace_id", "source_file")
+"""What a session's key is called, the likeliest first; in any spelling (`conversationId`, `x-session-id`)."""
+NO_KEY = "-"
+"""What is told for all entries to be one session."""
+OPTION = "session_key"
+"""The only field of a mapping that leaves the reading to the format and names the key of its sessions."""
+MOST_KEYS = 12
+"""How many keys of one log are looked at."""
+_HOLDERS = {
+    *("metadata", "meta", "attributes", "extra", "context", "tags", "properties", "labels", "info", "params", "log"),
+    *("body", "request_body", "response_body", "headers", "request_headers", "requestHeaders", "kwargs", "fields"),
+    *("litellm_params", "litellm_metadata", "requester_metadata", "extra_body", "custom", "baggage", "data"),
+    *("client_metadata", "gen_ai", "span", "event", "conversation", "session", "thread", "chat", "user", "trace"),
+    *("run", "request", "response"),
+}
+"""The members of an entry in which loggers put such keys."""
+_DEEPEST = 4
+_MOST_TEXT = 1024 * 1024
+"""characters of a body, written as a text, that is looked into"""
+_SPELLINGS = {
+    **{name.replace("_", "").replace(".", ""): rank for rank, name in enumerate(NAMES)},
+    "usersessionid": 4,
+    "chatsessionid": 3,
+}
+_PREFIX = re.compile(r"^(?:x|genai|helicone|langfuse|litellm|openai)+(?=conversation|session|thread|chat|user|trace)")
+_MENTIONED = re.compile(r'"[^"]{0,40}(?:conversation|session|thread|chat|trace)[^"]{0,10}"\s*:', re.IGNORECASE)
+_GROUPING = NAMES.index("trace_id")
+"""From here on a name is a session's only where it groups: a trace may be a single request."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyChoice:
+    """A key that entries have: how many do, and how many sessions they make."""
+
+    key: str
+    entries: int
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionKeys:
+    """The keys of a log. `key` is the one that is taken: told, or chosen; None where all is one session.
+
+    `sessions` counts the sessions by it, that of the `without` entries that do not have it included.
+    """
+
+    key: str | None
+    told: bool
+    entries: int
+    sessions: int
+    without: int
+    choices: list[KeyChoice] = field(default_factory=list)
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether nobody need be asked: it was told, there is one entry, no key, or all give the same number."""
+        whole = all(choice.entries == self.entries for choice in self.choices)
+        return self.told or self.entries < 2 or (whole and len({choice.sessions for choice in self.choices}) < 2)
+
+
+def mentions_keys(text: str) -> bool:
+    """Whether a text of JSON may hold such a key."""
+    return bool(_MENTIONED.search(text))
+
+
+def found_keys(entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The keys of an entry that may name its session, with what they name, the outermost first."""
+    level: list[tuple[tuple[str, ...], dict[str, Any]]] = [((), entry)]
+    for _ in range(_DEEPEST):
+        below: list[tuple[tuple[str, ...], dict[str, Any]]] = []
+        for path, holder in level:
+            for key, value in holder.items():
+                if _rank((*path[-1:], key)) is not None and (name := id_text(value)):
+                    yield ".".join((*path, key)), name
+                if key in _HOLDERS and isinstance(inner := _opened(value), dict):
+                    below.append(((*path, key), inner))
+        level = below
+
+
+def session_named(entry: dict[str, Any], key: str) -> str | None:
+    """What stands at a key, as `metadata.user.session`: members may have dots in their own names."""
+    steps = key.removeprefix("$.").split(".")
+    return _named(entry, steps) or None
+
+
+def _named(holder: Any, steps: Sequence[str]) -> str | None:
+    holder = _opened(holder)
+    if not isinstance(holder, dict):
+        return None
+    for count in range(len(steps), 0, -1):
+        if (value := holder.get(".".join(steps[:count]))) is None:
+            continue
+        name = id_text(value) if count == len(steps) else _named(value, steps[count:])
+        if name:
+            return name
+    return None
+
+
+def _opened(value: Any) -> Any:
+    """A body that is written as JSON text, where it may hold a key."""
+    if isinstance(value, str) and value[:1] == "{" and len(value) <= _MOST_TEXT and mentions_keys(value):
+        return json_or_none(value)
+    return value
+
+
+def rank_of(key: str) -> int:
+    """The place of a key's name in `NAMES`; behind them all where it is none."""
+    rank = _rank(tuple(key.split(".")[-2:]))
+    return len(NAMES) if rank is None else rank
+
+
+@lru_cache(4096)
+def _rank(path: tuple[str, ...]) -> int | None:
+    """By the last one or two steps of a path."""
+    for count in (1, 2):
+        spelling = _PREFIX.sub("", re.sub(r"[^a-z]", "", "".join(path[-count:]).lower()))
+        if spelling in _SPELLINGS:
+            return _SPELLINGS[spelling]
+    return None
+
+
+def chosen(choices: Sequence[KeyChoice]) -> str | None:
+    """The key to take: of those that most entries have, the one by the likeliest name, then the outermost."""
+    fitting = [c for c in choices if rank_of(c.key) < _GROUPING or 4 * c.sessions <= 3 * c.entries]
+    most = max((choice.entries for choice in fitting), default=0)
+    common = [choice for choice in fitting if 2 * choice.entries >= most]
+    best = min(common, key=lambda choice: (rank_of(choice.key), choice.key.count("."), -choice.entries), default=None)
+    return None if best is None else best.key
+
+
+def told_key(mapping: Mapping[str, str] | None) -> str | None:
+    """The session key that a mapping names and nothing else."""
+    return mapping[OPTION] if mapping is not None and set(mapping) == {OPTION} else None

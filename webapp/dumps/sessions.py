@@ -1,0 +1,145 @@
+"""Entries grouped by session: the lines of a JSONL dump, interleaved too, remembering no more than places."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps import parquet_rows
+from webapp.dumps.decoding import Damage, Decoder
+from webapp.dumps.documents import array_as_lines, whole_document
+from webapp.dumps.entries import Entry, entry_or_problem, objects
+from webapp.dumps.head import DumpHead
+from webapp.dumps.records import Problem
+from webapp.dumps.source import Cut, Source, too_long
+from webapp.dumps.stream import walk
+
+SessionOf = Callable[[dict[str, Any]], str | None]
+Place = Callable[[int], str]
+"""What a line is called, by its number from 1."""
+Runs = dict[str, "array[int]"]
+"""For each session its runs of lines as triples: byte of the first line, its number (from 1), count of lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEntries:
+    """One session of a dump: `extra` is what stands around its entries, and is kept with it."""
+
+    name: str
+    entries: Iterable[Entry | Problem]
+    title: str | None = None
+    home: str | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    service: str | None = None
+
+
+def entries_of(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+    """A dump's entries in order: the items of a list, the document itself, or its lines."""
+    if head.shape == "array":
+        return objects(walk(source.text(), frozenset()), "")
+    if head.shape == "parquet":
+        return ((f"row {number}", row) for number, row in enumerate(parquet_rows.rows(source)))
+    return whole_document(source) if head.shape == "object" else lines(source)
+
+
+def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Iterator[SessionEntries | Problem]:
+    """A dump's entries by session; where there is none, what is wrong with them. A list is put aside as lines first."""
+    if head.shape in ("array", "parquet"):
+        table = parquet_rows.rows(source) if head.shape == "parquet" else None
+        with array_as_lines(source, table) as (recoded, problems):
+            yield from problems
+            yield from _grouped_lines(recoded, session_of, lambda number: f"[{number - 1}]")
+    elif head.shape == "object":
+        entries = list(whole_document(source))
+        values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
+        yield SessionEntries(session_of(values[-1]) or source.stem, entries)
+    else:
+        yield from _grouped_lines(source, session_of, "line {}".format)
+
+
+def _grouped_lines(source: Source, session_of: SessionOf, place: Place) -> Iterator[SessionEntries | Problem]:
+    empty = True
+    for name, entries in by_session(source, session_of, place):
+        yield SessionEntries(name, entries)
+        empty = False
+    if empty:
+        yield from (entry for entry in lines(source, place) if isinstance(entry, Problem))
+
+
+def lines(source: Source, place: Place = "line {}".format) -> Iterator[Entry | Problem]:
+    """Every line's object in order; empty lines are left out, others that are no object become problems."""
+    decoder = Decoder()
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        if data.strip():
+            yield from _line(source, decoder, data, at, place(number))
+
+
+def by_session(
+    source: Source, session_of: SessionOf, place: Place = "line {}".format
+) -> Iterator[tuple[str, Iterator[Entry | Problem]]]:
+    """Each session's id with its lines, in the order of their beginnings.
+
+    A line that names no session belongs to the one before it; if there is none, to one called as the file. Where
+    no line holds an object there is no session.
+    Each session's lines must be taken before the next session is asked for.
+    """
+    for name, runs in _index(source, session_of).items():
+        yield name, lines_of(source, runs, place)
+
+
+def _index(source: Source, session_of: SessionOf) -> Runs:
+    index: Runs = {}
+    current: str | None = None
+    number, objects_count, decoder = 0, 0, Decoder()
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        value = object_of(source, decoder, data, at)
+        objects_count += value is not None
+        name = None if value is None else session_of(value)
+        if name is not None and name != current:
+            runs = index.setdefault(name, array("Q"))
+            runs.extend((source.start, 1, number) if current is None else (at, number, 1))
+            current = name
+        elif current is not None:
+            index[current][-1] += 1
+    if current is None and objects_count:
+        index[source.stem] = array("Q", (source.start, 1, number))
+    return index
+
+
+def object_of(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[str, Any] | None:
+    """The object that a line holds; None for all that is none."""
+    if isinstance(data, Cut) or not data.strip():
+        return None
+    try:
+        value = decoder.loads(source.decode(data, at))
+    except Damage:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def lines_of(source: Source, runs: array[int], place: Place) -> Iterator[Entry | Problem]:
+    """The lines of a session's runs."""
+    decoder = Decoder()
+    for first in range(0, len(runs), 3):
+        at, number, count = runs[first : first + 3]
+        for offset in range(count):
+            data, end = source.line(at)
+            if data.strip():
+                yield from _line(source, decoder, data, at, place(number + offset))
+            at = end
+
+
+def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) -> Iterator[Entry | Problem]:
+    if isinstance(data, Cut):
+        yield Problem(place, too_long(at))
+        return
+    try:
+        value = decoder.loads(source.decode(data, at))
+    except Damage as damage:
+        cut = "" if data.endswith(b"\n") else "; the dump may be cut here"
+        yield Problem(place, f"{damage.reason} (character {damage.at} of the line); skipped{cut}")
+        return
+    yield from decoder.repeats(place)
+    yield entry_or_problem(place, value)

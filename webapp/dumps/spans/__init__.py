@@ -1,0 +1,1 @@
+"""What OpenTelemetry spans say of requests and answers: attributes in, turns out."""

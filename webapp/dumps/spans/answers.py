@@ -1,0 +1,210 @@
+"""What one OpenTelemetry span says of a model's answer, in every place where instrumentations put its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.messages.bodies import answer, exchange, is_answer
+from webapp.dumps.messages.pieces import Piece, pieces, text_or_json
+from webapp.dumps.messages.repetition import noted_answers
+from webapp.dumps.messages.turns import (
+    Conversation,
+    PlacedTurn,
+    each_filled,
+    filled,
+    spent,
+    text_turns,
+    turns_of,
+    unplaced,
+)
+from webapp.dumps.records import Turn, changed
+from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
+from webapp.dumps.spans.requests import Span, flat_message, requested
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, text
+
+_VERCEL_TEXTS = ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object")
+_MODELS = ("gen_ai.response.model", "gen_ai.request.model", "ai.response.model", "ai.model.id", "llm.model_name")
+_TOKENS_IN = (
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.prompt_tokens",
+    "llm.token_count.prompt",
+    "llm.usage.prompt_tokens",
+    "ai.usage.promptTokens",
+    "ai.usage.inputTokens",
+)
+_TOKENS_OUT = (
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.token_count.completion",
+    "llm.usage.completion_tokens",
+    "ai.usage.completionTokens",
+    "ai.usage.outputTokens",
+)
+_COSTS = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost")
+_AGENTS = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name")
+_TOOLS = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name")
+_TOOL_SPANS = (
+    *(("gen_ai.operation.name", "execute_tool"), ("openinference.span.kind", "TOOL")),
+    ("ai.operationId", "ai.toolCall"),
+)
+_RESULTS = ("gen_ai.tool.call.result", "ai.toolCall.result", "output.value", "traceloop.entity.output")
+
+
+def identity_of(span: Span) -> Span:
+    """What of a span names its model, its agent and itself: what log records that come behind it need of it."""
+    values = {key: value for key in (*_MODELS, *_AGENTS) if (value := span.attributes.values.get(key)) is not None}
+    keys: tuple[str, ...] = ("name", "parentSpanId", "parent_span_id")
+    listed = {key: span.value[key] for key in keys if key in span.value}
+    return Span(listed, Attributes(values, ()))
+
+
+def spoken_for(span: Span, known: Span | None) -> Span:
+    """Log records without their span, with what `identity_of` kept of it."""
+    if known is None:
+        return span
+    attributes = Attributes({**known.attributes.values, **span.attributes.values}, ())
+    return Span({**span.value, **known.value}, attributes, span.events, span.logged)
+
+
+def span_turns(span: Span, conversation: Conversation) -> list[PlacedTurn]:
+    """A span's turns: what was asked anew, what the model answered; a tool's result; an error; else an event."""
+    value, attributes = span.value, span.attributes
+    about: dict[str, Any] = {
+        "sent_at": moment(value.get("startTimeUnixNano", value.get("start_time_unix_nano"))),
+        "parent": id_hex(value.get("parentSpanId", value.get("parent_span_id")), 8),
+        "phase": _phase(span),
+    }
+    if _is_tool(attributes):
+        return _tool_result(attributes, about, conversation)
+    conversation.model = attributes.text(*_MODELS)
+    agent = attributes.text(*_AGENTS)
+    answers = _answers(span, conversation)
+    if is_outer(span):  # it names the model as it was asked for, the inner one as it answered
+        answers = [(changed(turn, model=None), path) for turn, path in answers]
+    error = _error(value, about)
+    usage = {"input": attributes.first(*_TOKENS_IN), "output": attributes.first(*_TOKENS_OUT)}
+    once = spent(usage, attributes.first(*_COSTS))
+    if not answers and error is None and not span.logged:
+        return [(filled(Turn(0, "event", agent=agent, **about), **(once if _is_call(attributes) else {})), None)]
+    prompts = exchange({"messages": list(requested(span))}, None, (), (), conversation)
+    answers = noted_answers(answers, conversation)
+    if answers:
+        wrote = next((index for index, (turn, _) in enumerate(answers) if turn.written_by_model), 0)
+        answers[wrote] = (filled(answers[wrote][0], **once), answers[wrote][1])
+    turns = each_filled([*unplaced(prompts), *answers], agent=agent, **about)
+    if error is None and (answers or (turns and not once)):
+        return turns
+    return [*turns, error or (filled(Turn(0, "event", agent=agent, **about), **once), None)]
+
+
+def _is_call(attributes: Attributes) -> bool:
+    """Whether the span is a call of a model, whose tokens nobody else counts: its messages were not recorded."""
+    return attributes.first("gen_ai.operation.name") in ("chat", "text_completion", "generate_content")
+
+
+def is_outer(span: Span) -> bool:
+    """Whether this is the outer of the two spans in which Vercel's SDK says the same."""
+    name = span.attributes.text("ai.operationId") or ""
+    return name.startswith("ai.") and ".do" not in name
+
+
+def _phase(span: Span) -> str | None:
+    """The span's name; for Vercel's SDK the operation, which its outer and inner spans have in common."""
+    operation = span.attributes.text("ai.operationId")
+    return operation.partition(".do")[0] if operation else text(span.value.get("name"))
+
+
+def _is_tool(attributes: Attributes) -> bool:
+    return any(attributes.first(key) == value for key, value in _TOOL_SPANS)
+
+
+def _tool_result(attributes: Attributes, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    key = next((key for key in _RESULTS if attributes.values.get(key) is not None), "")
+    raw, _ = text_or_json(attributes.values.get(key), ())
+    ident = attributes.text("gen_ai.tool.call.id", "ai.toolCall.id")
+    piece = Piece("result", raw, attributes.paths.get(key), attributes.text(*_TOOLS), ident)
+    return turns_of([piece], "tool", conversation, **about)
+
+
+def _error(value: dict[str, Any], about: dict[str, Any]) -> PlacedTurn | None:
+    status = value.get("status")
+    if not isinstance(status, dict) or status.get("code") not in (2, "2", "STATUS_CODE_ERROR"):
+        return None
+    raw = text(status.get("message"))
+    return Turn(0, "error", raw=raw, **about), ("span", "status", "message") if raw else None
+
+
+def _answers(span: Span, conversation: Conversation) -> list[PlacedTurn]:
+    """What the first place that holds something holds; instrumentations fill several with the same."""
+    return next((turns for turns in _places(span, conversation) if any(turn.raw for turn, _ in turns)), [])
+
+
+def _places(span: Span, conversation: Conversation) -> Iterator[list[PlacedTurn]]:
+    attributes = span.attributes
+    for holder in (attributes, *(event for _, event in span.events)):
+        for key in ("gen_ai.output.messages", "gen_ai.completion", "langfuse.observation.output"):
+            yield _written(holder, key, conversation)
+    yield _listed(attributes, "gen_ai.completion", "", conversation)
+    choices = (event for name, event in span.events if name == "gen_ai.choice")
+    yield [placed for event in choices for placed in _choice(event, conversation)]
+    yield _vercel(attributes, conversation)
+    yield _listed(attributes, "llm.output_messages", "message.", conversation)
+    if attributes.first("openinference.span.kind") in (None, "LLM") and _speaks_of_models(attributes):
+        yield _written(attributes, "output.value", conversation)
+
+
+def _speaks_of_models(attributes: Attributes) -> bool:
+    beginnings = ("gen_ai.", "llm.", "ai.", "openinference.span.kind")
+    return any(key.startswith(beginnings) for key in attributes.values)
+
+
+def _written(attributes: Attributes, key: str, conversation: Conversation) -> list[PlacedTurn]:
+    """Messages or a body, as JSON text or structured; or the text itself, which then has its place."""
+    raw = attributes.values.get(key)
+    if not raw or not isinstance(raw, str | list | dict):
+        return []
+    value = parsed(raw)
+    if isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value):
+        return _said([piece for message in value for piece in pieces(message)], conversation)
+    if is_answer(value) and key != "gen_ai.completion":
+        return unplaced(answer(value, (), conversation))
+    return text_turns(text_or_json(raw, ())[0] or "", attributes.paths.get(key), "assistant", conversation)
+
+
+def _said(parts: list[Piece], conversation: Conversation) -> list[PlacedTurn]:
+    """What an answer says that stands in the span as JSON text, where nothing has a place of its own."""
+    return unplaced(turns_of(parts, "assistant", conversation))
+
+
+def _listed(attributes: Attributes, prefix: str, inner: str, conversation: Conversation) -> list[PlacedTurn]:
+    """`prefix.N.content`, with tool calls as `prefix.N.tool_calls.M.name` and `.arguments`."""
+    parts: list[Piece] = []
+    for message in attributes.indexed(prefix):
+        parts.extend(flat_message({key.removeprefix(inner): value for key, value in message.items()}))
+    return turns_of(parts, "assistant", conversation) if parts else []
+
+
+def _choice(event: Attributes, conversation: Conversation) -> list[PlacedTurn]:
+    """The event of the conventions up to 1.36: `message` as JSON text or structured, or `content` beside it."""
+    message = parsed(event.first("message", "gen_ai.event.content"))
+    if isinstance(message, dict):
+        inner = message.get("message")
+        return _said(pieces(inner if isinstance(inner, dict) else message), conversation)
+    raw = event.first("message", "content")
+    path = event.paths.get("message") or event.paths.get("content")
+    return text_turns(raw, path, "assistant", conversation) if isinstance(raw, str) else []
+
+
+def _vercel(attributes: Attributes, conversation: Conversation) -> list[PlacedTurn]:
+    thought = attributes.text("ai.response.reasoning")
+    key = next((key for key in _VERCEL_TEXTS if attributes.text(key)), None)
+    parts = [Piece("thinking", thought, attributes.paths.get("ai.response.reasoning"))] if thought else []
+    if key is not None:
+        parts.append(Piece("text", attributes.text(key), attributes.paths.get(key)))
+    for call in as_list(parsed(attributes.first("ai.response.toolCalls", "ai.result.toolCalls"))):
+        if isinstance(call, dict):
+            arguments, _ = text_or_json(call.get("args", call.get("input")), ())
+            parts.append(Piece("call", arguments, None, text(call.get("toolName")), text(call.get("toolCallId")), call))
+    return turns_of(parts, "assistant", conversation) if parts else []

@@ -1,0 +1,104 @@
+"""OTLP log records that say what a model was asked and answered: whose span they are, and as what they are read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from webapp import jsontext
+from webapp.dumps.entries import Entry
+from webapp.dumps.records import Problem
+from webapp.dumps.spans.attributes import id_hex
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object
+
+NO_TIME = -(2**62)
+"""Where a span stands that does not say when it started: before all others."""
+_MESSAGES = ("gen_ai.input", "gen_ai.output", "gen_ai.prompt", "gen_ai.completion", "gen_ai.system_instructions")
+
+
+def logs_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:
+    """Each record of a ResourceLogs as `{"resource", "log"}`, with its place."""
+    for number, scope in enumerate(as_list(group.get("scopeLogs", group.get("scope_logs")))):
+        records = as_object(scope).get("logRecords", as_object(scope).get("log_records"))
+        for index, record in enumerate(as_list(records)):
+            place = f"{at}.scopeLogs[{number}].logRecords[{index}]"
+            if isinstance(record, dict):
+                yield place, {"resource": group.get("resource"), "log": record}
+            else:
+                yield Problem(place, "expected an object; skipped")
+
+
+def event_name(record: dict[str, Any]) -> str:
+    """What the record calls what happened; "" where it does not say."""
+    named = record.get("eventName") or record.get("event_name")
+    if isinstance(named, str):
+        return named
+    for pair in as_list(record.get("attributes")):
+        if isinstance(pair, dict) and pair.get("key") == "event.name":
+            return str(as_object(pair.get("value")).get("stringValue") or "")
+    return ""
+
+
+def is_of_a_model(record: dict[str, Any]) -> bool:
+    """Whether the record may hold messages; a program's other logs do not."""
+    if event_name(record).startswith("gen_ai."):
+        return True
+    keys = (pair.get("key") for pair in as_list(record.get("attributes")) if isinstance(pair, dict))
+    return any(isinstance(key, str) and key.startswith(_MESSAGES) for key in keys)
+
+
+def trace_of(record: dict[str, Any]) -> str | None:
+    return id_hex(record.get("traceId", record.get("trace_id")), 16)
+
+
+def span_of(record: dict[str, Any]) -> str | None:
+    return id_hex(record.get("spanId", record.get("span_id")), 8)
+
+
+def logged_at(record: dict[str, Any]) -> int:
+    """Nanoseconds since 1970; `NO_TIME` where the record does not say."""
+    keys = ("timeUnixNano", "time_unix_nano", "observedTimeUnixNano", "observed_time_unix_nano")
+    return next((when for key in keys if (when := nanoseconds(record.get(key)))), NO_TIME)
+
+
+def nanoseconds(value: Any) -> int | None:
+    """Nanoseconds since 1970, exactly, of what OTLP writes as a number or as digits; else of any time."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 20:
+        return int(value)
+    when = moment(value)
+    return None if when is None else int(when.timestamp() * 1e9)
+
+
+def _order(record: dict[str, Any]) -> tuple[int, int]:
+    """Records of one moment are in the order in which they were observed."""
+    keys = ("observedTimeUnixNano", "observed_time_unix_nano")
+    return logged_at(record), next((when for key in keys if (when := nanoseconds(record.get(key)))), 0)
+
+
+def digest(record: dict[str, Any]) -> bytes:
+    """The SHA-256 of a record, by which one that comes again is known."""
+    return hashlib.sha256(jsontext.dumps(record).encode("ascii")).digest()
+
+
+def with_logs(entry: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, Any]:
+    """The entry of a span with what was logged of it, in the order of time."""
+    return {**entry, "logs": sorted(records, key=_order)}
+
+
+def entry_of_logs(entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Records without their span as an entry, whose span says no more than its ids, a time and a name."""
+    records = sorted((entry["log"] for entry in entries), key=_order)
+    first, when = records[0], logged_at(records[0])
+    span = {"traceId": trace_of(first) or "", "spanId": span_of(first) or "", "name": event_name(first)}
+    started = {} if when == NO_TIME else {"startTimeUnixNano": str(when)}
+    return {"resource": entries[0].get("resource"), "scope": None, "span": {**span, **started}, "logs": records}
+
+
+def has_no_span(entry: dict[str, Any]) -> bool:
+    """Whether an entry is what `entry_of_logs` made."""
+    span = as_object(entry.get("span"))
+    return bool(entry.get("logs")) and not ({"attributes", "endTimeUnixNano", "end_time_unix_nano"} & set(span))

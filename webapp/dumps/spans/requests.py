@@ -1,0 +1,109 @@
+"""What an OpenTelemetry span says of a request: its messages, wherever instrumentations put them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.messages.pieces import Path, Piece
+from webapp.dumps.spans.attributes import Attributes, parsed, plain
+from webapp.dumps.values import as_list, as_object, text
+
+_PROMPT_EVENTS = ("system", "user", "assistant", "tool")
+
+
+@dataclass(slots=True)
+class Span:
+    """A span's attributes and those of its events, by the event's name."""
+
+    value: dict[str, Any]
+    attributes: Attributes
+    events: list[tuple[str, Attributes]] = field(default_factory=list)
+    logged: bool = False
+    """whether log records are among the events"""
+
+
+def opened_span(entry: dict[str, Any]) -> Span:
+    """The span of an entry `{"resource", "scope", "span"}`."""
+    value = as_object(entry.get("span"))
+    span = Span(value, Attributes(value.get("attributes"), ("span", "attributes")))
+    for index, event in enumerate(as_list(value.get("events"))):
+        if isinstance(event, dict):
+            at = ("span", "events", index, "attributes")
+            span.events.append((str(event.get("name")), Attributes(event.get("attributes"), at)))
+    for index, record in enumerate(as_list(entry.get("logs"))):
+        if isinstance(record, dict):
+            span.events.append(_logged(record, ("logs", index)))
+            span.logged = True
+    return span
+
+
+def _logged(record: dict[str, Any], at: Path) -> tuple[str, Attributes]:
+    """A log record as an event of its span: what its body says, and its attributes."""
+    body, attributes = record.get("body"), Attributes(record.get("attributes"), (*at, "attributes"))
+    listed = as_object(as_object(body).get("kvlistValue")).get("values")
+    event = Attributes(listed, (*at, "body", "kvlistValue", "values"))
+    if not listed and (said_plainly := plain(body)) is not None:
+        values = said_plainly if isinstance(said_plainly, dict) else {"content": said_plainly}
+        event.values = {str(key): value for key, value in values.items()}
+    name = record.get("eventName") or record.get("event_name") or attributes.text("event.name")
+    event.values, event.paths = {**attributes.values, **event.values}, {**attributes.paths, **event.paths}
+    return str(name), event
+
+
+def requested(span: Span) -> Iterator[dict[str, Any]]:
+    """The messages of the request, from the first place that has some."""
+    attributes = span.attributes
+    for key in ("gen_ai.system_instructions", "gen_ai.system.instructions"):
+        if attributes.first(key):
+            yield {"role": "system", "content": parsed(attributes.first(key))}
+    for key in ("gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages", "ai.prompt"):
+        values = [attributes.first(key), *(event.first(key) for _, event in span.events)]
+        if value := next((value for value in values if value), None):
+            yield from _messages(parsed(value))
+            return
+    for prefix, inner in (("gen_ai.prompt", ""), ("llm.input_messages", "message.")):
+        if listed := attributes.indexed(prefix):
+            yield from (_message({key.removeprefix(inner): pair for key, pair in item.items()}) for item in listed)
+            return
+    for name, event in span.events:
+        role = name.removeprefix("gen_ai.").removesuffix(".message")
+        if role in _PROMPT_EVENTS and event.first("content", "tool_calls") is not None:
+            calls, ident = event.first("tool_calls"), event.first("id")
+            yield {"role": role, "content": event.first("content"), "tool_calls": calls, "tool_call_id": ident}
+
+
+def _messages(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict) and isinstance(value.get("messages"), list):
+        value = value["messages"]
+    if isinstance(value, list):
+        yield from (message for message in value if isinstance(message, dict))
+    else:
+        yield {"role": "user", "content": value.get("prompt", value) if isinstance(value, dict) else value}
+
+
+def _message(message: dict[str, tuple[Any, Path | None]]) -> dict[str, Any]:
+    parts = [piece for piece in flat_message(message) if piece.kind != "thinking"]
+    calls = [{"id": call.id, "function": {"name": call.name, "arguments": call.text}} for call in parts if call.call]
+    content = "".join(piece.text or "" for piece in parts if piece.kind == "text")
+    role, answered = (message.get(key, (None, None))[0] for key in ("role", "tool_call_id"))
+    return {"role": role or "user", "content": content, "tool_calls": calls, "tool_call_id": answered}
+
+
+def flat_message(message: dict[str, tuple[Any, Path | None]]) -> Iterator[Piece]:
+    """What a message says whose parts are attributes of their own: `content`, `tool_calls.M.name` …"""
+    for key in ("reasoning", "content", *sorted(key for key in message if key.startswith("contents."))):
+        raw, path = message.get(key, (None, None))
+        if isinstance(raw, str) and (key in ("reasoning", "content") or key.endswith("message_content.text")):
+            yield Piece("thinking" if key == "reasoning" else "text", raw, path)
+    calls: dict[str, dict[str, tuple[Any, Path | None]]] = {}
+    for key, value in message.items():
+        head, _, rest = key.partition(".")
+        if head in ("tool_calls", "function_call"):
+            number, _, name = rest.partition(".") if head == "tool_calls" else ("", "", rest)
+            calls.setdefault(number, {})[name.removeprefix("tool_call.").removeprefix("function.")] = value
+    for call in calls.values():
+        raw, path = call.get("arguments", (None, None))
+        values = {name: value for name, (value, _) in call.items()}
+        yield Piece("call", text(raw), path, text(values.get("name")), text(values.get("id")), values)

@@ -1,0 +1,93 @@
+"""The tables of a SQLite file, read only: from a private copy, without its views, triggers, extensions or functions."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+from webapp.dumps.records import BadDump
+from webapp.dumps.source import Source
+
+_TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
+
+
+def names(source: Source) -> list[str]:
+    """The names of the tables; none where the file is damaged."""
+    try:
+        with opened_tables(source) as tables:
+            return tables.names
+    except BadDump:
+        return []
+
+
+class Tables:
+    """A database's real tables and what their rows hold."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        rows = connection.execute(_TABLES).fetchall()
+        self.names = [name for name, sql in rows if not str(sql).upper().startswith("CREATE VIRTUAL")]
+
+    def columns(self, table: str) -> list[str]:
+        """The columns of a table; none where there is no such table."""
+        if table not in self.names:
+            return []
+        query = f"SELECT * FROM {_quoted(table)} LIMIT 0"  # noqa: S608 - a name of this database, quoted
+        return [item[0] for item in self._connection.execute(query).description]
+
+    def rows(self, table: str, *order: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table in the order of these columns; none where there is no such table. Bytes stay bytes."""
+        columns = self.columns(table)
+        if not columns:
+            return
+        by = ", ".join(_quoted(column) for column in order if column in columns) or "1"
+        query = f"SELECT * FROM {_quoted(table)} ORDER BY {by}"  # noqa: S608 - names of this database, quoted
+        yield from (dict(zip(columns, row, strict=True)) for row in self._connection.execute(query))
+
+
+@contextmanager
+def opened_tables(source: Source) -> Iterator[Tables]:
+    """The tables of `source`. Raises `BadDump` where it is no SQLite file, or damaged."""
+    with tempfile.TemporaryDirectory(prefix="sqlite-") as folder:
+        path = Path(folder) / "copy.db"
+        source.file.seek(0)
+        with path.open("wb") as copy:
+            shutil.copyfileobj(source.file, copy)
+        try:
+            with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+                _restrict(connection)
+                yield Tables(connection)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise BadDump(f"the SQLite file is damaged ({error})", "byte 0") from error
+
+
+def _restrict(connection: sqlite3.Connection) -> None:
+    """Nothing but reading: what the file's own schema would run is refused."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA query_only = ON")
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    connection.set_authorizer(_authorised)
+
+
+def _authorised(action: int, *_: Any) -> int:
+    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as JSON has it: bytes as base64."""
+    return {key: _plain(value) for key, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value

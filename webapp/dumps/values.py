@@ -1,0 +1,67 @@
+"""Plain values out of JSON: texts, ids, whole numbers and finite numbers, or None for anything else."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_NUMERIC = (int, float, str)
+_NUMBER = re.compile(r"-?\d{1,18}(\.0*)?")
+
+
+def id_text(value: Any) -> str | None:
+    """A session's id as text; None where there is none. Numbers are taken as they print."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return None
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def whole(value: Any) -> int | None:
+    """A whole number that fits 63 bits, from a number or its text; None for anything else, NaN included."""
+    if value is None or isinstance(value, bool):
+        return None
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = int(value.partition(".")[0])
+    if isinstance(value, float):
+        value = int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and _LEAST <= value <= _MOST else None
+
+
+def number(value: Any) -> float | None:
+    """A finite number, from a number or its text; None for anything else."""
+    if value is None or isinstance(value, bool) or not isinstance(value, _NUMERIC):
+        return None
+    try:
+        finite = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return finite if abs(finite) < float("inf") else None
+
+
+def text(value: Any) -> str | None:
+    """A text that says something: None for an empty one and for all that is no text."""
+    return value if isinstance(value, str) and value else None
+
+
+def first_text(holder: Any, *keys: str) -> str | None:
+    """The first text that says something under one of `keys`; None where `holder` is no object."""
+    values = (holder.get(key) for key in keys) if isinstance(holder, dict) else ()
+    return next((value for value in values if isinstance(value, str) and value), None)
+
+
+def first_id(holder: dict[str, Any], *keys: str) -> str | None:
+    """The first id under one of `keys` that is not empty, as text."""
+    return next((name for key in keys if (name := id_text(holder.get(key)))), None)
+
+
+def as_object(value: Any) -> dict[str, Any]:
+    """`value` where it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """`value` where it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
