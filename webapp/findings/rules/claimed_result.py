@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from webapp.findings.base import About, Detail, Marks, Rule, Seen
-from webapp.findings.calls import Tracker
-from webapp.findings.words import number
+from webapp.findings.phrases import number
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.tool_calls import CallTracker
+from webapp.findings.turn_view import TurnView
 
 _LOOKED_AT = 20_000
-_seen = r"(?:shows?|showed|confirms?|confirmed|indicates?|indicated|reads|was|were|is)"
-_done = (
+_shows = r"(?:shows?|showed|confirms?|confirmed|indicates?|indicated|reads|was|were|is)"
+_ran = (
     r"(?:(?:was|were|has|have|been|is|successfully)\ ){0,3}"
     r"(?:executed|ran|run|completed|finished|returned|printed|output|produced|gave|succeeded|pass(?:ed|es)|used|called"
     r"|confirms?|confirmed)"
 )
 _claim = re.compile(
     rf"""\b(?:
-      (?:the|this|previous|above)\ (?:output|results?)\ (?:of\ [^.\n]{{1,60}}\ )?{_seen}\b
+      (?:the|this|previous|above)\ (?:output|results?)\ (?:of\ [^.\n]{{1,60}}\ )?{_shows}\b
     | `?(?:script|code|program|tool|function|command|query|call|tests?|assertions?|checks?|execution)`?\ (?:\w+\ )?
-      {_done}\b
+      {_ran}\b
     | (?:executed|ran)\ successfully
     | (?:it|they)\ (?:printed|returned)\b
     | (?:shown|printed|returned)\ (?:by|in)\ the\ (?:output|tool|script|code)
@@ -33,25 +33,24 @@ _not_yet = re.compile(
 )
 
 
-class Watch:
-    def __init__(self, about: About) -> None:
-        self.tracker = Tracker(about.home)
-        self.marks = Marks()
+class ClaimedResults(Observer):
+    def __init__(self, context: RuleContext) -> None:
+        super().__init__(context)
+        self.tracker = CallTracker(context.home)
 
-    def see(self, turn: Seen) -> None:
+    def see(self, turn: TurnView) -> None:
         self.tracker.see(turn)
         if turn.kind == "response" and turn.sounding in self.tracker.waiting and claims(turn.raw or ""):
-            self.marks.add(turn.position)
+            self.marked.add(turn.position)
 
-    def end(self) -> Iterator[tuple[Marks, Detail]]:
-        if self.marks:
-            yield self.marks, {"claims": self.marks.count}
+    def detail(self) -> Detail:
+        return {"claims": self.marked.count}
 
 
 def claims(raw: str) -> bool:
     """Whether a text speaks of output as of something seen; what is only hoped for or denied does not count."""
     text = raw[:_LOOKED_AT]
-    return any(not _not_yet.search(text, max(0, found.start() - 80), found.start()) for found in _claim.finditer(text))
+    return any(not _not_yet.search(text, max(0, claim.start() - 80), claim.start()) for claim in _claim.finditer(text))
 
 
 def says(detail: Detail) -> str:
@@ -61,4 +60,4 @@ def says(detail: Detail) -> str:
     )
 
 
-plugin = Rule("claimed_result", "high", 20, ("response", "tool_call", "tool_result", "prompt"), Watch, says)
+plugin = Rule("claimed_result", "high", 20, ("response", "tool_call", "tool_result", "prompt"), ClaimedResults, says)

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from webapp.findings.base import About, Detail, Marks, Rule, Seen
-from webapp.findings.calls import Tracker, Written
-from webapp.findings.words import code, defects, number
+from webapp.findings.phrases import code, defects, number
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.tool_calls import CallTracker, WrittenCalls
+from webapp.findings.turn_view import TurnView
 
 
-class Watch:
-    def __init__(self, about: About) -> None:
-        self.home = about.home
-        self.tracker = Tracker(about.home)
+class LostToolCalls(Observer):
+    def __init__(self, context: RuleContext) -> None:
+        super().__init__(context)
+        self.tracker = CallTracker(context.home)
         self.native = False
-        self.lost: list[Written] = []
-        self.marks = Marks()
-        self.calls = 0
-        self.ran = 0
+        self.unsure: list[WrittenCalls] = []
+        self.calls = self.ran = 0
         self.repairs: Counter[str] = Counter()
 
-    def see(self, turn: Seen) -> None:
+    def see(self, turn: TurnView) -> None:
         if turn.kind == "tool_call":
             self.native = True
         elif turn.kind == "tool_result":
@@ -30,24 +29,26 @@ class Watch:
         if written is not None:
             self._take(written)
 
-    def end(self) -> Iterator[tuple[Marks, Detail]]:
+    def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
         for written in self.tracker.rest():
             self._take(written)
-        for written in self.lost if self.native else ():
+        for written in self.unsure if self.native else ():
             self._count(written)
-        if self.marks:
-            repairs = [name for name, _ in self.repairs.most_common()]
-            yield self.marks, {"calls": self.calls, "ran": self.ran, "repairs": repairs, "home": self.home}
+        return super().end()
 
-    def _take(self, written: Written) -> None:
+    def detail(self) -> Detail:
+        repairs = [name for name, _ in self.repairs.most_common()]
+        return {"calls": self.calls, "ran": self.ran, "repairs": repairs, "home": self.home}
+
+    def _take(self, written: WrittenCalls) -> None:
         """Calls that the home profile reads are only lost in a session whose other calls are native."""
         if written.sure:
             self._count(written)
-        elif len(self.lost) < 200:
-            self.lost.append(written)
+        elif len(self.unsure) < 200:
+            self.unsure.append(written)
 
-    def _count(self, written: Written) -> None:
-        self.marks.add(written.position)
+    def _count(self, written: WrittenCalls) -> None:
+        self.marked.add(written.position)
         self.calls += written.lost
         self.repairs.update(set(written.repairs))
 
@@ -55,7 +56,9 @@ class Watch:
 def says(detail: Detail) -> str:
     calls, ran = detail["calls"], detail["ran"]
     why = defects(detail["repairs"])
-    why = f": {why}" if why else f": {code(detail['home'])} passed over {'it' if calls == 1 else 'them'}"
+    if not why and detail["home"] != "unknown":
+        why = f"{code(detail['home'])} passed over {'it' if calls == 1 else 'them'}"
+    why = f": {why}" if why else ""
     if ran:
         return f"{calls} of {number(calls + ran, 'tool call')} that were written never ran{why}"
     return (
@@ -63,4 +66,4 @@ def says(detail: Detail) -> str:
     )
 
 
-plugin = Rule("lost_tool_call", "high", 10, ("response", "tool_call", "tool_result", "prompt"), Watch, says)
+plugin = Rule("lost_tool_call", "high", 10, ("response", "tool_call", "tool_result", "prompt"), LostToolCalls, says)

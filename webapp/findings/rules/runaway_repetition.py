@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from webapp.findings.base import About, Detail, Marks, Rule, Seen
-from webapp.findings.words import code, number
+from webapp.findings.phrases import code, number
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.turn_view import TurnView
 
 _SHORTEST = 1000
 """code points; a shorter text is not looked at, and so much of it must be repetition"""
@@ -17,33 +18,35 @@ _LONG_ENOUGH = 40
 """code points that a text must have for the same one again to mean anything"""
 
 
-class Watch:
-    def __init__(self, about: About) -> None:
-        self.inside = Marks()
+class Repetitions(Observer):
+    def __init__(self, context: RuleContext) -> None:
+        super().__init__(context)
         self.piece = ""
         self.times = 0
         self.rows: dict[tuple[int | None, str | None], list[int]] = {}
-        self.again = Marks()
+        self.again = MarkedTurns()
         self.longest = 0
 
-    def see(self, turn: Seen) -> None:
+    def see(self, turn: TurnView) -> None:
         raw = turn.raw
         if raw is None:
             return
-        if len(raw) >= _SHORTEST and (found := loop(raw)) is not None:
-            self.inside.add(turn.position)
-            if found[1] > self.times:
-                self.piece, self.times = found
+        if len(raw) >= _SHORTEST and (ending := loop(raw)) is not None:
+            self.marked.add(turn.position)
+            if ending[1] > self.times:
+                self.piece, self.times = ending
         if turn.kind == "response":
             self._row(turn, raw)
 
-    def end(self) -> Iterator[tuple[Marks, Detail]]:
-        if self.inside:
-            yield self.inside, {"what": "loop", "piece": self.piece, "times": self.times, "texts": self.inside.count}
-        if self.again:
+    def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
+        yield from super().end()
+        if self.again.count:
             yield self.again, {"what": "again", "times": self.longest}
 
-    def _row(self, turn: Seen, raw: str) -> None:
+    def detail(self) -> Detail:
+        return {"what": "loop", "piece": self.piece, "times": self.times, "texts": self.marked.count}
+
+    def _row(self, turn: TurnView, raw: str) -> None:
         """Count how often the same text comes in a row from one speaker: its hash, how often, and where at first."""
         place = (turn.sounding, turn.agent)
         row = self.rows.get(place)
@@ -91,11 +94,11 @@ def says(detail: Detail) -> str:
     if detail["what"] == "again":
         return f"the agent sent the same text {number(detail['times'], 'time')} in a row"
     piece = detail["piece"].strip()
-    what = code(piece, 30) if piece else "white space"
+    repeated = code(piece, 30) if piece else "white space"
     if detail["texts"] > 1:
         many = number(detail["texts"], "response")
-        return f"{many} end in a loop, {what} {number(detail['times'], 'time')} in one of them"
-    return f"a response repeats {what} {number(detail['times'], 'time')} until it ends"
+        return f"{many} end in a loop, {repeated} {number(detail['times'], 'time')} in one of them"
+    return f"a response repeats {repeated} {number(detail['times'], 'time')} until it ends"
 
 
-plugin = Rule("runaway_repetition", "medium", 75, ("response", "tool_call"), Watch, says)
+plugin = Rule("runaway_repetition", "medium", 75, ("response", "tool_call"), Repetitions, says)

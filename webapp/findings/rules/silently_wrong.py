@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from webapp.findings.phrases import code, number
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.turn_view import AttemptView, TraceView, TurnView
 
-from webapp.findings.base import About, Detail, Marks, Read, Rule, Seen, Tried
-from webapp.findings.words import code, number
 
-
-class Watch:
-    def __init__(self, about: About) -> None:
-        self.home = about.home
-        self.marks = Marks()
+class FragmentValues(Observer):
+    def __init__(self, context: RuleContext) -> None:
+        super().__init__(context)
         self.broken = 0
 
-    def see(self, turn: Seen) -> None:
+    def see(self, turn: TurnView) -> None:
         home, ours = turn.home, turn.ours
         if home is ours or home is None or ours is None or not home.chosen or turn.raw is None:
             return
@@ -22,27 +20,21 @@ class Watch:
             return
         outer = _outer(turn.raw, home, ours)
         if outer is not None:
-            self.marks.add(turn.position)
+            self.marked.add(turn.position)
             self.broken += bool(outer.edits) or outer.outcome == "failed"
 
-    def end(self) -> Iterator[tuple[Marks, Detail]]:
-        if self.marks:
-            yield self.marks, {"responses": self.marks.count, "broken": self.broken, "home": self.home}
+    def detail(self) -> Detail:
+        return {"responses": self.marked.count, "broken": self.broken, "home": self.home}
 
 
-def _outer(raw: str, home: Read, ours: Read) -> Tried | None:
+def _outer(raw: str, home: TraceView, ours: TraceView) -> AttemptView | None:
     """The value, read or broken, that the home profile's first choice is only a part of."""
     inner = home.attempts[home.chosen[0]].span
-    tried = [ours.attempts[index] for index in ours.chosen] or [
-        each for each in ours.attempts if each.outcome == "failed"
-    ]
-    for attempt in tried:
+    chosen = [ours.attempts[index] for index in ours.chosen]
+    for attempt in chosen or [attempt for attempt in ours.attempts if attempt.outcome == "failed"]:
         start, end = attempt.span.start, attempt.span.end
-        if (
-            start < inner.start
-            and inner.end <= end
-            and any(mark in raw[start : min(inner.start, start + 200)] for mark in "[{")
-        ):
+        before = raw[start : min(inner.start, start + 200)]
+        if start < inner.start and inner.end <= end and ("[" in before or "{" in before):
             return attempt
     return None
 
@@ -56,4 +48,4 @@ def says(detail: Detail) -> str:
     return f"{number(detail['responses'], 'value')} that {home} read are only fragments of {of}"
 
 
-plugin = Rule("silently_wrong", "high", 54, ("response", "tool_call"), Watch, says)
+plugin = Rule("silently_wrong", "high", 54, ("response", "tool_call"), FragmentValues, says)

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from webapp.findings.base import About, Detail, Marks, Rule, Seen
-from webapp.findings.words import names, number
+from webapp.findings.phrases import names, number
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.turn_view import TurnView
 
 _LOOKED_AT = 600
 _MOST_BRANCHES = 1000
-_said = re.compile(
+_used_up = re.compile(
     r"\bmax(?:imum)?[ _]?(?:number of |allowed )?(?:turns?|iterations?|steps?|rounds?)\b[^.\n]{0,40}"
     r"\b(?:exhausted|reached|exceeded|hit)\b"
     r"|\b(?:exhausted|reached|exceeded|hit)\b[^.\n]{0,30}\bmax(?:imum)?[ _]?(?:number of |allowed )?"
@@ -35,16 +36,16 @@ class _Branch:
     results: int = 0
 
 
-class Watch:
-    def __init__(self, about: About) -> None:
+class ExhaustedTurns(Observer):
+    def __init__(self, context: RuleContext) -> None:
+        super().__init__(context)
         self.branches: dict[tuple[str | None, int | None], _Branch] = {}
         self.limits: dict[str | None, int] = {}
         self.newest = -1
-        self.marks = Marks()
         self.phases: dict[str, None] = {}
-        self.told: set[tuple[str | None, int | None]] = set()
+        self.announced: set[tuple[str | None, int | None]] = set()
 
-    def see(self, turn: Seen) -> None:
+    def see(self, turn: TurnView) -> None:
         if turn.kind == "response":
             self._respond(turn)
         elif turn.kind == "tool_result":
@@ -53,15 +54,17 @@ class Watch:
         else:
             self._other(turn)
 
-    def end(self) -> Iterator[tuple[Marks, Detail]]:
+    def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
         for place, branch in self.branches.items():
             used = branch.round + 1 >= branch.most >= 2
-            if used and place not in self.told and (branch.last_failed or (branch.unread and not branch.results)):
+            if used and place not in self.announced and (branch.last_failed or (branch.unread and not branch.results)):
                 self._mark(place, branch.last)
-        if self.marks:
-            yield self.marks, {"times": self.marks.count, "phases": list(self.phases)[:3]}
+        return super().end()
 
-    def _respond(self, turn: Seen) -> None:
+    def detail(self) -> Detail:
+        return {"times": self.marked.count, "phases": list(self.phases)}
+
+    def _respond(self, turn: TurnView) -> None:
         place = (turn.phase, turn.sounding)
         self.newest = turn.position
         most = self.limits.get(turn.phase)
@@ -74,10 +77,10 @@ class Watch:
             branch = self.branches[place] = _Branch(most)
         branch.round = branch.round if turn.round is None else turn.round
         branch.last = turn.position
-        branch.last_failed = turn.failure is not None or (turn.home is not None and turn.home.verdict == "failed")
+        branch.last_failed = turn.failed
         branch.unread += branch.last_failed
 
-    def _other(self, turn: Seen) -> None:
+    def _other(self, turn: TurnView) -> None:
         """A limit that is set, an error about the last response, or words that say the turns are used up."""
         if turn.most_rounds is not None and len(self.limits) < _MOST_BRANCHES:
             self.limits[turn.phase] = turn.most_rounds
@@ -86,22 +89,22 @@ class Watch:
         if turn.answers is not None and branch is not None and turn.answers == branch.last:
             branch.unread -= branch.last_failed
             branch.last_failed = True
-        elif turn.raw and len(turn.raw) < _LOOKED_AT and _tells(turn.raw):
+        elif turn.raw and len(turn.raw) < _LOOKED_AT and _says_used_up(turn.raw):
             last = branch.last if branch is not None else self.newest
             self._mark(place, turn.position if last < 0 else last)
-            self.told.add(place)
+            self.announced.add(place)
 
     def _mark(self, place: tuple[str | None, int | None], position: int) -> None:
-        self.marks.add(position)
+        self.marked.add(position)
         phase = place[0]
         if phase is not None and len(self.phases) < 3:
             self.phases.setdefault(phase)
 
 
-def _tells(text: str) -> bool:
+def _says_used_up(text: str) -> bool:
     """Whether a text says that the turns are used up."""
     low = text.lower()
-    return ("max" in low or "limit" in low) and _said.search(text) is not None
+    return ("max" in low or "limit" in low) and _used_up.search(text) is not None
 
 
 def says(detail: Detail) -> str:
@@ -111,4 +114,4 @@ def says(detail: Detail) -> str:
     return f"the turns{of} were used up{often} without an answer that passed"
 
 
-plugin = Rule("turns_exhausted", "medium", 60, ("response", "tool_result", "event", "error"), Watch, says)
+plugin = Rule("turns_exhausted", "medium", 60, ("response", "tool_result", "event", "error"), ExhaustedTurns, says)

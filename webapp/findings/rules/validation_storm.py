@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
-from webapp.findings.base import About, Detail, Marks, Rule, Seen
-from webapp.findings.words import number
+from webapp.findings.phrases import number
+from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.turn_view import TurnView
 
 _ENOUGH = 3
 _MOST_BRANCHES = 1000
 
 
+@dataclass(slots=True)
 class _Row:
     """The errors in a row of one sounding; `answered` says whether the last response got one."""
 
-    __slots__ = ("answered", "errors", "logged")
-
-    def __init__(self) -> None:
-        self.errors: list[int] = []
-        self.logged = 0
-        self.answered = True
+    errors: list[int] = field(default_factory=list)
+    logged: int = 0
+    answered: bool = True
 
 
-class Watch:
-    def __init__(self, about: About) -> None:
+class ErrorStorms(Observer):
+    def __init__(self, context: RuleContext) -> None:
+        super().__init__(context)
         self.rows: dict[int | None, _Row] = {}
-        self.marks = Marks()
-        self.errors = self.logged = self.longest = self.rows_found = 0
-        self.last: _Row | None = None
+        self.errors = self.logged = self.longest = self.row_count = 0
 
-    def see(self, turn: Seen) -> None:
+    def see(self, turn: TurnView) -> None:
         if turn.kind == "error":
             if turn.answers is not None:
                 self._error(turn, turn.answers)
@@ -41,16 +40,15 @@ class Watch:
                 self._close(row)
             row.answered = False
 
-    def end(self) -> Iterator[tuple[Marks, Detail]]:
+    def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
         for row in self.rows.values():
             self._close(row)
-        if self.marks:
-            yield (
-                self.marks,
-                {"errors": self.errors, "logged": self.logged, "rows": self.rows_found, "longest": self.longest},
-            )
+        return super().end()
 
-    def _error(self, turn: Seen, answers: int) -> None:
+    def detail(self) -> Detail:
+        return {"errors": self.errors, "logged": self.logged, "rows": self.row_count, "longest": self.longest}
+
+    def _error(self, turn: TurnView, answers: int) -> None:
         row = self.rows.get(turn.sounding)
         if row is None:
             if len(self.rows) >= _MOST_BRANCHES:
@@ -64,25 +62,22 @@ class Watch:
         """End a row; where it was long enough, it counts."""
         if len(row.errors) >= _ENOUGH:
             for position in dict.fromkeys(row.errors):
-                self.marks.add(position)
+                self.marked.add(position)
             self.errors += len(row.errors)
             self.logged += row.logged
-            self.rows_found += 1
+            self.row_count += 1
             self.longest = max(self.longest, len(row.errors))
         row.errors = []
         row.logged = 0
 
 
 def says(detail: Detail) -> str:
-    errors, logged, rows = detail["errors"], detail["logged"], detail["rows"]
-    told = f"{number(errors, 'validation error')} in a row" if rows == 1 else _several(errors, rows, detail["longest"])
+    errors, logged = detail["errors"], detail["logged"]
+    clause = f"{number(errors, 'validation error')}"
+    clause += " in a row" if detail["rows"] == 1 else f", longest run {detail['longest']}"
     if logged == 2 * errors:
-        return f"{told}: {logged} entries, {errors} failures, logged twice"
-    return told + (f": {logged} entries, {errors} failures" if logged > errors else "")
+        return f"{clause}; each logged twice"
+    return clause + (f"; logged as {logged:,} entries" if logged > errors else "")
 
 
-def _several(errors: int, rows: int, longest: int) -> str:
-    return f"{number(errors, 'validation error')} in {number(rows, 'row')} of up to {longest}"
-
-
-plugin = Rule("validation_storm", "high", 30, ("response", "error", "again"), Watch, says)
+plugin = Rule("validation_storm", "high", 30, ("response", "error", "again"), ErrorStorms, says)

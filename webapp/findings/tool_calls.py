@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.findings.base import Read, Seen
+from webapp.findings.turn_view import TurnView
 
 _NAMES = ("tool", "name", "tool_name", "function", "function_name", "action", "recipient_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "tool_input", "action_input", "tool_args", "params")
-_like = re.compile(
+_call_pattern = re.compile(
     r"""["'](?:tool|tool_name|function|name|action)["']\s{0,9}:\s{0,9}["'][\w.:/-]{1,80}["']\s{0,9},\s{0,9}"""
     r"""["'](?:arguments|parameters|args|tool_input|action_input)["']\s{0,9}:"""
 )
@@ -45,11 +45,11 @@ def calls(values: Iterable[Any], home: str) -> int:
 
 def looks_like_call(raw: str) -> bool:
     """Whether a text that nobody can decode holds the name and the arguments of a call."""
-    return _like.search(raw, 0, _LOOKED_AT) is not None
+    return _call_pattern.search(raw, 0, _LOOKED_AT) is not None
 
 
 @dataclass(slots=True)
-class Written:
+class WrittenCalls:
     """The calls of one response: how many it holds, how many its home profile read, and how many ran."""
 
     position: int
@@ -66,15 +66,15 @@ class Written:
 
 
 @dataclass(slots=True)
-class Tracker:
+class CallTracker:
     """Follows each sounding: the calls last written there, and whether a result came since."""
 
     home: str
-    open: dict[int | None, Written] = field(default_factory=dict)
+    open: dict[int | None, WrittenCalls] = field(default_factory=dict)
     waiting: set[int | None] = field(default_factory=set)
     """soundings in which a call was lost and no result came since"""
 
-    def see(self, turn: Seen) -> Written | None:
+    def see(self, turn: TurnView) -> WrittenCalls | None:
         """Take a turn in; the response before it, where it is now sure that calls of its were lost."""
         branch = turn.sounding
         if turn.kind == "response":
@@ -90,11 +90,11 @@ class Tracker:
             self.waiting.discard(branch)
         return None
 
-    def rest(self) -> list[Written]:
+    def rest(self) -> list[WrittenCalls]:
         """The last responses of all soundings, those with lost calls."""
         return [written for written in self.open.values() if written.lost]
 
-    def _answer(self, written: Written, turn: Seen) -> None:
+    def _answer(self, written: WrittenCalls, turn: TurnView) -> None:
         if turn.kind == "tool_call":
             written.called += 1
         elif turn.kind == "tool_result":
@@ -102,8 +102,9 @@ class Tracker:
         elif turn.kind == "prompt" and turn.raw and _result.match(turn.raw):
             written.answered = written.count
 
-    def _written(self, turn: Seen) -> Written | None:
-        home, ours = turn.home, turn.ours
+    def _written(self, turn: TurnView) -> WrittenCalls | None:
+        ours = turn.ours
+        home = turn.home or ours  # where the parser is unknown, it may have read what `fencepost` reads
         if turn.tool_calls or home is None or ours is None or turn.raw is None:
             return None
         if ours.values:
@@ -112,14 +113,6 @@ class Tracker:
             count = int(ours.verdict == "failed" and looks_like_call(turn.raw))
         if not count:
             return None
-        read = 0 if not home.values else count if home is ours else calls(home.values, self.home)
+        read_count = 0 if not home.values else count if home is ours else calls(home.values, self.home)
         repairs = tuple(edit.repair for index in ours.chosen for edit in ours.attempts[index].edits)
-        return Written(turn.position, count, repairs, read < count, called=0 if home is ours else read)
-
-
-def first_error(trace: Read) -> str | None:
-    """The decoder's message of the last attempt that failed under a profile."""
-    for attempt in reversed(trace.attempts):
-        if attempt.error is not None:
-            return attempt.error.message.removesuffix(" at")
-    return None
+        return WrittenCalls(turn.position, count, repairs, read_count < count, called=0 if home is ours else read_count)

@@ -26,8 +26,8 @@ def finish_reason(source: Any, depth: int = _DEPTH) -> str | None:
         return str(incomplete["reason"]).lower()
     for name in _INTO:
         value = source.get(name)
-        if isinstance(value, (dict, list)) and (found := finish_reason(value, depth - 1)) is not None:
-            return found
+        if isinstance(value, (dict, list)) and (reason := finish_reason(value, depth - 1)) is not None:
+            return reason
     return None
 
 

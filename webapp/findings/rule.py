@@ -1,0 +1,92 @@
+"""What a finding rule is, what it may know of a session, and the finding that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from webapp.findings.turn_view import TurnView
+
+Severity = Literal["high", "medium", "low"]
+Detail = dict[str, Any]
+
+EVERY_KIND = ("response", "tool_call", "tool_result", "prompt", "error", "event")
+"""kinds of turns, for a rule that looks at all of them"""
+MOST_TURNS = 200
+"""How many positions a finding keeps; `count` in its detail counts them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleContext:
+    """What the rules know of the whole session: its home profile, and who would have read a text."""
+
+    home: str
+    readers: Callable[[str], list[str]] = lambda raw: []
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFinding:
+    """Something a rule noticed; `turns` are positions, at most 200 of them, `detail` what its reason is made from."""
+
+    rule: str
+    severity: Severity
+    turns: tuple[int, ...]
+    detail: Detail
+
+    @property
+    def count(self) -> int:
+        """How many turns show it, those beyond `turns` included."""
+        return int(self.detail.get("turns", len(self.turns)))
+
+
+@dataclass(slots=True)
+class MarkedTurns:
+    """The positions that show a finding: the first 200, and how many there are."""
+
+    positions: list[int] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, position: int) -> None:
+        self.count += 1
+        if len(self.positions) < MOST_TURNS:
+            self.positions.append(position)
+
+
+class Observer:
+    """A rule over one session: it sees the turns in order, in bounded memory, and marks those that show something.
+
+    A rule that may find several things in one session, or decides at the end, has an `end` of its own.
+    """
+
+    def __init__(self, context: RuleContext) -> None:
+        self.context = context
+        self.home = context.home
+        self.marked = MarkedTurns()
+
+    def see(self, turn: TurnView) -> None:
+        raise NotImplementedError
+
+    def detail(self) -> Detail:
+        """What the reason is made from; asked for at the end, where turns were marked."""
+        return {}
+
+    def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
+        if self.marked.count:
+            yield self.marked, self.detail()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule: which kinds of turns it looks at, how it looks at a session, and its reason in words.
+
+    `says` makes a clause of a finding's detail, without a capital or a full stop. A page's one sentence begins with
+    the clause of the lowest `rank`.
+    """
+
+    name: str
+    severity: Severity
+    rank: int
+    kinds: tuple[str, ...]
+    observer: Callable[[RuleContext], Observer]
+    says: Callable[[Detail], str]

@@ -1,0 +1,42 @@
+"""A text holds words that no reader sees: in tag characters, variation selectors or zero-width characters."""
+
+from __future__ import annotations
+
+from webapp.findings.phrases import code, number
+from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext
+from webapp.findings.turn_view import TurnView
+from webapp.visible import hidden_texts
+
+_LONGEST = 400
+"""Characters of the decoded text that the detail keeps."""
+
+
+class HiddenTexts(Observer):
+    def __init__(self, context: RuleContext) -> None:
+        super().__init__(context)
+        self.first: Detail = {}
+
+    def see(self, turn: TurnView) -> None:
+        hidden = next(hidden_texts(turn.raw or ""), None)
+        if hidden is None:
+            return
+        self.marked.add(turn.position)
+        length = hidden.end - hidden.start
+        self.first = self.first or {
+            "written_in": hidden.written_in,
+            "says": hidden.says[:_LONGEST],
+            "characters": length,
+            "at": hidden.start,
+        }
+
+    def detail(self) -> Detail:
+        return {**self.first, "texts": self.marked.count}
+
+
+def says(detail: Detail) -> str:
+    words = f"{code(detail['says'])} in" if detail["says"] else f"{detail['characters']:,}"
+    hides = "hides" if detail["texts"] == 1 else "hide"
+    return f"{number(detail['texts'], 'text')} {hides} {words} {detail['written_in']} that no reader sees"
+
+
+plugin = Rule("hidden_text", "high", 15, EVERY_KIND, HiddenTexts, says)

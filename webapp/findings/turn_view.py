@@ -1,0 +1,97 @@
+"""A turn as the rules see it, with its traces as `webapp.parsing` makes them, which is not imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+
+class EditView(Protocol):
+    @property
+    def repair(self) -> str: ...
+
+
+class SpanView(Protocol):
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+class ErrorView(Protocol):
+    @property
+    def message(self) -> str: ...
+
+
+class AttemptView(Protocol):
+    """An attempt of a trace, as `webapp.parsing` makes it."""
+
+    @property
+    def strategy(self) -> str: ...
+    @property
+    def span(self) -> SpanView: ...
+    @property
+    def outcome(self) -> str: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def edits(self) -> Sequence[EditView]: ...
+    @property
+    def error(self) -> ErrorView | None: ...
+
+
+class TraceView(Protocol):
+    """A trace, as `webapp.parsing` makes it."""
+
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def attempts(self) -> Sequence[AttemptView]: ...
+    @property
+    def chosen(self) -> Sequence[int]: ...
+    @property
+    def values(self) -> Sequence[Any]: ...
+    @property
+    def truncated(self) -> bool: ...
+
+
+class TurnView(NamedTuple):
+    """One turn as the rules see it. `kind` is "again" for an entry that the logger wrote twice.
+
+    `home` and `ours` are the traces under the home profile and `fencepost`, the same object where that is one
+    profile; None where nothing was parsed. `answers` is the position of the response that an error speaks of.
+    `finish` is why the model stopped, and `most_rounds` the limit that the entry sets, where it says so.
+    """
+
+    position: int
+    entry: int
+    kind: str
+    role: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    phase: str | None = None
+    sounding: int | None = None
+    round: int | None = None
+    raw: str | None = None
+    tool_calls: Sequence[Any] | None = None
+    failure: str | None = None
+    answers: int | None = None
+    sent_at: datetime | None = None
+    home: TraceView | None = None
+    ours: TraceView | None = None
+    finish: str | None = None
+    most_rounds: int | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether it failed in production: the dump records it, or its home profile could not read it."""
+        return self.failure is not None or (self.home is not None and self.home.verdict == "failed")
+
+
+def last_error(trace: TraceView) -> str | None:
+    """The decoder's message of the last attempt that failed under a profile."""
+    for attempt in reversed(trace.attempts):
+        if attempt.error is not None:
+            return attempt.error.message.removesuffix(" at")
+    return None
