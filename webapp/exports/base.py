@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 from webapp import plugins
-from webapp.exports.labelled import Labelled
 
 PACKAGE = "webapp.exports.formats"
 
@@ -22,7 +21,7 @@ class MissingLibrary(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ExportFacts:
     """What an export says of itself: when it was made (UTC), of what, by which version, and what it hides."""
 
     made_at: datetime
@@ -36,20 +35,20 @@ class About:
         return f"Fencepost {self.version}, {self.made_at:%Y-%m-%d %H:%M} UTC, {self.scope}{hidden}"
 
 
-class LabelFormat(Protocol):
-    """Writes labelled responses. `pieces` streams: it holds no more than a few rows at a time."""
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """A format. `pieces` streams: it is given labelled responses or a `SessionView`, and holds a few rows at a time."""
 
     name: str
-    takes: Literal["labels"]
+    takes: Literal["labels", "sessions"]
     suffix: str
     media_type: str
+    pieces: Callable[[Any, ExportFacts], Iterator[bytes]]
 
-    def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]: ...
 
-
-def formats(takes: str) -> dict[str, object]:
+def formats(takes: str) -> dict[str, ExportFormat]:
     """The formats that take `labels` or `sessions`, by name."""
-    return {name: found for name, found in plugins.collect(PACKAGE).items() if found.takes == takes}
+    return {name: plugin for name, plugin in plugins.collect(PACKAGE).items() if plugin.takes == takes}
 
 
 def described(takes: str) -> list[tuple[str, str]]:
@@ -58,9 +57,9 @@ def described(takes: str) -> list[tuple[str, str]]:
     return [(name, helps.get(name, "")) for name in formats(takes)]
 
 
-def find(name: str, takes: str) -> object:
+def find(name: str, takes: str) -> ExportFormat:
     """The format called `name`; raises `UnknownExport`."""
-    known = formats(takes)
-    if name not in known:
-        raise UnknownExport(f"no format for {takes} is called {name[:100]!r}; there are {', '.join(known)}")
-    return known[name]
+    by_name = formats(takes)
+    if name not in by_name:
+        raise UnknownExport(f"no format for {takes} is called {name[:100]!r}; there are {', '.join(by_name)}")
+    return by_name[name]

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from webapp import jsontext
+from webapp.exports.splits import split_of
+
 REDACTED = "█"
 """What stands for one redacted code point."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LabelView:
     """What one person said of a response. Times are ISO 8601 in UTC; `seconds` is how long they looked at it.
 
     `expects` is one, several, none (no JSON is meant) or unknown (cut off), None where nothing was said of it;
@@ -39,7 +42,7 @@ class Redaction:
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledResponse:
     """A response with its labels. `final` is what holds: settled, agreed or said by one alone; None in disagreement.
     `settled` says how a disagreement was settled: author, judgement, cause, expects, expected, why, made_at, history.
 
@@ -59,10 +62,15 @@ class Labelled:
     home: str
     verdict: str | None
     truncated: bool
-    labels: tuple[Said, ...]
-    final: Said | None
+    labels: tuple[LabelView, ...]
+    final: LabelView | None
     settled: dict[str, Any] | None = None
     redactions: tuple[Redaction, ...] = field(default=())
+
+    @property
+    def split(self) -> str:
+        """Whether it is for tuning a parser (dev) or for testing it (test)."""
+        return split_of(bytes.fromhex(self.raw_sha256))
 
     @property
     def name(self) -> str:
@@ -71,7 +79,7 @@ class Labelled:
 
 
 class Meaning(Protocol):
-    """What somebody says that a response means: see `Said`."""
+    """What somebody says that a response means: see `LabelView`."""
 
     @property
     def expects(self) -> str | None: ...
@@ -80,16 +88,16 @@ class Meaning(Protocol):
     def expected(self) -> Any: ...
 
 
-def expected_values(said: Meaning | None) -> list[Any] | None:
+def expected_values(meaning: Meaning | None) -> list[Any] | None:
     """The values that should come out, in order; [] where no JSON is meant; None where it is not known."""
-    if said is None or said.expects in (None, "unknown"):
+    if meaning is None or meaning.expects in (None, "unknown"):
         return None
-    if said.expects == "none":
+    if meaning.expects == "none":
         return []
-    return list(said.expected) if said.expects == "several" else [said.expected]
+    return list(meaning.expected) if meaning.expects == "several" else [meaning.expected]
 
 
-def meant(responses: Iterable[Labelled]) -> Iterator[tuple[Labelled, Said, list[Any]]]:
+def meant(responses: Iterable[LabelledResponse]) -> Iterator[tuple[LabelledResponse, LabelView, list[Any]]]:
     """The responses of which it is known what they mean, each with who says so and the values."""
     for response in responses:
         values = expected_values(response.final)
@@ -97,17 +105,12 @@ def meant(responses: Iterable[Labelled]) -> Iterator[tuple[Labelled, Said, list[
             yield response, response.final, values
 
 
-def origin(response: Labelled, said: Said) -> dict[str, Any]:
+def origin(response: LabelledResponse, label: LabelView) -> dict[str, Any]:
     """Where an example comes from and who says so."""
     return {
-        "session": response.session,
-        "position": response.position,
-        "model": response.model,
-        "cause": said.cause,
-        "author": said.author,
-        "made_at": said.made_at,
-        "note": said.note,
-        "history": list(said.history),
+        **_fields(response, "session", "position", "model", "split"),
+        **_fields(label, "cause", "author", "made_at", "note"),
+        "history": list(label.history),
     }
 
 
@@ -116,43 +119,37 @@ def settlement(settled: dict[str, Any]) -> str:
     return f"settled by {settled['author']}, {settled['made_at']}: {settled['why'] or 'no reason given'}"
 
 
-def past(said: Said) -> list[str]:
+def facts(response: LabelledResponse, label: LabelView) -> list[str]:
+    """Who says what of a response and why, one line each, as a comment beside an example has it."""
+    lines = [f"{label.judgement} by {label.author}, {label.made_at}"]
+    lines += [f"cause: {label.cause}"] if label.cause else []
+    lines += [f"note: {label.note}"] if label.note else []
+    lines += [settlement(response.settled)] if response.settled else []
+    return lines + ([f"history: {jsontext.portable(list(label.history))}"] if label.history else [])
+
+
+def past(label: LabelView) -> list[str]:
     """What happened to a label, one line an event, the oldest first."""
-    told = []
-    for event in said.history:
-        what = (event.get("said") or {}).get("judgement") or ""
-        told.append(
-            f"{event.get('happened_at', '')} {event.get('author', '')} {event.get('action', '')} {what}".strip()
-        )
-    return told
+    lines = []
+    for event in label.history:
+        words = [event.get(name, "") for name in ("happened_at", "author", "action")]
+        judgement = (event.get("said") or {}).get("judgement") or ""
+        lines.append(" ".join(map(str, [*words, judgement])).strip())
+    return lines
 
 
-def rows(response: Labelled) -> Iterator[dict[str, Any]]:
+def rows(response: LabelledResponse) -> Iterator[dict[str, Any]]:
     """One flat row a label, in the form that `fencepost label import` takes back."""
-    for said in response.labels:
+    for label in response.labels:
         yield {
-            "session": response.session,
-            "key": response.key,
-            "revision": response.revision,
-            "position": response.position,
-            "raw_sha256": response.raw_sha256,
-            "author": said.author,
-            "judgement": said.judgement,
-            "cause": said.cause,
-            "expects": said.expects,
-            "expected": said.expected,
-            "note": said.note,
-            "seconds": said.seconds,
-            "made_at": said.made_at,
-            "history": list(said.history),
-            "final": response.final is not None and response.final == said,
-            "settled": response.settled,
-            "model": response.model,
-            "agent": response.agent,
-            "phase": response.phase,
-            "format": response.format,
-            "home": response.home,
-            "verdict": response.verdict,
-            "raw": response.raw,
+            **_fields(response, "session", "key", "revision", "position", "raw_sha256"),
+            **_fields(label, "author", "judgement", "cause", "expects", "expected", "note", "seconds", "made_at"),
+            "history": list(label.history),
+            "final": response.final is not None and response.final == label,
+            **_fields(response, "settled", "model", "agent", "phase", "format", "home", "verdict", "split", "raw"),
             "redacted": [[mark.start, mark.end, mark.rule] for mark in response.redactions],
         }
+
+
+def _fields(view: LabelledResponse | LabelView, *names: str) -> dict[str, Any]:
+    return {name: getattr(view, name) for name in names}

@@ -7,21 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webapp.exports.labelled import REDACTED, Labelled, Redaction, Said
+from webapp.exports.key_values import under_keys
+from webapp.exports.labelled import REDACTED, LabelledResponse, LabelView, Redaction
+from webapp.exports.text_patterns import MOST_PATTERNS, BadPattern, TextPattern
 
+MOST_KEYS = 100
 ASTRAL = "\U0001fb8b"
 """Stands for a code point above U+FFFF, whose escape takes twelve characters."""
-_KEPT = frozenset('\n\t\r\b\f"\\/')
+_AS_IT_IS = frozenset('\n\t\r\b\f"\\/')
 """Characters that JSON writes with a short escape: they stay, so that the text decodes to as many code points."""
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
-_COLON = re.compile(r"\s*:")
-_SCALAR = re.compile(r"[^\s,}\]]+")
-
-
-class BadPattern(ValueError):
-    """A pattern is no regular expression; the message says where it ends to be one."""
-
-
 Rule = Callable[[str], Iterator[tuple[int, int, str]]]
 """Finds what to hide in a text: (start, end, name of the rule), in code points."""
 
@@ -36,15 +31,10 @@ class Redactor:
 
     def spans(self, text: str) -> list[Redaction]:
         """The stretches of `text` to hide, in order and without overlaps."""
-        found = [*_under_keys(text, self.keys), *(hit for rule in self.rules for hit in rule(text))]
-        merged: list[Redaction] = []
-        for start, end, rule in sorted(found):
-            if merged and start < merged[-1].end:
-                last = merged[-1]
-                merged[-1] = replace(last, end=max(end, last.end))
-            elif start < end:
-                merged.append(Redaction(start, end, rule))
-        return merged
+        return _merged([*under_keys(text, self.keys), *self._matches(text)])
+
+    def _matches(self, text: str) -> Iterator[tuple[int, int, str]]:
+        return (match for rule in self.rules for match in rule(text))
 
     def text(self, text: str) -> str:
         """`text` with what is to be hidden masked, as long as before."""
@@ -63,11 +53,11 @@ class Redactor:
             return [self.value(item, under=under) for item in value]
         return value
 
-    def response(self, response: Labelled) -> Labelled:
+    def response(self, response: LabelledResponse) -> LabelledResponse:
         """The response with raw, labels and names masked, and its redactions noted."""
         spans = self.spans(response.raw)
-        labels = tuple(self.said(said) for said in response.labels)
-        final = None if response.final is None else self.said(response.final)
+        labels = tuple(self.statement(statement) for statement in response.labels)
+        final = None if response.final is None else self.statement(response.final)
         return replace(
             response,
             raw=mask(response.raw, spans),
@@ -78,23 +68,22 @@ class Redactor:
             redactions=tuple(spans),
         )
 
-    def said(self, said: Said) -> Said:
+    def statement(self, statement: LabelView) -> LabelView:
         """A label with its note, expected value and history masked."""
-        note = None if said.note is None else self.text(said.note)
-        history = tuple(self.value(event) for event in said.history)
-        return replace(said, note=note, expected=self.value(said.expected), history=history)
+        note = None if statement.note is None else self.text(statement.note)
+        history = tuple(self.value(event) for event in statement.history)
+        return replace(statement, note=note, expected=self.value(statement.expected), history=history)
 
     def _string(self, text: str) -> str:
-        spans = [hit for rule in self.rules for hit in rule(text)]
-        for start, end, _ in spans:
-            text = text[:start] + _masked(text[start:end], escapes=False) + text[end:]
-        return text
+        return mask(text, _merged(self._matches(text)), escapes=False)
 
 
 def redactor(keys: Iterable[str] = (), patterns: Iterable[str] = (), *, secrets: bool = False) -> Redactor | None:
     """What to hide, or None where nothing is. Raises `BadPattern`, and `MissingLibrary` for `secrets`."""
     keys, patterns = tuple(filter(None, keys)), tuple(filter(None, patterns))
-    rules = [_pattern(pattern) for pattern in patterns]
+    if len(patterns) > MOST_PATTERNS or len(keys) > MOST_KEYS:
+        raise BadPattern(f"an export may hide {MOST_KEYS} keys and {MOST_PATTERNS} patterns, no more")
+    rules: list[Rule] = [TextPattern(pattern) for pattern in patterns]
     if secrets:
         from webapp.exports.secrets import secret_rule
 
@@ -107,89 +96,39 @@ def redactor(keys: Iterable[str] = (), patterns: Iterable[str] = (), *, secrets:
     return Redactor(keys, tuple(rules), ", ".join(words))
 
 
-def mask(text: str, spans: Iterable[Redaction]) -> str:
+def _merged(matches: Iterable[tuple[int, int, str]]) -> list[Redaction]:
+    """The stretches of `matches` in order; where two overlap, one under the first one's rule."""
+    merged: list[Redaction] = []
+    for start, end, rule in sorted(matches):
+        if merged and start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = replace(last, end=max(end, last.end))
+        elif start < end:
+            merged.append(Redaction(start, end, rule))
+    return merged
+
+
+def mask(text: str, spans: Iterable[Redaction], *, escapes: bool = True) -> str:
     """`text` with the characters of `spans` masked; no span of anything else moves."""
     pieces, at = [], 0
     for span in spans:
-        pieces += [text[at : span.start], _masked(text[span.start : span.end], escapes=True)]
+        pieces += [text[at : span.start], _masked(text[span.start : span.end], escapes=escapes)]
         at = span.end
     return "".join([*pieces, text[at:]])
 
 
 def _masked(text: str, *, escapes: bool) -> str:
-    return "".join(_one(match.group(), escapes) for match in _ESCAPE.finditer(text))
+    return "".join(_masked_character(match.group(), escapes) for match in _ESCAPE.finditer(text))
 
 
-def _one(piece: str, escapes: bool) -> str:
+def _masked_character(piece: str, escapes: bool) -> str:
     """One character or escape masked; with `escapes` a `\\uXXXX` is masked as one, so that it still decodes to one."""
     if len(piece) == 1:
-        return piece if piece in _KEPT else ASTRAL if ord(piece) > 0xFFFF else REDACTED
+        return piece if piece in _AS_IT_IS else ASTRAL if ord(piece) > 0xFFFF else REDACTED
     if not escapes:
-        return "".join(_one(character, False) for character in piece)
+        return "".join(_masked_character(character, False) for character in piece)
     if len(piece) == 12:
         return "\\ud83e\\udf8b"
     if len(piece) == 6:
-        return piece if chr(int(piece[2:], 16)) in _KEPT else "\\u2588"
+        return piece if chr(int(piece[2:], 16)) in _AS_IT_IS else "\\u2588"
     return piece
-
-
-def _pattern(pattern: str) -> Rule:
-    try:
-        compiled = re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise BadPattern(f"{pattern[:100]!r} is no regular expression: {error}") from None
-
-    def find(text: str) -> Iterator[tuple[int, int, str]]:
-        return ((match.start(), match.end(), f"pattern {pattern}") for match in compiled.finditer(text))
-
-    return find
-
-
-def _under_keys(text: str, keys: tuple[str, ...]) -> Iterator[tuple[int, int, str]]:
-    """What stands behind one of `keys` in `text`, which need not be JSON: strings, and all strings of a container."""
-    if not keys:
-        return
-    names, covered = "|".join(re.escape(key) for key in keys), 0
-    for match in re.finditer(rf"(?<![\w-])(['\"]?)({names})\1\s*[:=]\s*", text, re.IGNORECASE):
-        if match.start() < covered:
-            continue
-        for start, end in _strings(text, match.end()):
-            covered = end
-            yield start, end, f"key {match.group(2)}"
-
-
-def _strings(text: str, at: int) -> Iterator[tuple[int, int]]:
-    """The insides of the strings of the value that begins at `at`, or an unquoted scalar that is no number or word."""
-    opener = text[at : at + 1]
-    if opener in ('"', "'"):
-        yield at + 1, _closing(text, at)
-    elif opener in ("{", "["):
-        yield from _inside(text, at)
-    elif (match := _SCALAR.match(text, at)) and not re.fullmatch(r"-?[\d.eE+-]+|true|false|null", match.group()):
-        yield match.span()
-
-
-def _inside(text: str, at: int) -> Iterator[tuple[int, int]]:
-    """The strings of the container that begins at `at`, but its keys; (end, end) last, which covers the rest."""
-    depth = 0
-    while at < len(text):
-        character = text[at]
-        depth += (character in "{[") - (character in "}]")
-        if character in "\"'":
-            end = _closing(text, at)
-            if not _COLON.match(text, end + 1):
-                yield at + 1, end
-            at = end
-        at += 1
-        if depth == 0:
-            break
-    yield at, at
-
-
-def _closing(text: str, at: int) -> int:
-    """The place of the quote that ends the string that begins at `at`; the text's end where none does."""
-    quote = text[at]
-    for match in re.compile(rf"\\.|{quote}", re.DOTALL).finditer(text, at + 1):
-        if match.group() == quote:
-            return match.start()
-    return len(text)

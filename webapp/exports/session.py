@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webapp.exports.labelled import Redaction, Said
+from webapp.exports.labelled import LabelView, Redaction
 from webapp.exports.redaction import Redactor, mask
 
 
 @dataclass(frozen=True, slots=True)
-class TurnView:
+class ExportedTurn:
     """One turn. `home` and `fencepost` are traces as `Trace.as_dict` gives them, None where no model wrote.
 
     `sent_at` is ISO 8601 in UTC; `failed` means in production, `rescued` that `fencepost` reads it.
@@ -29,7 +30,7 @@ class TurnView:
     recorded_failure: str | None
     home: dict[str, Any] | None
     fencepost: dict[str, Any] | None
-    labels: tuple[Said, ...] = ()
+    labels: tuple[LabelView, ...] = ()
     redactions: tuple[Redaction, ...] = ()
 
 
@@ -41,6 +42,20 @@ class FindingView:
     severity: str
     reason: str
     positions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CauseView:
+    """Why responses failed: a failure group's title, how many, the first positions, and the smallest reproduction.
+
+    `how` says how the reproduction was reached or why there is none; "" where none was looked for.
+    """
+
+    title: str
+    count: int
+    positions: tuple[int, ...]
+    reproduction: str | None
+    how: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +77,9 @@ class SessionView:
     strip: str
     says: str
     findings: tuple[FindingView, ...]
-    turns: Iterable[TurnView]
+    turns: Iterable[ExportedTurn]
+    causes: tuple[CauseView, ...] = ()
+    url: str | None = None
 
 
 def redacted(session: SessionView, redactor: Redactor) -> SessionView:
@@ -72,12 +89,20 @@ def redacted(session: SessionView, redactor: Redactor) -> SessionView:
         id=redactor.text(session.id),
         title=None if session.title is None else redactor.text(session.title),
         says=redactor.text(session.says),
-        findings=tuple(replace(found, reason=redactor.text(found.reason)) for found in session.findings),
+        findings=tuple(replace(finding, reason=redactor.text(finding.reason)) for finding in session.findings),
         turns=(_turn(turn, redactor) for turn in session.turns),
+        causes=tuple(_cause(cause, redactor) for cause in session.causes),
+        url=None if session.url is None else redactor.text(session.url),
     )
 
 
-def _turn(turn: TurnView, redactor: Redactor) -> TurnView:
+def _cause(cause: CauseView, redactor: Redactor) -> CauseView:
+    """A reproduction is left out: a cut of a secret is no longer recognised as one."""
+    how = "left out, since what must not leave may stand in it" if cause.reproduction is not None else cause.how
+    return replace(cause, title=redactor.text(cause.title), reproduction=None, how=how)
+
+
+def _turn(turn: ExportedTurn, redactor: Redactor) -> ExportedTurn:
     spans = redactor.spans(turn.raw)
     raw = mask(turn.raw, spans)
     return replace(
@@ -86,7 +111,7 @@ def _turn(turn: TurnView, redactor: Redactor) -> TurnView:
         recorded_failure=None if turn.recorded_failure is None else redactor.text(turn.recorded_failure),
         home=_trace(turn.home, raw, spans, redactor),
         fencepost=_trace(turn.fencepost, raw, spans, redactor),
-        labels=tuple(redactor.said(said) for said in turn.labels),
+        labels=tuple(redactor.statement(statement) for statement in turn.labels),
         redactions=tuple(spans),
     )
 
@@ -111,6 +136,7 @@ def _words(value: Any, redactor: Redactor) -> Any:
 
 def _edit(edit: dict[str, Any], raw: str, spans: list[Redaction]) -> dict[str, Any]:
     start, end = edit["span"]
-    touched = any(span.start < end and start < span.end for span in spans)
+    after = bisect.bisect_right(spans, start, key=lambda span: span.end)  # none before it ends behind the edit's start
+    touched = after < len(spans) and spans[after].start < end
     new = mask(edit["new"], [Redaction(0, len(edit["new"]), "edit")]) if touched else edit["new"]
     return {**edit, "old": raw[start:end], "new": new}

@@ -31,20 +31,21 @@ def whole_entry(source: Any, raw: str | None, raw_at: Sequence[str | int] | None
 def document(
     session_id: str, dumped_at: datetime | str, entry_count: int, entries: Iterable[Any], fencepost: dict[str, Any]
 ) -> Iterator[bytes]:
-    """The dump in pieces, ASCII JSON with one entry a line: NaN, lone surrogates and any integer survive.
+    """The dump in pieces, ASCII JSON with one entry a line: NaN (marked), lone surrogates and any integer survive.
 
-    `fencepost` is what `webapp.dumps` needs to read it the same way again: version, format, home, title, extra.
+    `fencepost` is what `webapp.dumps` needs to read it the same way again: version, format, home, service …
     """
     moment = dumped_at if isinstance(dumped_at, str) else dumped_at.isoformat()
-    own = f'"fencepost":{jsontext.dumps(fencepost)}'
-    early = len(own) > LARGEST_LAST
+    about = jsontext.portable(fencepost | {"floats": "marked"})
+    member = f'"fencepost":{about}'
+    early = len(member) > LARGEST_LAST
     yield _ascii(
         f'{{"session_id":{jsontext.dumps(session_id)},"dumped_at":{jsontext.dumps(moment)},'
-        f'"entry_count":{entry_count},{own + "," if early else ""}"entries":['
+        f'"entry_count":{entry_count},{member + "," if early else ""}"entries":['
     )
     for index, entry in enumerate(entries):
-        yield _ascii(f"{',' if index else ''}\n{jsontext.dumps(entry)}")
-    yield _ascii("\n]}\n" if early else f"\n],{own}}}\n")
+        yield _ascii(f"{',' if index else ''}\n{jsontext.portable(entry)}")
+    yield _ascii("\n]}\n" if early else f"\n],{member}}}\n")
 
 
 def _ascii(text: str) -> bytes:

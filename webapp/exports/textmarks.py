@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
-from webapp.exports.drawing import Kind, Stretch, shown, sign, stretches
+from webapp.parsing import words
+from webapp.parsing.drawing import Drawing, Stretch, telling
+from webapp.parsing.trace import Trace
+from webapp.visible import runs, sign, visible
 
 WIDTH = 110
 CONTEXT = 2
 MOST_ROWS = 120
-_MARK: dict[Kind, str] = {"plain": " ", "read": "~", "tried": " ", "removed": "-", "inserted": "+", "fault": "^"}
 
 
 @dataclass(slots=True)
-class Row:
+class TextRow:
     """Up to `WIDTH` characters of one line of the raw text; `number` counts lines from 1, 0 where a line goes on."""
 
     number: int
@@ -24,18 +25,17 @@ class Row:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def told(self) -> bool:
+    def is_marked(self) -> bool:
         """Whether something happened on it that a reader wants to see."""
         return bool(self.notes) or not {"-", "^"}.isdisjoint("".join(self.marks))
 
 
-def drawn(raw: str, trace: dict[str, Any] | None) -> str:
+def marked_text(raw: str, trace: Trace | None) -> str:
     """The response's rows with their marks; of a long one, those near a mark, with a count of what is left out."""
     rows = list(_rows(raw, trace))
-    kept = _kept(rows)
     lines: list[str] = []
     at = 0
-    for index in kept:
+    for index in _near_marks(rows):
         if index > at:
             lines.append(f"     ⋮ {index - at} rows left out")
         lines.extend(_lines(rows[index]))
@@ -45,46 +45,55 @@ def drawn(raw: str, trace: dict[str, Any] | None) -> str:
     return "\n".join(lines)
 
 
-def _kept(rows: list[Row]) -> list[int]:
+def _near_marks(rows: list[TextRow]) -> list[int]:
     if len(rows) <= MOST_ROWS:
         return list(range(len(rows)))
     near = {0, len(rows) - 1}
     for index, row in enumerate(rows):
-        if row.told:
+        if row.is_marked:
             near.update(range(max(0, index - CONTEXT), min(len(rows), index + CONTEXT + 1)))
     return sorted(near)[:MOST_ROWS]
 
 
-def _rows(raw: str, trace: dict[str, Any] | None) -> Iterator[Row]:
-    number, row = 1, Row(1)
-    removed: tuple[int, Row] | None = None
-    for stretch in stretches(raw, trace):
-        if stretch.kind == "inserted":
-            told = removed[1] if removed and removed[0] == stretch.start else row
-            told.notes.append(f"{stretch.repair} inserts {shown(stretch.text)[:60]}")
-            continue
-        removed = (stretch.start + len(stretch.text), row) if stretch.kind == "removed" else None
-        _note(row, stretch)
-        for character in stretch.text:
-            broken = character == "\n"
-            drawn_as = ("↵" if stretch.kind != "plain" else "") if broken else sign(character) or character
-            row.text.append(drawn_as)
-            row.marks.append(_MARK[stretch.kind] * len(drawn_as))
-            if broken or len(row.text) >= WIDTH:
+def _rows(raw: str, trace: Trace | None) -> Iterator[TextRow]:
+    drawing = Drawing(raw, telling(trace) if trace else [])
+    number, row, noted = 1, TextRow(1), None
+    for stretch in drawing.stretches():
+        if stretch.edit and stretch.edit != noted:
+            noted, edit = stretch.edit, drawing.edits[stretch.edit - 1]
+            row.notes.append(f"{edit.repair} {words.change_sentence(edit)}")
+        if stretch.fault:
+            row.notes.append("it failed here" if stretch.text else "it failed at the end of this")
+        for cell in _signs(stretch):
+            row.text.append(cell.removesuffix("\n"))
+            row.marks.append(_mark(stretch) * len(row.text[-1]))
+            feed = cell.endswith("\n")
+            if feed or len(row.text) >= WIDTH:
                 yield row
-                number += broken
-                row = Row(number if broken else 0)
+                number += feed
+                row = TextRow(number if feed else 0)
     yield row
 
 
-def _note(row: Row, stretch: Stretch) -> None:
-    if stretch.kind == "removed":
-        row.notes.append(f"{stretch.repair} removes {shown(stretch.text)[:60]}")
-    if stretch.kind == "fault":
-        row.notes.append("it failed here" if stretch.text else "it failed at the end of this")
+def _signs(stretch: Stretch) -> Iterator[str]:
+    """The stretch's characters as they are drawn; a line ends behind the one that ends with a line feed."""
+    if stretch.kind == "inserted":
+        return
+    feed = "\n" if stretch.kind == "text" and not stretch.fault and stretch.attempt is None else "↵\n"
+    for run in runs(stretch.text):
+        if run.code is not None:
+            yield sign(chr(run.code))
+        for character in run.text:
+            yield feed if character == "\n" else visible(character) if character == "\t" else character
 
 
-def _lines(row: Row) -> Iterator[str]:
+def _mark(stretch: Stretch) -> str:
+    if stretch.fault or stretch.kind == "removed":
+        return "^" if stretch.fault else "-"
+    return "~" if stretch.attempt and stretch.attempt.ok else " "
+
+
+def _lines(row: TextRow) -> Iterator[str]:
     yield f"{row.number or '':>4} │ {''.join(row.text)}".rstrip()
     marks = "".join(row.marks).rstrip()
     if marks or row.notes:

@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from webapp import jsontext
-from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, Said, meant, settlement
+from webapp.exports.base import ExportFacts, ExportFormat
+from webapp.exports.labelled import LabelledResponse, LabelView, facts, meant
 
 
-@dataclass(frozen=True)
-class Cases:
-    name: str = "cases"
-    takes: Literal["labels"] = "labels"
-    suffix: str = ".md"
-    media_type: str = "text/markdown; charset=utf-8"
-
-    def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
-        yield f"# Labelled responses\n\n{_one_line(about.sentence())}\n".encode()
-        for response, said, values in meant(responses):
-            yield case(response, said, values).encode("ascii")
+def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
+    yield f"# Labelled responses\n\n{_one_line(about.sentence())}\n".encode()
+    for response, label, values in meant(responses):
+        yield case(response, label, values).encode("ascii")
 
 
-def case(response: Labelled, said: Said, values: list[Any]) -> str:
+def case(response: LabelledResponse, label: LabelView, values: list[Any]) -> str:
     """One case: facts, then the five parts parted by dots, the raw text always with Python's escapes."""
-    facts = [f"{response.session} turn {response.position}: {said.judgement} by {said.author}, {said.made_at}"]
-    facts += [f"cause: {said.cause}"] if said.cause else []
-    facts += [f"note: {said.note}"] if said.note else []
-    facts += [settlement(response.settled)] if response.settled else []
-    facts += [f"history: {jsontext.dumps(list(said.history))}"] if said.history else []
-    told = "\n".join(f"- {_one_line(fact)}" for fact in facts)
-    expected = "".join(f"{jsontext.dumps(value)}\n" for value in values)
-    return f"\n{told}\n\nescaped\n.\n{escaped(response.raw)}\n.\n{expected}.\n{_verdict(response, values)}\n"
+    title, *more = facts(response, label)
+    lines = [f"{response.session} turn {response.position}: {title}", f"split: {response.split}", *more]
+    comments = "\n".join(f"- {_one_line(line)}" for line in lines)
+    expected = "".join(f"{jsontext.portable(value)}\n" for value in values)
+    return f"\n{comments}\n\nescaped\n.\n{escaped(response.raw)}\n.\n{expected}.\n{_verdict(response, values)}\n"
 
 
 def escaped(raw: str) -> str:
@@ -42,7 +31,7 @@ def escaped(raw: str) -> str:
     return "\\x2e" if text == "." else text
 
 
-def _verdict(response: Labelled, values: list[Any]) -> str:
+def _verdict(response: LabelledResponse, values: list[Any]) -> str:
     """The verdict that a right parser gives: `fencepost`'s where it has one."""
     if not values:
         return "none"
@@ -54,4 +43,4 @@ def _one_line(text: str) -> str:
     return ascii(text)[1:-1]
 
 
-plugin = Cases()
+plugin = ExportFormat("cases", "labels", ".md", "text/markdown; charset=utf-8", pieces)

@@ -5,41 +5,33 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from webapp import jsontext
-from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, rows
+from webapp.exports.base import ExportFacts, ExportFormat
+from webapp.exports.labelled import LabelledResponse, rows
 
 COLUMNS = (
     *("session", "revision", "position", "judgement", "cause", "expects", "expected", "note", "author", "made_at"),
-    *("seconds", "final", "settled", "verdict", "home", "model", "agent", "phase", "format", "key"),
+    *("seconds", "final", "settled", "verdict", "split", "home", "model", "agent", "phase", "format", "key"),
     *("raw_sha256", "raw", "redacted", "history"),
 )
 _AS_JSON = ("expected", "redacted", "history", "settled")
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-@dataclass(frozen=True)
-class Csv:
-    name: str = "csv"
-    takes: Literal["labels"] = "labels"
-    suffix: str = ".csv"
-    media_type: str = "text/csv; charset=utf-8"
-
-    def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
-        yield _line(COLUMNS)
-        for response in responses:
-            for row in rows(response):
-                yield _line(tuple(_cell(name, row) for name in COLUMNS))
+def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
+    yield _line(COLUMNS)
+    for response in responses:
+        for row in rows(response):
+            yield _line(tuple(_cell(name, row) for name in COLUMNS))
 
 
 def _cell(name: str, row: dict[str, Any]) -> str:
     value = row[name]
     if name in _AS_JSON:
         has_value = row["expects"] in ("one", "several") if name == "expected" else value is not None
-        return safe(jsontext.dumps(value)) if has_value else ""
+        return safe(jsontext.portable(value)) if has_value else ""
     return "" if value is None else safe(str(value))
 
 
@@ -58,4 +50,4 @@ def _line(cells: tuple[str, ...]) -> bytes:
     return out.getvalue().encode("utf-8")
 
 
-plugin = Csv()
+plugin = ExportFormat("csv", "labels", ".csv", "text/csv; charset=utf-8", pieces)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from webapp import jsontext
-from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, meant, origin
+from webapp.exports.base import ExportFacts, ExportFormat
+from webapp.exports.labelled import LabelledResponse, meant, origin
 
 TASK = (
     "Give the JSON that this text means, unchanged but for what makes it invalid: one value a line."
@@ -16,21 +15,14 @@ TASK = (
 )
 
 
-@dataclass(frozen=True)
-class FineTuning:
-    name: str = "fine-tuning"
-    takes: Literal["labels"] = "labels"
-    suffix: str = ".jsonl"
-    media_type: str = "application/jsonl"
-
-    def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
-        for response, said, values in meant(responses):
-            example = {"messages": _messages(response.raw, values), "metadata": origin(response, said)}
-            yield f"{jsontext.dumps(example)}\n".encode("ascii")
+def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
+    for response, label, values in meant(responses):
+        example = {"messages": _messages(response.raw, values), "metadata": origin(response, label)}
+        yield f"{jsontext.portable(example)}\n".encode("ascii")
 
 
 def _messages(raw: str, values: list[Any]) -> list[dict[str, str]]:
-    answer = "\n".join(jsontext.dumps(value) for value in values)
+    answer = "\n".join(jsontext.portable(value) for value in values)
     return [
         {"role": "system", "content": TASK},
         {"role": "user", "content": raw},
@@ -38,4 +30,4 @@ def _messages(raw: str, values: list[Any]) -> list[dict[str, str]]:
     ]
 
 
-plugin = FineTuning()
+plugin = ExportFormat("fine-tuning", "labels", ".jsonl", "application/jsonl", pieces)

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from html import escape
-from typing import Any, Literal
 
 from webapp import jsontext
-from webapp.exports.base import About
-from webapp.exports.drawing import Kind, shown, sign, stretches
-from webapp.exports.labelled import Said, past
-from webapp.exports.session import SessionView, TurnView
+from webapp.exports.base import ExportFacts, ExportFormat
+from webapp.exports.labelled import LabelView, past
+from webapp.exports.session import ExportedTurn, SessionView
+from webapp.parsing import words
+from webapp.parsing.drawing import Drawing, Stretch, telling
+from webapp.parsing.span import Span
+from webapp.parsing.trace import Trace
+from webapp.visible import runs, sign, visible
 
 LONGEST_RAW = 200_000
 LONGEST_VALUE = 20_000
-_TAGS: dict[Kind, str] = {"read": "mark", "removed": "del", "inserted": "ins", "tried": "u", "fault": "b"}
+MOST_ERRORS = 40
+"""of one reading"""
 _NAMES = {
     "c": "clean",
     "e": "extracted",
     "r": "repaired",
     "f": "failed",
-    "s": "failed, fencepost reads it",
-    "n": "none",
+    "s": "failed, Fencepost can read it",
+    "n": "no JSON found",
 }
 _SIGNS = {"c": "●", "e": "○", "r": "◆", "f": "✕", "s": "⊠", "n": "·"}
 STYLE = """
@@ -43,31 +46,27 @@ i{font-style:normal;border:1px solid;border-radius:3px;font-size:.75em;padding:0
 """.replace("\n", "")
 
 
-@dataclass(frozen=True)
-class Html:
-    name: str = "html"
-    takes: Literal["sessions"] = "sessions"
-    suffix: str = ".html"
-    media_type: str = "text/html; charset=utf-8"
-
-    def pieces(self, session: SessionView, about: About) -> Iterator[bytes]:
-        for part in _parts(session, about):
-            yield part.encode("utf-8", "backslashreplace")
+def pieces(session: SessionView, about: ExportFacts) -> Iterator[bytes]:
+    for part in _parts(session, about):
+        yield part.encode("utf-8", "backslashreplace")
 
 
-def _parts(session: SessionView, about: About) -> Iterator[str]:
+def _parts(session: SessionView, about: ExportFacts) -> Iterator[str]:
     title = text(session.id or "(empty id)")
     yield (
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>{title} · Fencepost</title><style>{STYLE}</style><h1>{title}</h1><p>{_ticks(text(session.says))}</p>"
     )
-    facts = f"{session.format}, home profile {session.home}, {session.turn_count} turns, {session.failed_count} failed"
+    home = "parser unknown" if session.home == "unknown" else f"your parser {session.home}"
+    counts = (words.counted(session.turn_count, "turn"), f"{session.failed_count:,} failed")
+    facts = ", ".join((session.format, home, *counts))
     yield f'<p class="soft">{text(facts)}</p>'
     yield f'<p class="strip" aria-label="Responses in order">{_strip(session.strip)}</p>'
-    for found in session.findings:
-        links = " ".join(f'<a href="#t{position}">{position}</a>' for position in found.positions[:50])
-        yield f"<p><b>{text(found.rule)}</b> {_ticks(text(found.reason))} Turns {links}</p>"
+    for finding in session.findings:
+        links = " ".join(f'<a href="#t{position}">{position}</a>' for position in finding.positions[:50])
+        turns = "Turn" if len(finding.positions) == 1 else "Turns"
+        yield f"<p><b>{text(finding.rule)}</b> {_ticks(text(finding.reason))} {turns} {links}</p>"
     yield '<p class="soft">✕ failed · <mark>read</mark> · <del>removed</del> · <ins>inserted</ins></p><ol start="0">'
     number = 0
     for turn in session.turns:
@@ -84,81 +83,74 @@ def _ticks(escaped: str) -> str:
 
 
 def _strip(letters: str) -> str:
-    cells = (
+    return "".join(
         f'<a href="#r{index}" title="{_NAMES.get(letter, letter)}">{_SIGNS.get(letter, "·")}</a>'
         for index, letter in enumerate(letters)
     )
-    return "".join(cells)
 
 
-def _turn(turn: TurnView) -> str:
+def _turn(turn: ExportedTurn) -> str:
     facts = " · ".join(text(fact) for fact in (turn.kind, turn.who, turn.model, turn.group, turn.sent_at) if fact)
-    verdict = f" · {turn.home['verdict']}" if turn.home else ""
+    verdict = f" · {words.VERDICT_NAMES[turn.home['verdict']]}" if turn.home else ""
     bad = ' <span class="bad">✕ failed</span>' if turn.failed else ""
     opened = " open" if turn.failed or turn.kind in ("response", "tool_call") else ""
-    readings = "".join(_reading(turn, trace) for trace in _traces(turn)) or f"<pre>{_plain(turn.raw)}</pre>"
+    readings = "".join(_reading(turn.raw, trace) for trace in _traces(turn)) or f"<pre>{_plain(turn.raw)}</pre>"
     failure = f'<p class="bad">Recorded in the dump: {text(turn.recorded_failure)}</p>' if turn.recorded_failure else ""
-    labels = "".join(_label(said) for said in turn.labels)
+    labels = "".join(_label(label) for label in turn.labels)
     return f"<details{opened}><summary>{facts}{verdict}{bad}</summary>{failure}{labels}{readings}</details>"
 
 
-def _traces(turn: TurnView) -> list[dict[str, Any]]:
+def _traces(turn: ExportedTurn) -> list[Trace]:
     """The home trace, and `fencepost`'s where it is another one that reads otherwise."""
-    traces = [turn.home] if turn.home else []
+    traces = [Trace.from_dict(turn.home)] if turn.home else []
     if turn.fencepost and (not turn.home or turn.home["profile"] != turn.fencepost["profile"]):
-        traces.append(turn.fencepost)
-    return traces[:1] if len(traces) == 2 and traces[0]["values"] == traces[1]["values"] else traces
+        traces.append(Trace.from_dict(turn.fencepost))
+    return traces[:1] if len(traces) == 2 and traces[0].values == traces[1].values else traces
 
 
-def _reading(turn: TurnView, trace: dict[str, Any]) -> str:
-    raw = turn.raw if len(turn.raw) <= LONGEST_RAW else turn.raw[:LONGEST_RAW]
-    drawn = "".join(
-        _stretch(stretch.kind, stretch.text, stretch.repair) for stretch in stretches(raw, _within(trace, raw))
-    )
-    cut = f'<p class="soft">{len(turn.raw) - len(raw):,} more characters</p>' if len(raw) < len(turn.raw) else ""
-    errors = "".join(_error(attempt["error"]) for attempt in trace["attempts"] if attempt["error"])[:4000]
-    values = "".join(f"<pre>{_plain(jsontext.pretty(value)[:LONGEST_VALUE])}</pre>" for value in trace["values"])
-    title = f'<p class="soft">{text(trace["profile"])}: {trace["verdict"]}</p>'
-    return f"{title}<pre>{drawn}</pre>{cut}{errors if not trace['values'] else ''}{values}"
+def _reading(raw: str, trace: Trace) -> str:
+    length = min(len(raw), LONGEST_RAW)
+    marked = "".join(map(_stretch, Drawing(raw, telling(trace)).stretches(Span(0, length))))
+    more = f'<p class="soft">{len(raw) - length:,} more characters</p>' if length < len(raw) else ""
+    faults = [attempt.error for attempt in trace.attempts if attempt.error and not trace.values]
+    errors = "".join(f'<p class="bad">{text(words.fault_sentence(fault))}</p>' for fault in faults[:MOST_ERRORS])
+    if len(faults) > MOST_ERRORS:
+        errors += f'<p class="soft">{words.counted(len(faults) - MOST_ERRORS, "more error")}</p>'
+    values = "".join(f"<pre>{_plain(jsontext.pretty(value)[:LONGEST_VALUE])}</pre>" for value in trace.values)
+    verdict = words.VERDICT_NAMES[trace.verdict]
+    return f'<p class="soft">{text(trace.profile)}: {verdict}</p><pre>{marked}</pre>{more}{errors}{values}'
 
 
-def _within(trace: dict[str, Any], raw: str) -> dict[str, Any]:
-    """`trace` with the attempts that lie in `raw`, for a text that was cut."""
-    inside = [index for index in trace["chosen"] if trace["attempts"][index]["span"][1] <= len(raw)]
-    return {**trace, "chosen": inside} if trace["chosen"] else trace
+def _stretch(stretch: Stretch) -> str:
+    content = _plain(stretch.text if stretch.kind == "text" else stretch.text.replace("\n", "↵"))
+    if stretch.kind == "text":
+        element = f"<{_tag(stretch)}>{content}</{_tag(stretch)}>" if stretch.attempt else content
+    else:
+        tag = "del" if stretch.kind == "removed" else "ins"
+        element = f'<{tag} title="{text(stretch.repair)}">{content}</{tag}>'
+    return f"<b>{element}</b>" if stretch.fault else element
 
 
-def _stretch(kind: Kind, raw: str, repair: str | None) -> str:
-    if kind == "plain":
-        return _plain(raw)
-    tag = _TAGS[kind]
-    title = f' title="{text(repair)}"' if repair else ""
-    return f"<{tag}{title}>{_plain(raw) if kind != 'removed' else _plain(raw.replace(chr(10), '↵'))}</{tag}>"
+def _tag(stretch: Stretch) -> str:
+    return "mark" if stretch.attempt and stretch.attempt.ok else "u"
 
 
 def _plain(raw: str) -> str:
     """`raw` escaped, line breaks and tabs as they are, what cannot be seen as a boxed sign."""
-    pieces = []
-    for character in raw:
-        drawn_as = None if character in "\n\t" else sign(character)
-        pieces.append(f"<i>{drawn_as}</i>" if drawn_as else escape(character))
-    return "".join(pieces)
+    return "".join(escape(run.text) if run.code is None else f"<i>{sign(chr(run.code))}</i>" for run in runs(raw))
 
 
-def _error(error: dict[str, Any]) -> str:
-    place = f"line {error['line']}, column {error['column']}, offset {error['at']}"
-    return f'<p class="bad">{text(error["message"])} at {place}</p>'
-
-
-def _label(said: Said) -> str:
-    more = "".join(f", {text(words)}" for words in (said.cause, said.note) if words)
-    history = "".join(f"<br><span class='soft'>{text(event)}</span>" for event in past(said))
-    return f"<p>Labelled <b>{text(said.judgement)}</b> by {text(said.author)}, {text(said.made_at)}{more}{history}</p>"
+def _label(label: LabelView) -> str:
+    more = "".join(f", {text(words)}" for words in (label.cause, label.note) if words)
+    history = "".join(f"<br><span class='soft'>{text(event)}</span>" for event in past(label))
+    return (
+        f"<p>Labelled <b>{text(label.judgement)}</b> by {text(label.author)}, {text(label.made_at)}{more}{history}</p>"
+    )
 
 
 def text(words: str | None) -> str:
     """`words` escaped for HTML, on one line."""
-    return escape(shown(words or ""))
+    return escape(visible(words))
 
 
-plugin = Html()
+plugin = ExportFormat("html", "sessions", ".html", "text/html; charset=utf-8", pieces)

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from webapp import jsontext
-from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, rows
+from webapp.exports.base import ExportFacts, ExportFormat
+from webapp.exports.labelled import LabelledResponse, rows
 
 
-@dataclass(frozen=True)
-class JsonLines:
-    name: str = "jsonl"
-    takes: Literal["labels"] = "labels"
-    suffix: str = ".jsonl"
-    media_type: str = "application/jsonl"
-
-    def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
-        for response in responses:
-            for row in rows(response):
-                yield f"{jsontext.dumps(row)}\n".encode("ascii")
+def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
+    for response in responses:
+        for row in rows(response):
+            yield f"{jsontext.portable(row)}\n".encode("ascii")
 
 
-plugin = JsonLines()
+plugin = ExportFormat("jsonl", "labels", ".jsonl", "application/jsonl", pieces)

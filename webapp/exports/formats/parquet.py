@@ -4,38 +4,31 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from webapp import jsontext
-from webapp.exports.base import About, MissingLibrary
-from webapp.exports.labelled import Labelled, rows
+from webapp.exports.base import ExportFacts, ExportFormat, MissingLibrary
+from webapp.exports.labelled import LabelledResponse, rows
+from webapp.extras import install_extra
 
 ROWS_A_GROUP = 1000
 _TEXT = ("session", "key", "raw_sha256", "author", "judgement", "cause", "expects", "note", "made_at")
-_MORE_TEXT = ("model", "agent", "phase", "format", "home", "verdict", "raw")
+_MORE_TEXT = ("model", "agent", "phase", "format", "home", "verdict", "split", "raw")
 _JSON = ("expected", "history", "redacted", "settled")
 
 
-@dataclass(frozen=True)
-class Parquet:
-    name: str = "parquet"
-    takes: Literal["labels"] = "labels"
-    suffix: str = ".parquet"
-    media_type: str = "application/vnd.apache.parquet"
-
-    def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
-        """Raises `MissingLibrary` before the first piece."""
-        arrow, parquet = _library()
-        schema = _schema(arrow, about)
-        sink = _Sink()
-        flat = (row for response in responses for row in rows(response))
-        with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
-            while group := list(islice(flat, ROWS_A_GROUP)):
-                writer.write_table(arrow.Table.from_pylist([_plain(row) for row in group], schema=schema))
-                yield sink.taken()
-        yield sink.taken()
+def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
+    """Raises `MissingLibrary` before the first piece."""
+    arrow, parquet = _library()
+    schema = _schema(arrow, about)
+    sink = _Sink()
+    flat = (row for response in responses for row in rows(response))
+    with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
+        while group := list(islice(flat, ROWS_A_GROUP)):
+            writer.write_table(arrow.Table.from_pylist([_plain(row) for row in group], schema=schema))
+            yield sink.taken()
+    yield sink.taken()
 
 
 class _Sink(io.RawIOBase):
@@ -68,11 +61,11 @@ def _library() -> tuple[Any, Any]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        raise MissingLibrary("Parquet needs the library pyarrow: pip install 'fencepost[parquet]'") from None
+        raise MissingLibrary(f"Parquet needs the library pyarrow: {install_extra('parquet')}") from None
     return pa, parquet
 
 
-def _schema(arrow: Any, about: About) -> Any:
+def _schema(arrow: Any, about: ExportFacts) -> Any:
     text = [(name, arrow.string()) for name in (*_TEXT, *_MORE_TEXT, *_JSON)]
     numbers = [("revision", arrow.int64()), ("position", arrow.int64()), ("seconds", arrow.float64())]
     fields = [*text, *numbers, ("final", arrow.bool_())]
@@ -81,13 +74,13 @@ def _schema(arrow: Any, about: About) -> Any:
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """`row` with values that Arrow holds: JSON as text, lone surrogates as `\\udXXX`."""
-    done = {name: jsontext.dumps(value) if name in _JSON else value for name, value in row.items()}
+    converted = {name: jsontext.portable(value) if name in _JSON else value for name, value in row.items()}
     if row["expects"] not in ("one", "several"):
-        done["expected"] = None
+        converted["expected"] = None
     return {
         name: value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
-        for name, value in done.items()
+        for name, value in converted.items()
     }
 
 
-plugin = Parquet()
+plugin = ExportFormat("parquet", "labels", ".parquet", "application/vnd.apache.parquet", pieces)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
 
 from webapp import jsontext
-from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, Said, meant, settlement
+from webapp.exports.base import ExportFacts, ExportFormat
+from webapp.exports.labelled import LabelledResponse, LabelView, facts, meant
 
 HEAD = '''"""Responses that people labelled, as regression tests for a parser of model output.
 
@@ -26,6 +24,8 @@ import os
 
 import pytest
 
+MARK = "{mark}"
+
 
 def read(text):
     """The values that the parser under test reads from `text`, in order."""
@@ -36,6 +36,20 @@ def read(text):
     from webapp.parsing import parse
 
     return list(parse(text, os.environ.get("FENCEPOST_PROFILE", "fencepost")).values)
+
+
+def unmarked(value):
+    """What was meant where JSON has no number for it: NaN and the infinities are written as {{MARK: "NaN"}}."""
+    if isinstance(value, dict):
+        if len(value) == 1 and value.get(MARK) in ("NaN", "Infinity", "-Infinity"):
+            return float(value[MARK])
+        return {{_plain(key): unmarked(item) for key, item in value.items()}}
+    return [unmarked(item) for item in value] if isinstance(value, list) else value
+
+
+def _plain(key):
+    """A key that only looked like the mark was given one $ more."""
+    return key[1:] if key.endswith(MARK) and key != MARK and not key[: -len(MARK)].strip("$") else key
 
 
 def canonical(values):
@@ -59,31 +73,20 @@ FOOT = """
 
 @pytest.mark.parametrize(("text", "expected"), CASES)
 def test_reads_what_was_meant(text, expected):
-    assert canonical(read(text)) == canonical(json.loads(expected))
+    assert canonical(read(text)) == canonical(unmarked(json.loads(expected)))
 """
 
 
-@dataclass(frozen=True)
-class Pytest:
-    name: str = "pytest"
-    takes: Literal["labels"] = "labels"
-    suffix: str = ".py"
-    media_type: str = "text/x-python"
-
-    def pieces(self, responses: Iterable[Labelled], about: About) -> Iterator[bytes]:
-        yield HEAD.format(about=_comment(about.sentence())).encode("ascii")
-        for response, said, values in meant(responses):
-            yield _case(response, said, jsontext.dumps(values)).encode("ascii")
-        yield FOOT.lstrip("\n").encode("ascii")
+def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
+    yield HEAD.format(about=_comment(about.sentence()), mark=jsontext.MARK).encode("ascii")
+    for response, label, values in meant(responses):
+        yield _case(response, label, jsontext.portable(values)).encode("ascii")
+    yield FOOT.lstrip("\n").encode("ascii")
 
 
-def _case(response: Labelled, said: Said, expected: str) -> str:
-    facts = [f"{response.session} turn {response.position}", f"{said.judgement} by {said.author}, {said.made_at}"]
-    facts += [f"cause: {said.cause}"] if said.cause else []
-    facts += [f"note: {said.note}"] if said.note else []
-    facts += [settlement(response.settled)] if response.settled else []
-    facts += [f"history: {jsontext.dumps(list(said.history))}"] if said.history else []
-    comments = "".join(f"    # {_comment(fact)}\n" for fact in facts)
+def _case(response: LabelledResponse, label: LabelView, expected: str) -> str:
+    lines = [f"{response.session} turn {response.position}, split {response.split}", *facts(response, label)]
+    comments = "".join(f"    # {_comment(line)}\n" for line in lines)
     return f"{comments}    pytest.param({response.raw!a}, {expected!a}, id={response.name!a}),\n"
 
 
@@ -92,4 +95,4 @@ def _comment(text: str) -> str:
     return ascii(text)[1:-1].replace('"', "'").replace("\\'", "'")
 
 
-plugin = Pytest()
+plugin = ExportFormat("pytest", "labels", ".py", "text/x-python", pieces)
