@@ -1,0 +1,210 @@
+"""Compares what a profile makes of responses now with the baseline, and decides: passed, failed or error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp import parsing
+from webapp.gate.baseline import Reading, digest_of, reading
+from webapp.gate.judging import judge_values, roots_of
+from webapp.gate.samples import Sample
+from webapp.jsontext import same_as
+from webapp.parsing import Profile
+
+EXIT = {"passed": 0, "failed": 1, "error": 2}
+RANK = {"right": 2, "nothing": 2, "missed": 1, "wrong": 0, "spurious": 0}
+"""of an outcome under a final label: right, an error that shows, an error that is silent"""
+KINDS = {
+    "regression": "worse than before, by its final label",
+    "allowed": "worse than before, and allowed by name",
+    "changed": "another value than before, and no final label says which is right",
+    "fixed": "better than before, by its final label",
+    "moved": "another value than before, as right or as wrong by its final label",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A response that is read otherwise than before. Outcomes are None where no final label says what was meant;
+    `reason` says why a regression is allowed. `kind` is one of `KINDS`."""
+
+    kind: str
+    sample: Sample
+    before: Reading
+    after: Reading
+    was: str | None = None
+    now: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that a run of the gate says. `problems` are sentences; `written` is None, "created" or "updated".
+
+    `outcomes` counts what the responses with a final label come to now.
+    """
+
+    profile: str
+    version: str
+    strict: bool
+    split: str | None
+    checked: int
+    labelled: int
+    changes: tuple[Change, ...] = ()
+    problems: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    written: str | None = None
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    rights: Mapping[str, str | None] = field(default_factory=dict)
+    """each response's outcome, None without a final label"""
+
+    def of(self, kind: str) -> list[Change]:
+        return [change for change in self.changes if change.kind == kind]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it did not pass; empty where it did."""
+        if self.problems:
+            return list(self.problems)
+        reasons = []
+        if regressions := len(self.of("regression")):
+            reasons.append(f"{_responses(regressions)} worse than before, by final labels")
+        if self.strict and (changed := len(self.of("changed"))):
+            reasons.append(f"{_responses(changed)} read otherwise than before, without a label (--strict)")
+        if self.written == "created":
+            reasons.append("the baseline is new: review and commit it")
+        return reasons
+
+    @property
+    def verdict(self) -> str:
+        """passed, failed or error: the only place where it is decided."""
+        return "error" if self.problems else "failed" if self.reasons else "passed"
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT[self.verdict]
+
+
+def _responses(count: int) -> str:
+    return f"{count:,} {'response is' if count == 1 else 'responses are'}"
+
+
+def readings(samples: Iterable[Sample], profile: Profile) -> dict[str, Reading]:
+    """Run the profile over the responses; what it makes of each, by id."""
+    return {sample.id: reading(sample, parsing.parse(sample.text, profile)) for sample in samples}
+
+
+def compare(
+    samples: Sequence[Sample],
+    now: Mapping[str, Reading],
+    before: Mapping[str, Reading],
+    profile: Profile,
+    *,
+    allowed: Mapping[str, str],
+    strict: bool = False,
+    split: str | None = None,
+    updating: bool = False,
+) -> Report:
+    """Hold what the profile makes `now` against the baseline. With `updating` other responses than the baseline's are
+    no problem, since it is about to be written anew."""
+    chosen = [sample for sample in samples if split in (None, sample.split)]
+    problems = [] if updating else _problems(samples, before)
+    if not chosen:
+        problems.append(f"there is no response to check{f' in the split {split}' if split else ''}")
+    known = {sample.id for sample in samples}
+    problems += [f"{one!r} is allowed to be worse, but no response has that id" for one in allowed if one not in known]
+    changes, rights = [], {}
+    for sample in chosen:
+        rights[sample.id] = outcome(sample, now[sample.id], profile)
+        old = before.get(sample.id)
+        if old is not None and old.text == sample.sha256:
+            change = _change(sample, old, now[sample.id], profile, allowed)
+            changes += [change] if change else []
+    counts = {name: list(rights.values()).count(name) for name in RANK}
+    used = {change.sample.id for change in changes if change.kind == "allowed"}
+    return Report(
+        profile.name,
+        profile.version,
+        strict,
+        split,
+        len(chosen),
+        sum(sample.meant is not None for sample in chosen),
+        tuple(changes),
+        tuple(problems),
+        tuple(one for one in allowed if one not in used and one in rights),
+        None,
+        counts,
+        rights,
+    )
+
+
+def outcome(sample: Sample, one: Reading, profile: Profile) -> str | None:
+    """right, wrong, missed, spurious or nothing; None where no final label says what was meant."""
+    if sample.meant is None:
+        return None
+    if one.values is None:
+        same = digest_of(same_as(sample.meant)) == one.digest
+        return "right" if same else "wrong" if sample.meant else "spurious"
+    drops = str(getattr(getattr(profile, "policies", None), "missing", "")) == "drop"
+    return judge_values(one.values, sample.meant, roots_of(profile), drops=drops).outcome
+
+
+def _problems(samples: Sequence[Sample], before: Mapping[str, Reading]) -> list[str]:
+    """Where baseline and responses do not speak of the same."""
+    known = {sample.id: sample for sample in samples}
+    problems = [f"{one!r} is in the baseline, but not among the responses" for one in before if one not in known]
+    problems += [
+        f"{one!r} is not in the baseline: see what is new, then --update" for one in known if one not in before
+    ]
+    for ident, old in before.items():
+        if ident in known and known[ident].sha256 != old.text:
+            problems.append(f"{ident!r} has another text than in the baseline")
+    return problems
+
+
+def _change(sample: Sample, old: Reading, new: Reading, profile: Profile, allowed: Mapping[str, str]) -> Change | None:
+    was, now = (outcome(sample, one, profile) for one in (old, new))
+    if was is None or now is None:
+        return None if old.digest == new.digest else Change("changed", sample, old, new)
+    if RANK[now] < RANK[was]:
+        reason = allowed.get(sample.id)
+        return Change("allowed" if reason else "regression", sample, old, new, was, now, reason)
+    if RANK[now] > RANK[was]:
+        return Change("fixed", sample, old, new, was, now)
+    return None if old.digest == new.digest else Change("moved", sample, old, new, was, now)
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """The report as JSON."""
+    return {
+        "verdict": report.verdict,
+        "exit_code": report.exit_code,
+        "reasons": report.reasons,
+        **{name: getattr(report, name) for name in ("profile", "version", "strict", "split", "checked", "labelled")},
+        "baseline": report.written,
+        "outcomes": dict(report.outcomes),
+        "problems": list(report.problems),
+        "allowances_not_needed": list(report.unused),
+        "counts": {kind: len(report.of(kind)) for kind in KINDS},
+        "changes": [_change_dict(change) for change in report.changes],
+    }
+
+
+def _change_dict(change: Change) -> dict[str, Any]:
+    values = {
+        side: None if one.values is None else list(one.values)
+        for side, one in (("before", change.before), ("after", change.after))
+    }
+    return {
+        "kind": change.kind,
+        "id": change.sample.id,
+        "was": change.was,
+        "now": change.now,
+        "reason": change.reason,
+        "verdicts": [change.before.verdict, change.after.verdict],
+        "values": values,
+        "expected": None if change.sample.meant is None else list(change.sample.meant),
+        "split": change.sample.split,
+    }

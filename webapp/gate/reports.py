@@ -1,0 +1,145 @@
+"""The gate's report as JSON, as JUnit XML, as Markdown, and as a workflow's error lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from xml.etree import ElementTree as ET
+
+from webapp import jsontext
+from webapp.gate import differences
+from webapp.gate.checking import KINDS, Change, Report, as_dict
+from webapp.markdown import code, escaped
+from webapp.visible import clipped, visible
+
+SUFFIXES = (".json", ".xml", ".md")
+SHORT = {
+    "right": "right",
+    "wrong": "silently wrong",
+    "missed": "missed",
+    "spurious": "spurious",
+    "nothing": "rightly nothing",
+    None: "no label",
+}
+MOST_LINES = 50
+"""changes of one kind that a Markdown report lists"""
+
+
+def written(report: Report, suffix: str) -> str:
+    """The report in the form of a file's suffix, one of `SUFFIXES`."""
+    return {".json": to_json, ".xml": to_xml, ".md": to_markdown}[suffix](report)
+
+
+def to_json(report: Report) -> str:
+    return json.dumps(json.loads(jsontext.portable(as_dict(report))), ensure_ascii=True, indent=2) + "\n"
+
+
+def to_xml(report: Report) -> str:
+    """JUnit XML: a test case a response, a failure where it makes the gate fail; what it cannot hold is escaped.
+
+    The gate itself is a test case too, so that the file holds a failure just where the verdict is not passed.
+    """
+    failing = {change.sample.id: change for change in report.changes if _fails(report, change)}
+    suite = ET.Element("testsuite", name=f"fencepost {visible(report.profile)}")
+    gate = ET.SubElement(suite, "testcase", classname="fencepost", name="gate")
+    if report.verdict == "error":
+        ET.SubElement(gate, "error", message=visible("; ".join(report.reasons)))
+    elif report.verdict == "failed":
+        ET.SubElement(gate, "failure", message=visible("; ".join(report.reasons)))
+    for ident, outcome in report.rights.items():
+        case = ET.SubElement(suite, "testcase", classname="fencepost.responses", name=visible(ident))
+        if ident in failing:
+            failure = ET.SubElement(case, "failure", message=sentence(failing[ident]))
+            failure.text = visible(details(failing[ident]))
+        elif outcome is None:
+            ET.SubElement(case, "system-out").text = "no final label says what was meant"
+    suite.set("tests", str(len(report.rights) + 1))
+    suite.set("failures", str(len(failing) + (report.verdict == "failed")))
+    suite.set("errors", str(int(report.verdict == "error")))
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
+
+
+def _fails(report: Report, change: Change) -> bool:
+    return change.kind == "regression" or (report.strict and change.kind == "changed")
+
+
+def to_markdown(report: Report) -> str:
+    """For a pull request or a job's summary."""
+    return "\n".join(_markdown(report)) + "\n"
+
+
+def _markdown(report: Report) -> Iterator[str]:
+    yield f"## Fencepost: {report.verdict}\n"
+    yield f"{code(report.profile)} {escaped(report.version)} over {report.checked:,} responses"
+    yield f"({report.labelled:,} with a final label{f', split {report.split}' if report.split else ''}).\n"
+    for reason in report.reasons[:MOST_LINES]:
+        yield f"- **{escaped(reason)}**"
+    if len(report.reasons) > MOST_LINES:
+        yield f"- and {len(report.reasons) - MOST_LINES:,} more, all in the JSON report"
+    for kind, words in KINDS.items():
+        changes = report.of(kind)
+        if not changes:
+            continue
+        yield f"\n### {kind.capitalize()}: {len(changes):,}\n\n{escaped(words)}\n"
+        yield "| response | was | is now | first difference |\n|---|---|---|---|"
+        for change in changes[:MOST_LINES]:
+            cells = (code(change.sample.id), escaped(_was(change)), escaped(_now(change)), escaped(_where(change)))
+            yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+        if len(changes) > MOST_LINES:
+            yield f"\nand {len(changes) - MOST_LINES:,} more, all in the JSON report"
+    for ident in report.unused:
+        yield f"\nAllowed, and not needed any more: {code(ident)}"
+
+
+def error_lines(report: Report) -> Iterator[str]:
+    """The lines by which a GitHub workflow marks what failed; none where the gate passed."""
+    if report.verdict == "passed":
+        return
+    for reason in report.reasons[:MOST_LINES]:
+        yield f"::error title=Fencepost gate::{_data(reason)}"
+    for change in [change for change in report.changes if _fails(report, change)][:MOST_LINES]:
+        yield f"::error title=Fencepost {change.kind}::{_data(f'{change.sample.id}: {sentence(change)}')}"
+
+
+def _data(text: str) -> str:
+    """Text within a workflow command: on one line, and nothing of it a command."""
+    return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def sentence(change: Change) -> str:
+    """`right before, silently wrong now: differs at [0].a`."""
+    allowed = f" (allowed: {change.reason})" if change.reason else ""
+    return visible(f"{_was(change)} before, {_now(change)} now: {_where(change)}{allowed}")
+
+
+def _was(change: Change) -> str:
+    return SHORT[change.was] if change.was else change.before.verdict
+
+
+def _now(change: Change) -> str:
+    return SHORT[change.now] if change.now else change.after.verdict
+
+
+def _where(change: Change) -> str:
+    if change.before.digest == change.after.digest:
+        return "the same values"
+    if change.before.values is None or change.after.values is None:
+        return "other values, too long to be kept"
+    if not change.before.values or not change.after.values:
+        return f"{_count(change.before.values)} before, {_count(change.after.values)} now"
+    difference = differences.first(change.before.values, change.after.values)
+    return f"differs {difference.where}" if difference else "differs"
+
+
+def _count(values: tuple[object, ...]) -> str:
+    return f"{len(values)} value{'' if len(values) == 1 else 's'}" if values else "no value"
+
+
+def details(change: Change) -> str:
+    """The values before and now, and those that were meant, as a failure holds them."""
+    lines = [sentence(change)]
+    sides = (("before", change.before.values), ("now", change.after.values), ("meant", change.sample.meant))
+    for name, values in sides:
+        if values is not None:
+            lines.append(f"{name}: {clipped(jsontext.portable(list(values)), 4_000)}")
+    return "\n".join(lines)

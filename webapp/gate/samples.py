@@ -1,0 +1,102 @@
+"""The responses that a gate runs over, read from JSON lines: cases, or an export of labels."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from webapp import jsontext
+from webapp.exports.labelled import expected_values
+from webapp.exports.splits import SPLITS, split_of, split_of_text
+
+
+class BadLines(ValueError):
+    """A line of a file cannot be used; the message names the file and the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One response. `meant` holds the values that should come out, in order, by its final label: () where no JSON is
+    meant, None where no final label says. `split` is dev or test."""
+
+    id: str
+    text: str
+    meant: tuple[Any, ...] | None
+    split: str
+    cause: str | None = None
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(slots=True)
+class _Meaning:
+    """What a label of an export says that a response means."""
+
+    expects: str | None
+    expected: Any
+
+
+def read(lines: Iterable[str | bytes], name: str) -> list[Sample]:
+    """The responses of a file in its order; raises `BadLines`.
+
+    A line is a case, `{"id", "text", "expected": [values] or null}`, or one label of `fencepost label export`, of which
+    the final one counts. An id that stands on two lines with a case is an error.
+    """
+    samples: dict[str, Sample] = {}
+    lines_of: dict[str, int] = {}
+    for number, row in rows(lines, name):
+        at = f"{name}, line {number}"
+        is_case = "text" in row
+        sample = _case(row, at) if is_case else _label(row, at)
+        before = samples.get(sample.id)
+        if before is not None and (is_case or before.text != sample.text):
+            raise BadLines(f"{at}: the id {sample.id!r} stands on line {lines_of[sample.id]} already")
+        if before is None or sample.meant is not None:
+            samples[sample.id] = sample
+        lines_of.setdefault(sample.id, number)
+    return list(samples.values())
+
+
+def rows(lines: Iterable[str | bytes], name: str) -> Iterable[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a file with their line numbers, empty lines left out; raises `BadLines`."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            row = jsontext.unmarked(json.loads(line))
+        except (ValueError, RecursionError) as error:
+            raise BadLines(f"{name}, line {number}: no JSON ({error})") from None
+        if not isinstance(row, dict):
+            raise BadLines(f"{name}, line {number}: a JSON object is expected, not {type(row).__name__}")
+        yield number, row
+
+
+def _case(row: dict[str, Any], at: str) -> Sample:
+    ident, text, expected = row.get("id"), row["text"], row.get("expected")
+    if not isinstance(ident, str) or not ident or not isinstance(text, str):
+        raise BadLines(f'{at}: "id" and "text" must be texts, and the id not empty')
+    if expected is not None and not isinstance(expected, list):
+        raise BadLines(f'{at}: "expected" must be the list of values in order, [] for no JSON, null for unknown')
+    split = row.get("split") or split_of_text(text)
+    if split not in SPLITS:
+        raise BadLines(f'{at}: "split" must be one of {", ".join(SPLITS)}, not {split!r}')
+    return Sample(ident, text, None if expected is None else tuple(expected), split, row.get("cause"))
+
+
+def _label(row: dict[str, Any], at: str) -> Sample:
+    key, position, raw = row.get("key"), row.get("position"), row.get("raw")
+    if not isinstance(raw, str) or not isinstance(key, str) or not isinstance(position, int):
+        raise BadLines(f'{at}: neither a case ("id", "text") nor a label of an export ("key", "position", "raw")')
+    settled = row.get("settled")
+    says = settled if isinstance(settled, dict) else row if row.get("final") else {}
+    values = expected_values(_Meaning(says.get("expects"), says.get("expected")))
+    try:
+        split = split_of(bytes.fromhex(row["raw_sha256"]))
+    except (KeyError, TypeError, ValueError):
+        split = split_of_text(raw)
+    return Sample(f"{key}-{position}", raw, None if values is None else tuple(values), split, row.get("cause"))

@@ -1,0 +1,66 @@
+"""A process of its own that judges cases for the pytest plugin: JSON lines in, JSON lines out.
+
+The plugin lives in other people's environments, where a package `webapp` may be their own program: it never imports
+this one, and starts this module isolated from the folder that it runs in (`python -I -m webapp.gate.worker`).
+
+    {"profile": P, "file": F}        → {"profile", "version", "cases": [{"id", "split", "known"}]} or {"error"}
+    {"id": I}                        → {"outcome", "text"}: text is empty where it passed
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO
+
+from webapp import parsing
+from webapp.gate import failure_text, profiles
+from webapp.gate.judging import judge, roots_of
+from webapp.gate.samples import BadLines, Sample, read
+from webapp.parsing import Profile
+
+GOOD = ("right", "nothing")
+
+
+def begin(request: dict[str, Any]) -> tuple[Profile, dict[str, Sample]]:
+    """The profile and the cases that are asked for; raises `BadLines`, `OSError`, `LookupError`, `ValueError`."""
+    profile = profiles.resolve(request["profile"])
+    with Path(request["file"]).open("rb") as file:
+        samples = read(file, request["file"])
+    if not samples:
+        raise BadLines(f"{request['file']}: there is no case in it")
+    return profile, {sample.id: sample for sample in samples}
+
+
+def answer(profile: Profile, sample: Sample) -> dict[str, str]:
+    """The outcome of one case, and what is to be shown of it where it is not right."""
+    trace = parsing.parse(sample.text, profile)
+    if sample.meant is None:
+        return {"outcome": "unknown", "text": "no final label says what was meant"}
+    judged = judge(trace, sample.meant, roots_of(profile))
+    text = "" if judged.outcome in GOOD else failure_text.drawn(sample.text, trace, sample.meant, judged)
+    return {"outcome": judged.outcome, "text": text}
+
+
+def main(lines: TextIO, out: Callable[[str], Any]) -> None:
+    """Answer until the input ends."""
+    try:
+        profile, samples = begin(json.loads(next(iter(lines))))
+    except (OSError, LookupError, ValueError, RuntimeError) as error:
+        out(json.dumps({"error": str(error.args[0] if error.args else error)}) + "\n")
+        return
+    cases = [{"id": one.id, "split": one.split, "known": one.meant is not None} for one in samples.values()]
+    out(json.dumps({"profile": profile.name, "version": profile.version, "cases": cases}) + "\n")
+    for line in lines:
+        out(json.dumps(answer(profile, samples[json.loads(line)["id"]])) + "\n")
+
+
+if __name__ == "__main__":
+
+    def write(text: str) -> None:
+        sys.__stdout__.write(text)  # type: ignore[union-attr]
+        sys.__stdout__.flush()  # type: ignore[union-attr]
+
+    main(sys.stdin, write)
