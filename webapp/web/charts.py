@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from webapp.store.figures import Bucket, Entry
+from webapp.store.statistics.figures import Bucket, Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +17,6 @@ class Bar:
     y: str
     width: str
     height: str
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The bars of one stretch of time, on top of each other."""
-
-    bucket: Bucket
-    bars: list[Bar]
 
 
 def percent(part: float, whole: float) -> str:
@@ -41,20 +33,16 @@ def stacked(entries: Sequence[Entry], whole: int | None = None) -> list[Bar]:
     return bars
 
 
-def columns(buckets: Sequence[Bucket]) -> list[Column]:
-    """Columns from the first stretch to the last, as high as the stretch with most responses lets them be."""
-    most = most_responses(buckets)
-    return [Column(bucket, _column(bucket.verdicts, most, at, len(buckets))) for at, bucket in enumerate(buckets)]
-
-
-def _column(entries: Sequence[Entry], most: int, at: int, count: int) -> list[Bar]:
-    bars, top = [], float(most)
-    for entry in entries:
-        if entry.count:
-            top -= entry.count
-            x, width = percent(at + 0.08, count), percent(0.84, count)
-            bars.append(Bar(entry, x, percent(top, most), width, percent(entry.count, most)))
-    return bars
+def columns(buckets: Sequence[Bucket]) -> Iterator[tuple[Bucket, list[Bar]]]:
+    """The bars of each stretch of time on top of each other, as high as the fullest stretch lets them be."""
+    most, count = most_responses(buckets), len(buckets)
+    for at, bucket in enumerate(buckets):
+        bars, top, x = [], float(most), percent(at + 0.08, count)
+        for entry in bucket.verdicts:
+            if entry.count:
+                top -= entry.count
+                bars.append(Bar(entry, x, percent(top, most), percent(0.84, count), percent(entry.count, most)))
+        yield bucket, bars
 
 
 def most_responses(buckets: Sequence[Bucket]) -> int:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.parsing import Attempt, Trace
+from webapp.parsing import Attempt, Trace, words
 from webapp.parsing.decode import decode
+from webapp.parsing.drawing import telling
 from webapp.parsing.edit import Edit, apply
 from webapp.parsing.span import Span, place
-from webapp.web import compared, decodedview, rawview, valueview, words
-from webapp.web.asked import Asked
+from webapp.web import decodedview, rawview, valueview, verdict_column
+from webapp.web.turns.debugger_query import DebuggerQuery
 
 LISTED_ATTEMPTS = 100
 LISTED_EDITS = 40
@@ -47,7 +48,7 @@ class EditLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class EditSteps:
     """Stepping through `count` edits: `edit` is the state, `back` and `on` the query's value before and after it."""
 
     count: int
@@ -65,7 +66,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedAttempt:
     """The current attempt, opened: what its text decodes to, or why it does not, and the views that there are."""
 
     views: tuple[str, ...]
@@ -73,7 +74,7 @@ class Opened:
     length: int
     edits: list[EditLine]
     edits_left: int
-    steps: Steps
+    steps: EditSteps
     value: valueview.ValueView | None = None
     decoded: decodedview.DecodedView | None = None
     hunks: Sequence[decodedview.Hunk] = ()
@@ -88,12 +89,12 @@ class Bench:
     trace: Trace
     profile: str
     home: str
-    column: compared.Column
+    column: verdict_column.VerdictColumn
     index: int | None
     lines: list[AttemptLine]
     hidden_attempts: int
     raw: rawview.RawView
-    opened: Opened | None
+    opened: OpenedAttempt | None
     sentence: str
     edit: int | None
     view: str | None
@@ -118,80 +119,72 @@ class Bench:
 
 
 def bench(
-    raw: str, found: dict[str, Trace | str], names: list[str], home: str, asked: Asked, go: Callable[..., str]
+    raw: str, traces: Mapping[str, Trace | str], home: str, query: DebuggerQuery, go: Callable[..., str]
 ) -> Bench:
-    """The state for one response; `found` holds the traces, that of the profile asked for among them."""
-    profile = asked.profile or home
-    shown = found[profile]
-    trace = shown if isinstance(shown, Trace) else Trace(profile, "", "failed", (), (), ())
-    index = asked.attempt if asked.attempt is not None and asked.attempt < len(trace.attempts) else _telling(trace)
+    """The state for one response; `traces` are by profile, that of the profile asked for among them."""
+    profile = query.profile or home
+    result = traces[profile]
+    trace = result if isinstance(result, Trace) else Trace(profile, "", "failed", (), (), ())
+    index = query.attempt if query.attempt is not None and query.attempt < len(trace.attempts) else _telling(trace)
     current = None if index is None else trace.attempts[index]
-    edit = None if asked.edit is None or not current or not current.edits else min(asked.edit, len(current.edits))
-    focus = rawview.Focus(index, edit, asked.marked(raw), asked.windows(raw))
+    edit = None if query.edit is None or not current or not current.edits else min(query.edit, len(current.edits))
+    focus = rawview.Focus(index, edit, query.marked(raw), query.windows(raw))
     return Bench(
         trace=trace,
         profile=profile,
         home=home,
-        column=compared.column(raw, found, names, profile),
+        column=verdict_column.column(raw, traces, verdict_column.order(home), profile),
         index=index,
         lines=_lines(trace, index),
         hidden_attempts=max(0, len(trace.attempts) - LISTED_ATTEMPTS),
         raw=rawview.view(raw, trace.attempts, focus),
-        opened=_opened(raw, current, edit, asked.view) if current else None,
-        sentence=_sentence(found, profile, home),
+        opened=_opened(raw, current, edit, query.view) if current else None,
+        sentence=_sentence(traces, profile, home),
         edit=edit,
-        view=asked.view,
+        view=query.view,
         marked=focus.range,
         go=go,
     )
 
 
 def _telling(trace: Trace) -> int | None:
-    """The attempt that tells most: the first chosen one, else the last that failed, else the last."""
-    if trace.chosen:
-        return trace.chosen[0]
-    failed = [index for index, attempt in enumerate(trace.attempts) if attempt.outcome == "failed"]
-    if failed and trace.verdict == "failed":
-        return failed[-1]
+    """The attempt that tells most (see `drawing.telling`), else the last."""
+    attempts = telling(trace)
+    if attempts:
+        return next(index for index, attempt in enumerate(trace.attempts) if attempt is attempts[0])
     return len(trace.attempts) - 1 if trace.attempts else None
 
 
 def _lines(trace: Trace, current: int | None) -> list[AttemptLine]:
     near = () if current is None else (current - 1, current, current + 1)
     listed = {*range(LISTED_ATTEMPTS), *near, *trace.chosen[:20]}
-    return [
-        AttemptLine(
-            index,
-            trace.attempts[index],
-            index in trace.chosen,
-            index == current,
-            words.attempt_sentence(trace.attempts[index], index in trace.chosen),
-        )
-        for index in sorted(listed)
-        if 0 <= index < len(trace.attempts)
-    ]
+    lines = []
+    for index in sorted(listed.intersection(range(len(trace.attempts)))):
+        attempt, chosen = trace.attempts[index], index in trace.chosen
+        lines.append(AttemptLine(index, attempt, chosen, index == current, words.attempt_sentence(attempt, chosen)))
+    return lines
 
 
-def _opened(raw: str, attempt: Attempt, edit: int | None, view: str | None) -> Opened:
+def _opened(raw: str, attempt: Attempt, edit: int | None, view: str | None) -> OpenedAttempt:
     edits = attempt.edits if edit is None else attempt.edits[:edit]
     text = apply(raw, attempt.span, edits)
     sure = attempt.outcome == "accepted" and len(edits) == len(attempt.edits)
     trouble = None if sure else _trouble(text, attempt, edits)
     views = (*(("value",) if trouble is None else ()), "text", *(("diff",) if edits else ()))
-    shown = view if view in views else views[0] if trouble is None else None
+    shown_view = view if view in views else views[0] if trouble is None else None
     first = max(0, min((edit or 1) - LISTED_EDITS // 2, len(attempt.edits) - LISTED_EDITS))
-    hunks, left = decodedview.hunks(raw, attempt.span, edits) if shown == "diff" else ([], 0)
-    return Opened(
+    hunks, hunks_left = decodedview.hunks(raw, attempt.span, edits) if shown_view == "diff" else ([], 0)
+    return OpenedAttempt(
         views,
-        shown,
+        shown_view,
         len(text),
         _edit_lines(raw, attempt.edits, first),
         max(0, len(attempt.edits) - LISTED_EDITS),
-        Steps(len(attempt.edits), edit),
-        valueview.view(text, attempt.span, edits) if shown == "value" else None,
-        decodedview.view(raw, attempt.span, edits, len(text)) if shown == "text" else None,
+        EditSteps(len(attempt.edits), edit),
+        valueview.view(text, attempt.span, edits) if shown_view == "value" else None,
+        decodedview.view(raw, attempt.span, edits, len(text)) if shown_view == "text" else None,
         hunks,
-        left,
+        hunks_left,
         trouble,
     )
 
@@ -211,23 +204,18 @@ def _trouble(text: str, attempt: Attempt, edits: Sequence[Edit]) -> str | None:
 
 
 def _edit_lines(raw: str, edits: Sequence[Edit], first: int) -> list[EditLine]:
-    found, line, at = [], 1, 0
+    edit_lines, line, at = [], 1, 0
     for number, edit in enumerate(edits[first : first + LISTED_EDITS], first + 1):
         line += raw.count("\n", at, edit.span.start)
         at = edit.span.start
-        found.append(EditLine(number, edit, line, at - raw.rfind("\n", 0, at)))
-    return found
+        edit_lines.append(EditLine(number, edit, line, at - raw.rfind("\n", 0, at)))
+    return edit_lines
 
 
-def _sentence(found: dict[str, Trace | str], profile: str, home: str) -> str:
+def _sentence(traces: Mapping[str, Trace | str], profile: str, home: str) -> str:
     """What the shown profile made of the response, and the other of the two that matter."""
-    own = f"`{profile}` {said(found[profile])}"
-    other = "fencepost" if profile != "fencepost" else home
-    if other == profile or other not in found:
-        return f"{own}."
-    return f"{own}; `{other}` {said(found[other])}."
-
-
-def said(trace: Trace | str) -> str:
-    """What a profile made of a response, in words, without its name."""
-    return "broke" if isinstance(trace, str) else words.trace_sentence(trace)
+    first = f"`{profile}` {words.profile_sentence(traces[profile])}"
+    second = "fencepost" if profile != "fencepost" else home
+    if second == profile or second not in traces:
+        return f"{first}."
+    return f"{first}; `{second}` {words.profile_sentence(traces[second])}."

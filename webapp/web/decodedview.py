@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.span import Span
-from webapp.web.glyphs import Run, runs
+from webapp.visible import TextRun, line_runs, runs
 
-WHOLE = 8_000
+WHOLE_LENGTH = 8_000
 """Code points of decoded text shown in one piece."""
-KEPT = 300
+MARGIN = 300
 """Of a longer text, what is shown of each stretch beside an edit."""
-HUNK_KEPT = 80
+HUNK_MARGIN = 80
 MAX_EDITS = 200
 MAX_HUNKS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Bit:
+class DecodedPiece:
     """Text that looks the same throughout: `tag` is text, ins, del or gap; a gap leaves `hidden` characters out."""
 
     tag: str
-    runs: tuple[Run, ...] = ()
+    runs: tuple[TextRun, ...] = ()
     title: str | None = None
     edit: int | None = None
     hidden: int = 0
@@ -33,7 +33,7 @@ class Bit:
 class DecodedView:
     """`edits_left` edits come after the last one drawn."""
 
-    bits: list[Bit]
+    bits: list[DecodedPiece]
     length: int
     edits_left: int
 
@@ -43,28 +43,30 @@ class Hunk:
     """Lines that differ: the first one's number in the raw text, what stood there, and what was decoded."""
 
     line: int
-    old: list[Bit]
-    new: list[Bit]
+    old: list[DecodedPiece]
+    new: list[DecodedPiece]
 
 
 def view(raw: str, span: Span, edits: Sequence[Edit], length: int) -> DecodedView:
     """The decoded text of `length` code points, with every insertion marked and every removal noted by a caret."""
-    shown = edits[:MAX_EDITS]
-    kept = WHOLE if length <= WHOLE else KEPT
-    return DecodedView(list(_bits(raw, span, shown, 1, kept, old=False)), length, len(edits) - len(shown))
+    drawn_edits = edits[:MAX_EDITS]
+    margin = WHOLE_LENGTH if length <= WHOLE_LENGTH else MARGIN
+    return DecodedView(
+        list(_pieces(raw, span, drawn_edits, 1, margin, old=False)), length, len(edits) - len(drawn_edits)
+    )
 
 
 def hunks(raw: str, span: Span, edits: Sequence[Edit]) -> tuple[list[Hunk], int]:
     """The first hunks of the difference between `raw` at `span` and what `edits` make of it, and how many more."""
     groups = list(_groups(raw, span, edits))
-    found, number, at = [], 1, 0
+    shown_hunks, number, at = [], 1, 0
     for lines, first, last in groups[:MAX_HUNKS]:
         number += raw.count("\n", at, lines.start)
         at = lines.start
-        some = edits[first:last][:MAX_EDITS]
-        sides = [list(_bits(raw, lines, some, first + 1, HUNK_KEPT, old=old)) for old in (True, False)]
-        found.append(Hunk(number, sides[0], sides[1]))
-    return found, max(0, len(groups) - MAX_HUNKS)
+        drawn_edits = edits[first:last][:MAX_EDITS]
+        sides = [list(_pieces(raw, lines, drawn_edits, first + 1, HUNK_MARGIN, old=old)) for old in (True, False)]
+        shown_hunks.append(Hunk(number, sides[0], sides[1]))
+    return shown_hunks, max(0, len(groups) - MAX_HUNKS)
 
 
 def _groups(raw: str, span: Span, edits: Sequence[Edit]) -> Iterator[tuple[Span, int, int]]:
@@ -72,8 +74,8 @@ def _groups(raw: str, span: Span, edits: Sequence[Edit]) -> Iterator[tuple[Span,
     begun, lines = 0, None
     for index, edit in enumerate(edits):
         start = max(span.start, raw.rfind("\n", span.start, edit.span.start) + 1)
-        found = raw.find("\n", max(edit.span.start, edit.span.end - 1), span.end)
-        end = span.end if found < 0 else found
+        feed = raw.find("\n", max(edit.span.start, edit.span.end - 1), span.end)
+        end = span.end if feed < 0 else feed
         if lines is not None and start > lines.end:
             yield lines, begun, index
             begun, lines = index, None
@@ -82,36 +84,33 @@ def _groups(raw: str, span: Span, edits: Sequence[Edit]) -> Iterator[tuple[Span,
         yield lines, begun, len(edits)
 
 
-def _bits(raw: str, span: Span, edits: Sequence[Edit], first: int, kept: int, *, old: bool) -> Iterator[Bit]:
+def _pieces(
+    raw: str, span: Span, edits: Sequence[Edit], first: int, margin: int, *, old: bool
+) -> Iterator[DecodedPiece]:
     at = span.start
     for number, edit in enumerate(edits, first):
-        yield from _plain(raw, at, edit.span.start, kept)
+        yield from _plain(raw, at, edit.span.start, margin)
         changed = edit.old if old else edit.new
         if changed or not old:
             tag = "del" if old else "ins"
-            yield Bit(tag, tuple(_lines(changed)) or (Run("‸"),), edit.repair, number)
+            yield DecodedPiece(tag, tuple(_lines(changed)) or (TextRun("‸"),), edit.repair, number)
         at = edit.span.end
-    yield from _plain(raw, at, span.end, kept)
+    yield from _plain(raw, at, span.end, margin)
 
 
-def _plain(raw: str, start: int, end: int, kept: int) -> Iterator[Bit]:
-    if end - start <= 2 * kept:
-        parts: list[tuple[int, int] | int] = [(start, end)]
-    else:
-        parts = [(start, start + kept), end - start - 2 * kept, (end - kept, end)]
-    for part in parts:
-        if isinstance(part, int):
-            yield Bit("gap", hidden=part)
-        elif part[0] < part[1]:
-            yield Bit("text", tuple(runs(raw[part[0] : part[1]])))
+def _plain(raw: str, start: int, end: int, margin: int) -> Iterator[DecodedPiece]:
+    hidden = end - start - 2 * margin
+    if hidden > 0:
+        yield DecodedPiece("text", tuple(runs(raw[start : start + margin])))
+        yield DecodedPiece("gap", hidden=hidden)
+        start = end - margin
+    if start < end:
+        yield DecodedPiece("text", tuple(runs(raw[start:end])))
 
 
-def _lines(text: str) -> Iterator[Run]:
+def _lines(text: str) -> Iterator[TextRun]:
     """Runs of a changed text, of a long one its beginning; its line feeds as glyphs, since they are what changed."""
-    cut = text[: 2 * KEPT]
-    for index, line in enumerate(cut.split("\n")):
-        if index:
-            yield Run("", "LF", "U+000A LINE FEED")
-        yield from runs(line)
+    cut = text[: 2 * MARGIN]
+    yield from line_runs(cut)
     if len(text) > len(cut):
-        yield Run(f"⟨{len(text) - len(cut):,} more characters⟩")
+        yield TextRun(f"⟨{len(text) - len(cut):,} more characters⟩")

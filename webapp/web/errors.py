@@ -2,44 +2,70 @@
 
 from __future__ import annotations
 
+import errno
+import sqlite3
+from collections.abc import Callable
+
 from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
-from sqlalchemy.exc import OperationalError
-from werkzeug.exceptions import HTTPException
+from sqlalchemy.exc import DataError, OperationalError
+from werkzeug.exceptions import HTTPException, TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
+from webapp.dumps.records import BadDump
 from webapp.exports.base import MissingLibrary, UnknownExport
-from webapp.exports.redaction import BadPattern
+from webapp.exports.text_patterns import BadPattern
 from webapp.parsing import UnknownProfile
-from webapp.store import full
-from webapp.store.dumps import NoSuchDump
-from webapp.store.filtering import BadFilter
-from webapp.store.jobs import NoSuchJob
-from webapp.store.kept import NotKept
-from webapp.store.mappings import NoSuchMapping
-from webapp.store.sessions import BadCursor, NoSuchSession
-from webapp.store.turns import NoSuchTurn
+from webapp.parsing.installing import NotInstalled
+from webapp.store.db import disk_full
+from webapp.store.failures.events import BadState
+from webapp.store.failures.group_detail import NoSuchGroup
+from webapp.store.failures.overlay import BadOverlay
+from webapp.store.failures.overlay import NoSuchChange as NoSuchOverlay
+from webapp.store.homes.changes import NoSuchChange
+from webapp.store.homes.rules import BadRule, NoSuchRule
+from webapp.store.homes.scopes import BadScope
+from webapp.store.ingest.dump_files import NotKept
+from webapp.store.jobs.jobs import NoSuchJob
+from webapp.store.jobs.mappings import NoSuchMapping
+from webapp.store.jobs.run_queue import NoSuchRun
+from webapp.store.sessions.dumps import NoSuchDump
+from webapp.store.sessions.filters import BadFilter
+from webapp.store.sessions.sessions import BadCursor, NoSuchSession
+from webapp.store.sessions.turns import NoSuchTurn
 from webapp.web import traces
+from webapp.web.json_bodies import BadBody
 from webapp.web.render import wants_partial
 
 Answer = tuple[str | Response, int]
+_READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite3.SQLITE_CANTOPEN)
+
+MISSING = (
+    *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchJob, NoSuchMapping, NoSuchChange, NoSuchRule),
+    *(NoSuchGroup, NoSuchOverlay),
+)
+BAD_REQUEST = (
+    *(BadCursor, BadFilter, BadRule, BadScope, UnknownExport, BadPattern, MissingLibrary),
+    *(BadState, BadOverlay),
+)
 
 
 def init_app(app: Flask) -> None:
-    app.register_error_handler(HTTPException, on_http)
-    app.register_error_handler(NoSuchSession, on_missing)
-    app.register_error_handler(NoSuchTurn, on_missing)
-    app.register_error_handler(UnknownProfile, on_missing)
-    app.register_error_handler(NoSuchDump, on_missing)
-    app.register_error_handler(NotKept, on_missing)
-    app.register_error_handler(NoSuchJob, on_missing)
-    app.register_error_handler(NoSuchMapping, on_missing)
-    app.register_error_handler(full.DiskFull, on_full)
-    app.register_error_handler(BadCursor, on_bad_request)
-    app.register_error_handler(BadFilter, on_bad_request)
-    for unmet in (UnknownExport, BadPattern, MissingLibrary):
-        app.register_error_handler(unmet, on_bad_request)
-    app.register_error_handler(OperationalError, on_busy)
-    app.register_error_handler(Exception, on_bug)
+    handlers: dict[Callable[..., Answer | AnyResponse], tuple[type[Exception], ...]] = {
+        on_http: (HTTPException,),
+        on_missing: (*MISSING, UnknownProfile, NotKept, NoSuchRun),
+        on_not_installed: (NotInstalled,),
+        on_bad_request: BAD_REQUEST,
+        on_bad_body: (BadBody,),
+        on_full: (disk_full.DiskFull,),
+        on_busy: (OperationalError,),
+        on_damaged: (BadDump,),
+        on_no_write: (OSError,),
+        on_too_large: (OverflowError, DataError),
+        on_bug: (Exception,),
+    }
+    for handler, errors in handlers.items():
+        for error in errors:
+            app.register_error_handler(error, handler)
 
 
 def answer(status: int, code: str, message: str, at: str | None = None) -> Answer:
@@ -65,27 +91,62 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     if error.response is not None or status < 400:
         return error.get_response()
     name = error.name.lower().replace(" ", "_")
-    return answer(status, name, error.description or error.name)
+    body, status = answer(status, name, error.description or error.name)
+    response = make_response(body, status)
+    if isinstance(error, TooManyRequests):
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
 
 
 def on_missing(error: Exception) -> Answer:
     return answer(404, "not_found", str(error.args[0] if error.args else error))
 
 
+def on_not_installed(error: NotInstalled) -> Answer:
+    return answer(409, "not_installed", str(error))
+
+
 def on_bad_request(error: Exception) -> Answer:
     return answer(400, "bad_request", str(error))
 
 
-def on_full(error: full.DiskFull) -> Answer:
-    return answer(507, full.CODE, str(error))
+def on_bad_body(error: BadBody) -> Answer:
+    return answer(422, "bad_body", str(error))
+
+
+def on_full(error: disk_full.DiskFull) -> Answer:
+    return answer(507, disk_full.CODE, str(error))
 
 
 def on_busy(error: OperationalError) -> Answer:
     """The database did not answer in time: SQLite has one writer at a time, and a large dump takes long."""
-    if full.is_full(error):
-        return on_full(full.DiskFull())
+    if disk_full.is_full(error):
+        return on_full(disk_full.DiskFull())
     current_app.logger.warning("database: %s", error.orig)
+    if getattr(error.orig, "sqlite_errorcode", None) in _READ_ONLY:
+        return answer(507, "read_only", "The database cannot be written: see its permissions. Nothing was changed.")
     return answer(503, "busy", "The database is busy, perhaps with a large dump. Nothing was changed; try again soon.")
+
+
+def on_no_write(error: OSError) -> Answer:
+    """A file of ours cannot be written or read: a full disk, or a folder that is not ours to write in."""
+    if disk_full.is_full(error):
+        return on_full(disk_full.DiskFull())
+    current_app.logger.error("%s %s: %s", request.method, request.path, error)
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        message = "The data folder cannot be written: see its permissions. Nothing was stored."
+        return answer(507, "read_only", message)
+    return answer(503, "no_file", f"A file of the data folder cannot be used: {error.strerror or error}.")
+
+
+def on_damaged(error: BadDump) -> Answer:
+    """A kept file does not hold any more what was put into it."""
+    return answer(422, "damaged", f"The kept file is damaged: {error.reason} ({error.at}).")
+
+
+def on_too_large(error: Exception) -> Answer:
+    """A number that no column holds, or a text that the database does not take."""
+    return answer(400, "bad_request", "A number of the request is too large, or it is none.")
 
 
 def on_bug(error: Exception) -> Answer:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from flask import Blueprint, Response, render_template, request
+from flask import Blueprint, Response, render_template, request, url_for
 
 from webapp.exports import base
 from webapp.exports.redaction import Redactor, redactor
 from webapp.extensions import db
-from webapp.store import exporting, filtering
-from webapp.store import sessions as session_store
-from webapp.store.filenames import safe_name
-from webapp.store.labelling import queue
+from webapp.parsing.words import counted
+from webapp.store.exports import exporting
+from webapp.store.exports.filenames import safe_name
+from webapp.store.labels.queues import queue
+from webapp.store.sessions import filters as filtering
+from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions.filters import BadFilter
+from webapp.web import links
 from webapp.web.streaming import streamed
 
 blueprint = Blueprint("exports", __name__)
@@ -23,18 +26,16 @@ blueprint = Blueprint("exports", __name__)
 
 @blueprint.get("/labels/export")
 def index() -> str:
-    return render_template(
-        "exports/index.html", formats=base.described("labels"), given=request.args, scope=scope_of_request().words
-    )
+    scope, _ = scope_of_request()
+    return render_template("exports/index.html", formats=base.described("labels"), given=request.args, scope=scope)
 
 
 @blueprint.get("/api/labels/export")
 def labels_api() -> Response:
     """Labelled responses: all, of sessions (`ids`, several), under the list's filters, or of a queue (`queue`)."""
     name = request.args.get("format") or "jsonl"
-    scope, hidden = scope_of_request(), redactor_of_request()
-    given: dict[str, Any] = {"sessions": scope.sessions, "turn_ids": scope.turns}
-    pieces = exporting.labels(db.session, name, scope=scope.words, redactor=hidden, **given)
+    scope, selection = scope_of_request()
+    pieces = exporting.labels(db.session, name, scope=scope, redactor=redactor_of_request(), **selection)
     return download(pieces, base.find(name, "labels"), "labels")
 
 
@@ -43,7 +44,8 @@ def session_api(ident: str) -> Response:
     """One session as a Markdown report or as a static HTML file."""
     session = session_store.find(db.session, ident)
     name = request.args.get("format") or "html"
-    pieces = exporting.session(db.session, name, session, redactor=redactor_of_request())
+    url = url_for("sessions.show", ident=links.ident(session), _external=True)
+    pieces = exporting.session(db.session, name, session, redactor=redactor_of_request(), url=url)
     return download(pieces, base.find(name, "sessions"), safe_name(session.external_id))
 
 
@@ -56,31 +58,22 @@ def download(pieces: Iterator[bytes], format_: Any, name: str) -> Response:
     return response
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What is exported, and what that is called."""
-
-    words: str
-    sessions: list[int] | set[int] | None = None
-    turns: list[int] | None = None
-
-
-def scope_of_request() -> Scope:
-    """Raises `BadFilter` and `NoSuchSession`."""
-    if (idents := request.args.getlist("ids")) and not request.args.get("queue"):
-        found = [session_store.find(db.session, ident) for ident in idents]
-        return Scope(
-            f"labels of {len(found)} chosen session{'s' * (len(found) != 1)}", [session.id for session in found]
-        )
+def scope_of_request() -> tuple[str, dict[str, Any]]:
+    """What is exported, in words and as `exporting.labels` takes it. Raises `BadFilter` and `NoSuchSession`."""
+    idents = request.args.getlist("ids")
     if request.args.get("queue"):
-        spec = queue.spec_of(request.args, request.args.getlist("ids"))
-        return Scope(f"labels of the queue: {spec.words}", turns=exporting.of_queue(db.session, spec))
+        spec = queue.spec_of(request.args, idents)
+        if spec.kind == "sample" and queue.stored(db.session, spec) is None:
+            raise BadFilter("this sample is not drawn yet: open it under Labels and draw it")
+        return f"labels of the queue: {spec.words}", {"turn_ids": exporting.of_queue(db.session, spec)}
+    if idents:
+        sessions = [session_store.find(db.session, ident).id for ident in idents]
+        return f"labels of {counted(len(sessions), 'chosen session')}", {"sessions": sessions}
     filters = filtering.of_parameters(request.args.to_dict() | {"format": request.args.get("source", "")})
-    active = filters.active()
-    if active:
+    if active := filters.active():
         words = ", ".join(f"{name} {value}" for name, value in active.items())
-        return Scope(f"labels of sessions with {words}", exporting.of_filters(db.session, filters))
-    return Scope("all labels")
+        return f"labels of sessions with {words}", {"sessions": exporting.of_filters(db.session, filters)}
+    return "all labels", {}
 
 
 def redactor_of_request() -> Redactor | None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from flask import Flask
 from markupsafe import Markup, escape
 
-from webapp.web.glyphs import visible
+from webapp.visible import visible
 
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 """A run of backticks, text, and a run of the same length (CommonMark 0.31, 6.1)."""
@@ -29,9 +29,9 @@ def grouped(number: int) -> str:
     return f"{number:,}"
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
+def plural(number: int, singular: str, many: str | None = None) -> str:
     """`1 turn`, `2,000 turns`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 def exact(when: datetime) -> str:

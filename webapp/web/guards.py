@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import hmac
 import re
+from dataclasses import replace
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, abort, current_app, redirect, request, session, url_for
+from flask import Flask, Response, abort, current_app, redirect, request, url_for
+from werkzeug.exceptions import TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.web import body_limits, ids, tokens
+from webapp.web.guessing import Guesses
+from webapp.web.login_cookie import LoginCookie
 
 CSP = "; ".join(
     (
@@ -34,8 +39,9 @@ OPEN_ENDPOINTS = frozenset({"static", "login.form", "login.submit"})
 
 def init_app(app: Flask) -> None:
     app.before_request(refuse_other_hosts)
-    app.before_request(refuse_other_origins)
+    app.before_request(refuse_other_sites)
     app.before_request(require_token)
+    app.before_request(limit_body)
     app.after_request(add_headers)
 
 
@@ -49,16 +55,15 @@ def refuse_other_hosts() -> None:
         abort(400, f"This server does not answer to the name {name!r}. FENCEPOST_TRUSTED_HOSTS adds names.")
 
 
-def refuse_other_origins() -> None:
-    """Refuse an unsafe method that another site sent: by `Sec-Fetch-Site`, and where it is missing by `Origin`.
+def refuse_other_sites() -> None:
+    """Refuse what another site's page asked for, but for a link to one of our pages that somebody followed.
 
-    Neither header comes from `curl` or a script, which no browser tricked into asking.
+    By `Sec-Fetch-Site`, and where it is missing by `Origin`. Neither header comes from `curl` or a script, which no
+    browser tricked into asking. Reading is refused too: an `<img>` of any page could have us work for minutes.
     """
-    if request.method in SAFE_METHODS:
-        return
     site = request.headers.get("Sec-Fetch-Site")
     if site is not None:
-        allowed = site in ("same-origin", "none")
+        allowed = site in ("same-origin", "none") or is_followed_link()
     else:
         origin = request.headers.get("Origin")
         allowed = origin is None or urlsplit(origin).netloc == request.host
@@ -66,30 +71,69 @@ def refuse_other_origins() -> None:
         abort(403, "This request came from another site. Send it from Fencepost's own pages or from a script.")
 
 
+def is_followed_link() -> bool:
+    """Whether a browser shows the answer as a page of its own: no image, script, frame or `fetch` of another page."""
+    return (
+        request.method in SAFE_METHODS
+        and request.headers.get("Sec-Fetch-Mode") == "navigate"
+        and request.headers.get("Sec-Fetch-Dest") == "document"
+        and not is_for_programs()
+    )
+
+
+def is_for_programs() -> bool:
+    """Whether the path is of the API or of OpenTelemetry's exporters, and no page."""
+    return request.path.startswith(("/api/", "/v1/"))
+
+
+def limit_body() -> None:
+    """Have what reads the body stop at what its route may have."""
+    settings = current_app.config["SETTINGS"]
+    request.max_content_length = body_limits.most_bytes(request.path, settings)
+    request.max_form_memory_size = body_limits.most_bytes(request.path, replace(settings, max_upload=body_limits.FORM))
+    if request.content_length is not None and request.content_length > request.max_content_length:
+        abort(413, body_limits.words(request.path, settings))
+
+
 def require_token() -> AnyResponse | None:
     """With `FENCEPOST_TOKEN` set, ask every request for it: as a bearer token, or once in a form."""
-    token = current_app.config["SETTINGS"].token
-    if token is None or request.endpoint in OPEN_ENDPOINTS or may_enter(token):
+    login = login_cookie()
+    if login is None or request.endpoint in OPEN_ENDPOINTS or may_enter(login):
         return None
-    if request.path.startswith(("/api/", "/v1/")):
+    if is_for_programs():
         abort(401, "Send the token as `Authorization: Bearer …`.")
-    return redirect(url_for("login.form", next=request.full_path.removesuffix("?")))
+    wanted = ids.sent_path(request.environ) or request.full_path.removesuffix("?")
+    return redirect(url_for("login.form", next=wanted))
 
 
-def may_enter(token: str) -> bool:
-    scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-    if scheme.lower() == "bearer":
-        return same(given.strip(), token)
-    return same(str(session.get("token", "")), token)
+def login_cookie() -> LoginCookie | None:
+    """What reads this server's login cookies; None where no token is asked for."""
+    settings = current_app.config["SETTINGS"]
+    return settings.token and LoginCookie(current_app.config["SECRET_KEY"], settings.token, settings.secure)
 
 
-def same(given: str, token: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode("utf-8", "surrogatepass"))
+def may_enter(login: LoginCookie) -> bool:
+    sent = tokens.bearer(request.headers.get("Authorization", ""))
+    if sent is None:
+        return login.is_in(request.cookies, request.host)
+    return is_token(sent, login.token)
+
+
+def is_token(sent: bytes, token: str) -> bool:
+    """Whether `sent` is the token; answers 429 to a peer that was wrong too often."""
+    guesses: Guesses = current_app.extensions.setdefault("fencepost_guesses", Guesses())
+    if wait := guesses.wait(request.remote_addr):
+        raise TooManyRequests("Too many wrong tokens came from here. Try again in a minute.", retry_after=wait)
+    if tokens.same(sent, token):
+        return True
+    guesses.wrong(request.remote_addr)
+    return False
 
 
 def add_headers(response: Response) -> Response:
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     if request.endpoint != "static":
-        response.headers.setdefault("Cache-Control", "no-store" if request.path.startswith("/api/") else "no-cache")
+        private = is_for_programs() or current_app.config["SETTINGS"].token is not None
+        response.headers.setdefault("Cache-Control", "no-store" if private else "no-cache")
     return response

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from webapp.parsing import Attempt
+from webapp.parsing import Attempt, words
 from webapp.parsing.span import Span
-from webapp.web import words
 
 LANES = 2
 """Brackets side by side, beside the current attempt's own."""
-MOST = 24
+MOST_BRACKETS = 24
 MOST_NOTES = 40
 
 
@@ -28,7 +27,7 @@ class Bracket:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class StopNote:
     """An attempt that stopped in a line, `current` for the one being looked at."""
 
     at: int
@@ -40,45 +39,47 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Gutter:
-    own: Span | None
+    own_span: Span | None
     outcome: str
     brackets: list[Bracket]
-    stops: list[Note]
+    stops: list[StopNote]
 
     def lanes(self, line: Span) -> str:
         """CSS classes of the lanes that pass a line: `g1` goes through, `g1a` begins, `g1z` ends, `g1a g1z` both."""
-        found = [] if self.own is None else [_lane(0, self.own, line)]
-        found += [_lane(bracket.lane, bracket.span, line) for bracket in self.brackets]
-        return " ".join(filter(None, found))
+        classes = [] if self.own_span is None else [_lane(0, self.own_span, line)]
+        classes += [_lane(bracket.lane, bracket.span, line) for bracket in self.brackets]
+        return " ".join(filter(None, classes))
 
     def brackets_from(self, line: Span) -> list[Bracket]:
         """The brackets that begin in a line."""
-        return [each for each in self.brackets if line.start <= each.span.start <= line.end]
+        return [bracket for bracket in self.brackets if line.start <= bracket.span.start <= line.end]
 
-    def notes(self, line: Span) -> list[Note]:
+    def notes(self, line: Span) -> list[StopNote]:
         """What stopped in a line: the current attempt first, one note for each message."""
-        found: dict[tuple[int, str], Note] = {}
+        notes: dict[tuple[int, str], StopNote] = {}
         for note in self.stops:
             if line.start <= note.at < line.end or note.at == line.start == line.end:
-                found.setdefault((note.at, note.message), note)
-        return sorted(found.values(), key=lambda note: not note.current)
+                notes.setdefault((note.at, note.message), note)
+        return sorted(notes.values(), key=lambda note: not note.current)
 
 
 def gutter(raw: str, attempts: Sequence[Attempt], current: int | None) -> Gutter:
-    """The gutter for one trace, `current` drawn by itself; at most `MOST` brackets, the widest first."""
+    """The gutter for one trace, `current` drawn by itself; at most `MOST_BRACKETS` brackets, the widest first."""
     grouped: dict[Span, list[int]] = {}
     for index, attempt in enumerate(attempts):
         if index != current and attempt.span.start < attempt.span.end:
             grouped.setdefault(attempt.span, []).append(index)
-    widest = sorted(grouped, key=lambda span: (span.start - span.end, span.start))[:MOST]
+    widest = sorted(grouped, key=lambda span: (span.start - span.end, span.start))[:MOST_BRACKETS]
     brackets: list[Bracket] = []
     for span in widest:
         rows = _rows(raw, span)
         lane = _free(brackets, rows)
         if lane is not None:
             brackets.append(_bracket(attempts, grouped[span], span, rows, lane))
-    own = attempts[current] if current is not None and current < len(attempts) else None
-    return Gutter(own.span if own else None, own.outcome if own else "", brackets, _stops(attempts, current))
+    stops = _stops(attempts, current)
+    if current is None or current >= len(attempts):
+        return Gutter(None, "", brackets, stops)
+    return Gutter(attempts[current].span, attempts[current].outcome, brackets, stops)
 
 
 def _bracket(attempts: Sequence[Attempt], indexes: list[int], span: Span, rows: Span, lane: int) -> Bracket:
@@ -89,19 +90,19 @@ def _bracket(attempts: Sequence[Attempt], indexes: list[int], span: Span, rows: 
     return Bracket(lane, span, rows, tuple(indexes), attempts[indexes[-1]].outcome, says)
 
 
-def _stops(attempts: Sequence[Attempt], current: int | None) -> list[Note]:
+def _stops(attempts: Sequence[Attempt], current: int | None) -> list[StopNote]:
     order = sorted(range(len(attempts)), key=lambda index: index != current)
-    found = [(index, attempts[index]) for index in order if attempts[index].error is not None]
-    return [
-        Note(a.error.at, index, a.strategy, words.wording(a.error.message), index == current)
-        for index, a in found[:MOST_NOTES]
-        if a.error
+    notes = [
+        StopNote(error.at, index, attempts[index].strategy, words.wording(error.message), index == current)
+        for index in order
+        if (error := attempts[index].error) is not None
     ]
+    return notes[:MOST_NOTES]
 
 
 def _free(brackets: list[Bracket], rows: Span) -> int | None:
-    taken = {each.lane for each in brackets if each.rows.start < rows.end and rows.start < each.rows.end}
-    return next((lane for lane in range(1, LANES + 1) if lane not in taken), None)
+    occupied = {bracket.lane for bracket in brackets if bracket.rows.start < rows.end and rows.start < bracket.rows.end}
+    return next((lane for lane in range(1, LANES + 1) if lane not in occupied), None)
 
 
 def _rows(raw: str, span: Span) -> Span:

@@ -11,14 +11,18 @@ from flask import Flask, current_app, request, url_for
 
 from webapp import jsontext, paths
 from webapp.findings import about_rule, reason, rules
-from webapp.web import strips, words
-from webapp.web.glyphs import Run, runs, visible
+from webapp.parsing import words
+from webapp.store.sessions.sessions import shape_of
+from webapp.visible import TextRun, line_runs, visible
+from webapp.web.labels.label_form import expects_words
 from webapp.web.links import dump_url, ident, session_url, turn_url
-from webapp.web.rawview import LINE_FEED
+from webapp.web.sessions import strips
 
 SOURCE_LIMIT = 20_000
 PAGES = (
     ("sessions.index", "Sessions"),
+    ("failures.index", "Failures"),
+    ("responses.index", "Responses"),
     ("labels.index", "Labels"),
     ("profiles.index", "Profiles"),
     ("statistics.index", "Statistics"),
@@ -26,7 +30,7 @@ PAGES = (
     ("playground.index", "Playground"),
 )
 """the main navigation: endpoint and name"""
-LIST_PAGES = ("sessions.index", "statistics.index")
+LIST_PAGES = ("sessions.index", "responses.index", "statistics.index")
 NO_FILTERS = ("q", "after", "limit", "more")
 """what else stands in a list's query string"""
 
@@ -51,10 +55,19 @@ def init_app(app: Flask) -> None:
         code_runs,
         strips.binned,
         strips.marks,
+        strips.bin_marks,
+        strips.failures,
+        strips.shade,
+        strips.cell_words,
         strips.told,
+        session_words,
+        words.wording,
+        verdict_name,
+        verdict_help,
+        expects_words,
+        failure_words,
     )
     app.jinja_env.globals.update({helper.__name__: helper for helper in helpers})
-    app.jinja_env.globals.update(session_words=session_words, wording=words.wording, failure_words=failure_words)
 
 
 def asset(name: str) -> str:
@@ -128,15 +141,31 @@ def _group(turn: Any) -> str:
 
 def session_words(session: Any) -> str:
     return words.session_sentence(
-        session.response_count, session.failed_count, session.rescued_count, session.home_profile
+        session.response_count,
+        session.failed_count,
+        session.rescued_count,
+        session.home_profile,
+        shape=shape_of(session),
     )
+
+
+def verdict_name(verdict: str) -> str:
+    """A verdict as pages call it: `no JSON found` for none."""
+    return words.VERDICT_NAMES.get(verdict, verdict)
+
+
+def verdict_help(verdict: str) -> str:
+    """What a verdict means, as the legend of the marks says it."""
+    return words.VERDICTS[verdict]
 
 
 def failure_words(turn: Any, session: Any) -> str:
     """Why a turn counts as failed, in production's own words where the dump has them."""
-    rescued = "; `fencepost` reads it" if turn.rescued else ""
+    rescued = "; Fencepost can read it" if turn.rescued else ""
     if turn.recorded_failure:
         return f"{visible(turn.recorded_failure[:200])}{rescued}".replace("``", "")
+    if session.home_profile == "unknown":
+        return f"the dump records that it failed{rescued}"
     return f"`{session.home_profile}` could not read it{rescued}"
 
 
@@ -145,13 +174,9 @@ def query_of(active: dict[str, Any]) -> dict[str, Any]:
     return {name: 1 if value is True else value for name, value in active.items()}
 
 
-def code_runs(text: str) -> list[Run]:
+def code_runs(text: str) -> list[TextRun]:
     """An edit's text as runs: special characters, line feeds too, as glyphs."""
-    shown: list[Run] = []
-    for index, line in enumerate(text.split("\n")):
-        shown += [LINE_FEED] if index else []
-        shown += runs(line)
-    return shown
+    return list(line_runs(text))
 
 
 def source_text(turn: Any) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote_to_bytes
 
-from werkzeug.routing import BaseConverter
+from werkzeug.routing import BaseConverter, IntegerConverter, Map
 
 PREFIXES = ("/sessions/", "/api/session/")
 _TAIL = (
-    r"(?P<tail>(?:/turns/\d+(?:/(?:label|raw|decoded|markdown|case))?|/responses/\d+|/dump|/export|/growth|/turns)?/?)"
+    r"(?P<tail>(?:/turns/\d+(?:/(?:label|raw|decoded|markdown|case|compare|failure))?|/responses/\d+"
+    r"|/dump|/home|/export|/growth|/turns)?/?)"
 )
 _ONE_SEGMENT = re.compile(rf"(?P<id>[^/]*?){_TAIL}\Z")
 _SLASHES = re.compile(rf"(?P<id>.*?){_TAIL}\Z", re.DOTALL)
@@ -29,11 +31,14 @@ class SessionIds:
         self.app = app
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        sent = environ.get("REQUEST_URI") or environ.get("RAW_URI")
-        if sent:
-            path = re.sub(r"\A[a-z]+://[^/]*", "", sent.partition("?")[0])
-            environ["PATH_INFO"] = hide_id(path) or environ["PATH_INFO"]
+        path = sent_path(environ).partition("?")[0]
+        environ["PATH_INFO"] = hide_id(path) or environ["PATH_INFO"]
         return self.app(environ, start_response)
+
+
+def sent_path(environ: Mapping[str, Any]) -> str:
+    """The path and the query as the client sent them; empty where the server does not say."""
+    return re.sub(r"\A[a-z]+://[^/]*", "", environ.get("REQUEST_URI") or environ.get("RAW_URI") or "")
 
 
 def hide_id(path: str) -> str | None:
@@ -49,6 +54,13 @@ def hide_id(path: str) -> str | None:
 
 def _token(encoded: str) -> str:
     return "~" + base64.urlsafe_b64encode(unquote_to_bytes(encoded)).decode("ascii").rstrip("=")
+
+
+class Int64Converter(IntegerConverter):
+    """A whole number that a column can hold; a longer one names nothing, which is 404."""
+
+    def __init__(self, map: Map, *args: Any, **options: Any) -> None:  # noqa: A002 - as werkzeug calls it
+        super().__init__(map, *args, **{"max": 2**63 - 1} | options)
 
 
 class SessionIdConverter(BaseConverter):

@@ -43,8 +43,16 @@ def dump_url(session: Linked) -> str:
     return url_for("sessions.download_dump", ident=ident(session))
 
 
-def own_path(wanted: str) -> str:
-    """`wanted` where it is a path of this server, else the first page."""
-    parts = urlsplit(wanted)
-    ours = wanted.startswith("/") and not wanted.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
-    return wanted if ours else url_for("sessions.index")
+def own_path(path: str) -> str:
+    """`path` where it is a path of this server, else the first page. It can stand in a header."""
+    try:
+        parts = urlsplit(path)
+    except ValueError:  # "//[evil": no address at all
+        return url_for("sessions.index")
+    ours = path.startswith("/") and not path.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
+    return in_header(path) if ours and path.isprintable() else url_for("sessions.index")
+
+
+def in_header(address: str) -> str:
+    """`address` with each character quoted that no header holds: line feeds, and what is not ASCII."""
+    return quote(address, safe="%/:?#[]@!$&'()*+,;=~", errors="replace")

@@ -9,14 +9,17 @@ from typing import Any
 
 from flask import Blueprint, render_template, request
 
-from webapp.findings import About, Finding, Notice, Seen, rules
+from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView, rules
 from webapp.parsing import parse
-from webapp.store.figures import Bucket, Entry, OfModel, OfProfile, Statistics, Timing
-from webapp.store.filtering import VERDICTS, Filters
-from webapp.store.sessions import Counts, Facet, Match, Page, SessionLine
-from webapp.web import charts, compared, debugger, listing, playground
-from webapp.web.asked import Asked
-from webapp.web.statistics import sessions_of
+from webapp.store.search import Match
+from webapp.store.sessions.filters import Filters
+from webapp.store.sessions.sessions import Counts, Facet, Page, SessionLine
+from webapp.store.statistics.figures import Bucket, Entry, OfModel, ProfileFigures, Statistics, Timing
+from webapp.store.write.tally import VERDICTS
+from webapp.web import charts, debugger, playground, verdict_column
+from webapp.web.sessions import list_filters
+from webapp.web.statistics import responses_of
+from webapp.web.turns.debugger_query import DebuggerQuery
 
 blueprint = Blueprint("patterns", __name__)
 
@@ -45,7 +48,7 @@ MODELS = ("gemini-2.5-flash-lite", "qwen3-coder-plus", "a model\u202ewith a hidd
 @blueprint.get("/patterns")
 def index() -> str:
     filters = Filters(failed=True, model=MODELS[0], since="2025-12-01", failures=3)
-    found = sample_page()
+    sample = sample_page()
     return render_template(
         "patterns/index.html",
         strips=STRIPS,
@@ -53,9 +56,9 @@ def index() -> str:
         verdicts=VERDICTS,
         told=sample_statistics(),
         charts=charts,
-        sessions_of=sessions_of,
-        **listing.rows_context(found, filters),
-        **panel(found, filters),
+        responses_of=responses_of,
+        **list_filters.rows_context(sample, filters),
+        **panel(sample, filters),
         views=[],
         texts={},
         samples=list(TEXTS),
@@ -69,33 +72,30 @@ def index() -> str:
 def bench(sample: str) -> debugger.Bench:
     """The debugger over one of `TEXTS`; its links lead to the playground."""
     text, name = TEXTS.get(sample, TEXTS["repaired"])
-    found = compared.read(dict.fromkeys(("windlass-strict", "fencepost", name)), lambda profile: parse(text, profile))
-    order = compared.order("windlass-strict")
-    return debugger.bench(text, found, order, "windlass-strict", Asked(profile=name), partial(of_text, text))
+    names = dict.fromkeys(("windlass-strict", "fencepost", name))
+    traces = verdict_column.read(names, lambda profile: parse(text, profile))
+    go = partial(playground.address, text, playground.pack(text))
+    return debugger.bench(text, traces, "windlass-strict", DebuggerQuery(profile=name), go)
 
 
-def of_text(text: str, **query: Any) -> str:
-    return playground.address(text, playground.pack(text), **query)
-
-
-def findings() -> list[Finding]:
+def findings() -> list[RuleFinding]:
     """What the rules find in a session whose call was lost and whose agent then told of its output."""
-    notice = Notice(About("windlass-strict"))
+    notice = RuleRunner(RuleContext("windlass-strict"))
     for position, raw in enumerate((BRACES, "The code printed 1, so the answer is 1.", BRACES, BRACES)):
         home, ours = parse(raw, "windlass-strict"), parse(raw)
-        notice.see(Seen(position, position, "response", model=MODELS[0], raw=raw, home=home, ours=ours))
+        notice.see(TurnView(position, position, "response", model=MODELS[0], raw=raw, home=home, ours=ours))
     return notice.findings()
 
 
-def panel(found: Page, filters: Filters) -> dict[str, Any]:
-    context = listing.panel_context(found.counts, listing.groups(found, filters), filters)
+def panel(sample: Page, filters: Filters) -> dict[str, Any]:
+    context = list_filters.panel_context(sample.counts, list_filters.groups(sample, filters), filters)
     return {name: value for name, value in context.items() if name != "filters"}
 
 
 def line(number: int, strip: str, **changes: Any) -> SessionLine:
     """A row of the list whose counts agree with its strip."""
     failed, rescued = strip.count("f") + strip.count("s"), strip.count("s")
-    made = SessionLine(
+    session_line = SessionLine(
         key=f"pattern{number}",
         external_id=f"ui_run_{number:04}",
         title="solve_with_code",
@@ -110,27 +110,35 @@ def line(number: int, strip: str, **changes: Any) -> SessionLine:
         strip=strip,
         source_format="windlass",
         home_profile="windlass-strict",
+        home_source="format",
+        service=None,
+        clean_count=strip.count("c"),
+        extracted_count=strip.count("e"),
+        repaired_count=strip.count("r"),
+        unparsed_count=failed + strip.count("u"),
+        none_count=strip.count("n"),
         label_count=0,
         ended_at=None,
         raw_bytes=12_345,
         facets=None,
     )
-    return replace(made, **changes)
+    return replace(session_line, **changes)
 
 
 def sample_page() -> Page:
     every_rule = {"finding": dict.fromkeys(rules(), 1) | {next(iter(rules())): 3}}
     lines = [
         line(1, "nsnnsnf", facets=every_rule),
+        line(4, "cceernu", home_profile="unknown", home_source="unknown", unparsed_count=1),
         line(2, STRIPS["binned"], models=list(MODELS), revision=2),
         line(3, STRIPS["one failed among many"], external_id="<b>&\"'\u202e" + "x" * 200, newest=False),
         line(4, "cc", title=None, started_at=None, models=[]),
         line(5, "", external_id=""),
     ]
     matches = [
-        Match(4, "raw", (("… the ", False), ("brace", True), (" that closes nothing …", False))),
-        Match(5, "error", (("Extra data after the ", False), ("brace", True))),
-        Match(None, "id", (("ui_run_", False), ("brace", True))),
+        Match(1, 4, 4, "raw", (("… the ", False), ("brace", True), (" that closes nothing …", False))),
+        Match(1, 5, 5, "error", (("Extra data after the ", False), ("brace", True))),
+        Match(1, None, None, "id", (("ui_run_", False), ("brace", True))),
     ]
     models = [(name, 10 - at) for at, name in enumerate((*MODELS, *(f"model-{number}" for number in range(8))))]
     facets = {
@@ -147,7 +155,7 @@ def entries(*counts: int, of: int, names: tuple[str, ...] = VERDICTS) -> list[En
 
 
 def sample_statistics() -> Statistics:
-    profile = OfProfile(
+    profile = ProfileFigures(
         profile="fencepost",
         home_sessions=0,
         responses=930,

@@ -9,7 +9,7 @@ from flask import Blueprint, redirect, render_template, request
 from flask import session as cookie
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.store.labels import BadLabel, checked_author
+from webapp.store.labels.label_content import BadLabel, checked_author
 from webapp.web.links import own_path
 
 blueprint = Blueprint("name", __name__, url_prefix="/labels/name")
@@ -50,9 +50,9 @@ def ask() -> str:
 
 @blueprint.post("")
 def tell() -> AnyResponse | tuple[str, int]:
-    wanted = request.form.get("next", "")
+    next_page = request.form.get("next", "")
     try:
         remember(request.form.get("name", ""))
     except BadLabel as error:
-        return render_template("labels/name.html", wanted=wanted, message=str(error)), 422
-    return redirect(own_path(wanted), 303)
+        return render_template("labels/name.html", wanted=next_page, message=str(error)), 422
+    return redirect(own_path(next_page), 303)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import io
 import json
-import time
+import secrets
 import zlib
 from dataclasses import replace
 from functools import partial
@@ -18,14 +17,16 @@ from werkzeug.exceptions import BadRequest
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
+from webapp.findings import own
 from webapp.parsing import profile
-from webapp.store import sessions as session_store
-from webapp.store.bench import parsed
-from webapp.store.ingest import ingest
-from webapp.web import asked, compared, debugger, reports
+from webapp.store.ingest.start import ingest
+from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions.debugger_queries import parsed
+from webapp.web import debugger, verdict_column
 from webapp.web.links import turn_url
 from webapp.web.render import page, wants_partial
-from webapp.web.turns import text_answer
+from webapp.web.turns import debugger_query, reports
+from webapp.web.turns.turn_pages import text_answer
 
 blueprint = Blueprint("playground", __name__)
 
@@ -35,7 +36,7 @@ LINKED = 3_000
 UNPACKED = 200_000
 """Code points that a URL's text may unpack to."""
 EXAMPLES = {
-    "closing braces too many": 'I run it.\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```\n',
+    "too many closing braces": 'I run it.\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```\n',
     "several defects at once": "{'name': 'Ada', \"tags\": [1, 2,], // two\n active: True }",
     "prose around a value": 'Here is the plan: {"steps": ["read", "write"]} and then I am done.',
     "a set that is no JSON": "A set is written {1, 2}, and a dict {a: b}.",
@@ -91,19 +92,28 @@ def answer(text: str, status: int = 200, message: str | None = None) -> Response
         text=text,
         bench=bench(text, packed) if text else None,
         texts=texts(packed),
-        examples={} if text else {name: (each, address(each, pack(each))) for name, each in EXAMPLES.items()},
+        examples={} if text else {name: (text, address(text, pack(text))) for name, text in EXAMPLES.items()},
         message=message,
+        own_findings=own_findings(text),
     )
+
+
+def own_findings(text: str) -> list[tuple[own.OwnFinding, own.Match | None]]:
+    """Each finding of one's own with where it stands in the text under the profile that is looked at."""
+    if not text or not own.configured():
+        return []
+    trace = parsed(text, debugger_query.from_args(request.values).profile or HOME)
+    return [(entry, entry.match(text, trace)) for entry in own.configured().values()]
 
 
 def bench(text: str, packed: str | None) -> debugger.Bench:
     """The debugger's state for `text`. Raises `UnknownProfile`."""
-    wanted = asked.of(request.values)
-    current = wanted.profile or HOME
+    query = debugger_query.from_args(request.values)
+    current = query.profile or HOME
     profile(current)
-    few = len(text) > compared.EVERY_LENGTH
-    found = compared.read(dict.fromkeys((HOME, current)) if few else compared.order(HOME), partial(parsed, text))
-    state = debugger.bench(text, found, compared.order(HOME), HOME, wanted, partial(address, text, packed))
+    names = verdict_column.names_to_run(HOME, current, len(text))
+    traces = verdict_column.read(names, partial(parsed, text))
+    state = debugger.bench(text, traces, HOME, query, partial(address, text, packed))
     return replace(state, posts=packed is None)
 
 
@@ -117,7 +127,7 @@ def address(text: str, packed: str | None, **query: Any) -> str:
 def texts(packed: str | None) -> dict[str, str]:
     if packed is None:
         return {}
-    at: dict[str, Any] = {"t": packed, "profile": asked.of(request.values).profile}
+    at: dict[str, Any] = {"t": packed, "profile": debugger_query.from_args(request.values).profile}
     names = {"markdown": "playground.markdown", "case": "playground.case", "raw": "playground.raw"}
     return {name: url_for(endpoint, **at) for name, endpoint in names.items()}
 
@@ -126,17 +136,17 @@ def texts(packed: str | None) -> dict[str, str]:
 def raw() -> Response:
     """The linked text, or with `?r=120-180` those characters of it."""
     text = unpack(request.args.get("t", ""))
-    span = asked.of(request.args).marked(text)
+    span = debugger_query.from_args(request.args).marked(text)
     return text_answer(text if span is None else span.of(text))
 
 
 @blueprint.get("/playground/markdown")
 def markdown() -> Response:
     text = unpack(request.args.get("t", ""))
-    trace = parsed(text, asked.of(request.args).profile or HOME)
-    found = compared.read(compared.order(HOME), partial(parsed, text)) if len(text) <= compared.EVERY_LENGTH else {}
-    others = [(name, debugger.said(each)) for name, each in found.items() if name != trace.profile]
-    return text_answer(reports.markdown(text, trace, [("page", "the playground")], others))
+    trace = parsed(text, debugger_query.from_args(request.args).profile or HOME)
+    names = verdict_column.order(HOME) if len(text) <= verdict_column.EVERY_LENGTH else []
+    traces = verdict_column.read(names, partial(parsed, text))
+    return text_answer(reports.markdown(text, trace, [("page", "the playground")], traces))
 
 
 @blueprint.get("/playground/case")
@@ -152,12 +162,12 @@ def save() -> AnyResponse:
     if not text:
         return answer("", 422, "There is no text to save.")
     title = request.form.get("title", "").strip()[:200] or "from the playground"
-    done = ingest(db.engine, current_app.config["SETTINGS"], document(text, title), filename="playground.json")
-    return redirect(turn_url(session_store.find(db.session, done.keys[0]), 0))
+    ingested = ingest(db.engine, current_app.config["SETTINGS"], document(text, title), filename="playground.json")
+    return redirect(turn_url(session_store.find(db.session, ingested.keys[0]), 0))
 
 
 def document(text: str, title: str) -> io.BytesIO:
-    """A dump that holds `text` as one response; its id says when, so that one text can be saved twice."""
-    digest = hashlib.sha256(f"{time.time_ns()}".encode()).hexdigest()[:10]
+    """A dump that holds `text` as one response; its id is new each time, so that one text can be saved twice."""
     messages = [{"role": "assistant", "content": text}]
-    return io.BytesIO(json.dumps({"id": f"playground-{digest}", "title": title, "messages": messages}).encode("ascii"))
+    dump = {"id": f"playground-{secrets.token_hex(5)}", "title": title, "messages": messages}
+    return io.BytesIO(json.dumps(dump).encode("ascii"))

@@ -9,11 +9,15 @@ from typing import Any
 from flask import Blueprint, jsonify, render_template, request
 from werkzeug.wrappers import Response
 
-from webapp import plugins
 from webapp.extensions import db
-from webapp.parsing import profile, profiles
-from webapp.store import scoreboard
-from webapp.store.judging import OUTCOMES
+from webapp.extras import install_command
+from webapp.gate.judging import OUTCOMES
+from webapp.parsing import helps, installing, profile, profiles
+from webapp.parsing.profile_groups import GROUPS, group_of
+from webapp.store.jobs import run_queue
+from webapp.store.labels import sources
+from webapp.store.scores import scoreboard
+from webapp.store.sessions import coverage
 from webapp.web.render import page
 
 blueprint = Blueprint("profiles", __name__)
@@ -41,21 +45,37 @@ REPORTS = {
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """A profile as its page shows it."""
+    """A profile as its page shows it.
+
+    `absent` says why it cannot run, with the command; `restated` is the command that has a library's own code run.
+    """
 
     name: str
     version: str
     help: str
     about: str
     report: str | None
+    group: str
+    absent: str | None
+    restated: str | None
 
 
 def line(name: str) -> ProfileLine:
     """Raises `UnknownProfile`."""
-    found = profile(name)
-    help_text = plugins.help_of("webapp.parsing.profiles").get(name, "")
-    report = REPORTS.get(getattr(found, "report", None) or "")
-    return ProfileLine(name, found.version, help_text, getattr(found, "about", ""), report)
+    parser = profile(name)
+    help_text = helps().get(name, "")
+    report = REPORTS.get(getattr(parser, "report", None) or "")
+    library = installing.restated(parser)
+    return ProfileLine(
+        name,
+        parser.version,
+        help_text,
+        getattr(parser, "about", ""),
+        report,
+        group_of(parser),
+        installing.reason(parser),
+        install_command(library) if library else None,
+    )
 
 
 def paragraphs(about: str) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -67,15 +87,34 @@ def paragraphs(about: str) -> list[tuple[str, list[tuple[str, str]]]]:
     return parts
 
 
+def groups(lines: list[ProfileLine]) -> dict[str, list[ProfileLine]]:
+    """The profiles by group, without the empty ones."""
+    every = {group: [profile_line for profile_line in lines if profile_line.group == group] for group in GROUPS}
+    return {group: members for group, members in every.items() if members}
+
+
+def _matches(profile_line: ProfileLine, looked_for: str) -> bool:
+    """Whether each word that is looked for stands in what the profile says of itself."""
+    text = f"{profile_line.name} {profile_line.help} {profile_line.group} {profile_line.about}".lower()
+    return all(word in text for word in looked_for.lower().split())
+
+
 @blueprint.get("/profiles")
 def index() -> Response:
-    told = scoreboard.board(db.session)
+    board = scoreboard.board(db.session)
     by = request.args.get("by")
+    looked_for = request.args.get("q", "").strip()
+    lines = [profile_line for name in profiles() if _matches(profile_line := line(name), looked_for)]
     return page(
         "profiles/index.html",
         "profiles/_scored.html",
-        profiles=[line(name) for name in profiles()],
-        board=told,
+        profiles=lines,
+        groups=groups(lines),
+        looked_for=looked_for,
+        coverage=coverage.every(db.session),
+        runs=[run for run in run_queue.recent(db.session.connection()) if run.live],
+        board=board,
+        sources=sources.counts(db.session),
         dimensions=scoreboard.DIMENSIONS,
         by=by if by in scoreboard.DIMENSIONS else scoreboard.DIMENSIONS[0],
         outcomes=OUTCOMES,
@@ -83,41 +122,44 @@ def index() -> Response:
     )
 
 
-@blueprint.get("/profiles/<name>")
+@blueprint.get("/profiles/<path:name>")
 def show(name: str) -> str:
-    found = line(name)
-    told = scoreboard.board(db.session, (name,))
-    other = request.args.get("against")
+    profile_line = line(name)
+    board = scoreboard.board(db.session, (name,))
+    against = request.args.get("against")
     return render_template(
         "profiles/show.html",
-        profile=found,
-        paragraphs=paragraphs(found.about),
-        board=told,
-        score=told.scores[name],
+        profile=profile_line,
+        paragraphs=paragraphs(profile_line.about),
+        board=board,
+        score=board.scores[name],
+        groups=groups([profile_line]),
+        coverage=coverage.every(db.session),
+        runs=run_queue.recent(db.session.connection(), name),
         failures=scoreboard.lines(db.session, name, outcomes=BAD_OUTCOMES, limit=30),
-        others=[each for each in profiles() if each != name],
-        against=other if other in profiles() else None,
-        change=scoreboard.change(db.session, other, name) if other in profiles() else None,
+        others=[profile_name for profile_name in profiles() if profile_name != name],
+        against=against if against in profiles() else None,
+        change=scoreboard.change(db.session, against, name) if against in profiles() else None,
         outcomes=OUTCOMES,
         short=SHORT,
     )
 
 
-@blueprint.get("/profiles/<name>/responses")
+@blueprint.get("/profiles/<path:name>/responses")
 def responses(name: str) -> Response:
     """The responses behind a cell of the scoreboard."""
-    found = line(name)
-    asked = asked_for()
-    lines = scoreboard.lines(db.session, name, limit=LINES_A_PAGE + 1, **asked)
+    profile_line = line(name)
+    cell = asked_for()
+    lines = scoreboard.lines(db.session, name, limit=LINES_A_PAGE + 1, **cell)
     more = len(lines) > LINES_A_PAGE
     return page(
         "profiles/responses.html",
         "profiles/_lines.html",
-        profile=found,
+        profile=profile_line,
         lines=lines[:LINES_A_PAGE],
         next=lines[LINES_A_PAGE - 1].labelled.turn.id if more else None,
-        asked=asked,
-        query=query_of(asked),
+        asked=cell,
+        query=query_of(cell),
         outcomes=OUTCOMES,
         short=SHORT,
     )
@@ -125,29 +167,39 @@ def responses(name: str) -> Response:
 
 @blueprint.get("/api/profiles")
 def list_api() -> Response:
-    told = scoreboard.board(db.session)
-    lines = [{**_described(name), "score": score_dict(told.scores[name])} for name in profiles()]
+    board = scoreboard.board(db.session)
+    covered = coverage.every(db.session)
+    lines = []
+    for about in map(line, profiles()):
+        fields = {name: getattr(about, name) for name in ("name", "version", "help", "group", "report")}
+        score = _score(board.scores[about.name], covered[about.name])
+        lines.append({**fields, **_covered(covered[about.name]), "score": score})
     keys = ("compared", "unknown", "disputed", "waiting", "too_long")
-    return jsonify(profiles=lines, by=by_dict(told), **{key: getattr(told, key) for key in keys})
+    return jsonify(profiles=lines, by=by_dict(board), **{key: getattr(board, key) for key in keys})
 
 
 def asked_for() -> dict[str, Any]:
     """Which cell the URL asks for: `outcome` (several with commas), one of model, cause, strategy, `after` a turn."""
-    asked = request.args.get("outcome", "").split(",")
+    outcomes = request.args.get("outcome", "").split(",")
     dimension = next(((name, request.args[name]) for name in scoreboard.DIMENSIONS if name in request.args), None)
     after = request.args.get("after", -1, type=int)
-    return {"outcomes": tuple(name for name in OUTCOMES if name in asked), "dimension": dimension, "after": after}
+    return {"outcomes": tuple(name for name in OUTCOMES if name in outcomes), "dimension": dimension, "after": after}
 
 
-def query_of(asked: dict[str, Any]) -> dict[str, str]:
+def query_of(cell: dict[str, Any]) -> dict[str, str]:
     """`asked_for` as the URL says it, but for the page."""
-    query = {"outcome": ",".join(asked["outcomes"])} if asked["outcomes"] else {}
-    return query | ({asked["dimension"][0]: asked["dimension"][1]} if asked["dimension"] else {})
+    query = {"outcome": ",".join(cell["outcomes"])} if cell["outcomes"] else {}
+    return query | ({cell["dimension"][0]: cell["dimension"][1]} if cell["dimension"] else {})
 
 
-def _described(name: str) -> dict[str, Any]:
-    found = line(name)
-    return {"name": found.name, "version": found.version, "help": found.help, "report": found.report}
+def _covered(of_profile: coverage.Coverage) -> dict[str, Any]:
+    """Over how many of the stored responses a profile was run, and why not over all; null where it cannot run."""
+    run = None if of_profile.absent else of_profile.run
+    return {"run": run, "of": of_profile.of, "not_run": of_profile.absent or of_profile.reason}
+
+
+def _score(score: scoreboard.Score, of_profile: coverage.Coverage) -> dict[str, Any] | None:
+    return None if of_profile.absent else score_dict(score)
 
 
 def score_dict(score: scoreboard.Score) -> dict[str, Any]:
@@ -164,10 +216,10 @@ def rate_dict(rate: scoreboard.Rate) -> dict[str, Any]:
     return {"share": rate.share, "interval": rate.interval, "of": rate.of}
 
 
-def by_dict(told: scoreboard.Scoreboard) -> dict[str, Any]:
+def by_dict(board: scoreboard.Scoreboard) -> dict[str, Any]:
     return {
         dimension: {
             value: {name: dict(score.outcomes) for name, score in scores.items()} for value, scores in values.items()
         }
-        for dimension, values in told.by.items()
+        for dimension, values in board.by.items()
     }

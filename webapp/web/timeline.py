@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 
-from webapp.store.turns import MODEL_KINDS, TurnLine
+from webapp.store.sessions.turns import MODEL_KINDS, TurnLine
 
 FOLDED = ("prompt", "event")
 _WIDEST = 46
@@ -18,7 +18,7 @@ _MOST_SPEAKERS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TimelineRow:
     """One turn; `waited` are the seconds since the turn before, `bar` their width, `rules` the findings it shows."""
 
     turn: TurnLine
@@ -35,7 +35,7 @@ class Row:
 class Fold:
     """Prompts and events in a row, out of the way until they are opened; `first` names the fold in a URL."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TimelineRow, ...]
     open: bool
 
     @property
@@ -59,7 +59,7 @@ class Lane:
     """Turns of one branch; `side` says that others of the same phase stand beside it."""
 
     name: str
-    items: tuple[Row | Fold, ...]
+    items: tuple[TimelineRow | Fold, ...]
     failed: int
     side: bool = False
 
@@ -81,7 +81,9 @@ class Matrix:
     cells: Mapping[str, tuple[TurnLine | None, ...]]
 
 
-def rows(lines: Sequence[TurnLine], before: datetime | None, marks: Mapping[int, tuple[str, ...]]) -> Iterator[Row]:
+def rows(
+    lines: Sequence[TurnLine], before: datetime | None, marks: Mapping[int, tuple[str, ...]]
+) -> Iterator[TimelineRow]:
     """The turns with the time each waited for; `before` is when the turn before the first was sent."""
     last = before
     for line in lines:
@@ -89,7 +91,7 @@ def rows(lines: Sequence[TurnLine], before: datetime | None, marks: Mapping[int,
         if line.sent_at is not None:
             waited = max(0.0, (line.sent_at - last).total_seconds()) if last is not None else None
             last = line.sent_at
-        yield Row(line, waited, _bar(waited), marks.get(line.position, ()))
+        yield TimelineRow(line, waited, _bar(waited), marks.get(line.position, ()))
 
 
 def _bar(waited: float | None) -> int:
@@ -99,21 +101,21 @@ def _bar(waited: float | None) -> int:
     return min(_WIDEST, max(2, round(_WIDEST * math.log(waited / 0.5) / math.log(7200))))
 
 
-def blocks(shown: Iterable[Row], opened: AbstractSet[int], *, all_open: bool = False) -> list[Block]:
+def blocks(rows: Iterable[TimelineRow], opened: AbstractSet[int], *, all_open: bool = False) -> list[Block]:
     """The rows grouped by phase, in it by sounding. An event that names no phase stays where it came."""
-    found = []
-    for title, group in groupby(_placed(shown), key=lambda placed: placed[0]):
+    result = []
+    for title, group in groupby(_placed(rows), key=lambda placed: placed[0]):
         lanes: list[tuple[Lane, ...]] = []
         for parallel, run in groupby(group, key=lambda placed: placed[1] is not None and placed[0] != ""):
             lanes += _side_by_side([(place[1], place[2]) for place in run], parallel, opened, all_open)
-        found.append(Block(title, tuple(lanes)))
-    return found
+        result.append(Block(title, tuple(lanes)))
+    return result
 
 
-def _placed(shown: Iterable[Row]) -> Iterator[tuple[str, int | None, Row]]:
+def _placed(rows: Iterable[TimelineRow]) -> Iterator[tuple[str, int | None, TimelineRow]]:
     """Each row with its phase's title and its sounding; what an event does not say, it has of the row before."""
     title, sounding = "", None
-    for row in shown:
+    for row in rows:
         turn = row.turn
         silent = turn.kind == "event" and not turn.phase and turn.sounding is None and turn.round is None
         if not silent:
@@ -123,10 +125,10 @@ def _placed(shown: Iterable[Row]) -> Iterator[tuple[str, int | None, Row]]:
 
 
 def _side_by_side(
-    run: list[tuple[int | None, Row]], parallel: bool, opened: AbstractSet[int], all_open: bool
+    run: list[tuple[int | None, TimelineRow]], parallel: bool, opened: AbstractSet[int], all_open: bool
 ) -> Iterator[tuple[Lane, ...]]:
     """Lanes beside one another where a phase ran several soundings; else one after the other, in order."""
-    by_sounding: dict[int | None, list[Row]] = {}
+    by_sounding: dict[int | None, list[TimelineRow]] = {}
     for sounding, row in run:
         by_sounding.setdefault(sounding, []).append(row)
     if parallel and len(by_sounding) > 1:
@@ -138,8 +140,10 @@ def _side_by_side(
         yield (_lane(name, [row for _, row in group], opened, all_open),)
 
 
-def _lane(name: str, lane: Sequence[Row], opened: AbstractSet[int], all_open: bool, *, side: bool = False) -> Lane:
-    items: list[Row | Fold] = []
+def _lane(
+    name: str, lane: Sequence[TimelineRow], opened: AbstractSet[int], all_open: bool, *, side: bool = False
+) -> Lane:
+    items: list[TimelineRow | Fold] = []
     for foldable, group in groupby(lane, key=lambda row: row.foldable):
         run = tuple(group)
         if foldable:
@@ -156,13 +160,13 @@ def matrices(lines: Iterable[TurnLine]) -> list[Matrix]:
         name = line.agent or line.model
         if line.kind in MODEL_KINDS and line.round is not None and line.sounding is None and name:
             spoken.setdefault(line.phase or "", {}).setdefault(name, {}).setdefault(line.round, line)
-    return [found for phase, speakers in spoken.items() if (found := _matrix(phase, speakers)) is not None]
+    return [matrix for phase, speakers in spoken.items() if (matrix := _matrix(phase, speakers)) is not None]
 
 
 def _matrix(phase: str, speakers: Mapping[str, Mapping[int, TurnLine]]) -> Matrix | None:
-    rounds = sorted({number for said in speakers.values() for number in said})
-    together = any(sum(number in said for said in speakers.values()) > 1 for number in rounds)
+    rounds = sorted({number for turns in speakers.values() for number in turns})
+    together = any(sum(number in turns for turns in speakers.values()) > 1 for number in rounds)
     if not 1 < len(speakers) <= _MOST_SPEAKERS or len(rounds) < 2 or not together:
         return None
-    cells = {name: tuple(said.get(number) for number in rounds) for name, said in speakers.items()}
+    cells = {name: tuple(turns.get(number) for number in rounds) for name, turns in speakers.items()}
     return Matrix(phase, tuple(rounds), cells)

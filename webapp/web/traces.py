@@ -1,71 +1,100 @@
-"""OTLP over HTTP: the spans of running programs come in here, answered as the protocol says."""
+"""OTLP over HTTP: spans of running programs, and logs of their messages, answered as the protocol says."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, BinaryIO, TypeVar, cast
 
 from flask import Blueprint, Response, current_app, request
 from sqlalchemy.exc import OperationalError
 
-from webapp.dumps import otlp_counts, otlp_wire
-from webapp.dumps.otlp_counts import Signal
+from webapp import jsontext
+from webapp.dumps import otlp_counts, otlp_protobuf
+from webapp.dumps.amount import Allowance, check_json
+from webapp.dumps.decoding import MAX_DEPTH, depth
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.spool import in_memory
 from webapp.extensions import db
-from webapp.store.live import Arrived, Busy, Gate, arrived
+from webapp.store.db import disk_full
+from webapp.store.live import Arrived, ArrivedLog, Busy, Gate, OtherLog, arrived, arrived_logs
 
 blueprint = Blueprint("traces", __name__)
 
 MOST_BYTES = 64 * 1024 * 1024
 """of one request, once decompressed; exporters send a few hundred spans at a time"""
+MOST_SPANS = 10_000
+MOST_VALUES = 400_000
+"""messages of one request, in protobuf …"""
+MOST_MARKS = 4_000_000
+"""… and in JSON its commas, and four for each bracket: see `check_json`"""
 MOST_WORDS = 5
 """Reasons that an answer names; the dumps page has more."""
 RETRY_AFTER = 5
 """seconds"""
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 NOT_KEPT = {
-    "logs": "Fencepost keeps traces only; OTEL_LOGS_EXPORTER=none stops this. Where instrumentations put prompts and"
-    " answers into log events, OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and"
-    " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY put them into spans.",
-    "metrics": "Fencepost keeps traces only; OTEL_METRICS_EXPORTER=none stops this.",
+    "logs": "Fencepost keeps the log records of GenAI instrumentations (gen_ai.…) only, no other logs;"
+    " OTEL_LOGS_EXPORTER=none stops all of them, and with them messages that come as logs.",
+    "metrics": "Fencepost keeps traces, and logs of messages, only; OTEL_METRICS_EXPORTER=none stops this.",
 }
-_REJECTED = {"logs": "rejectedLogRecords", "metrics": "rejectedDataPoints"}
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 413: 8, 415: 3, 503: 14}
 """HTTP status to google.rpc.Code."""
+_SNAKE = {"resourceSpans": "resource_spans", "resourceLogs": "resource_logs"}
 T = TypeVar("T")
-_Groups = list[tuple[str, dict[str, Any] | Problem]]
+R = TypeVar("R", Arrived | Problem, ArrivedLog | OtherLog | Problem)
+_Groups = Iterator[tuple[str, dict[str, Any] | Problem]]
 
 
 @blueprint.post("/v1/traces")
 def export() -> Response:
     """Spans that are stored when the answer comes. A request is taken whole, but for spans that name no ids."""
-    found = _read(lambda body: (list(arrived(_groups(body))), len(body)))
-    return found if isinstance(found, Response) else _taken(*found)
+    sent = _read(lambda body: (_spans(body), len(body)))
+    return sent if isinstance(sent, Response) else _taken(*sent)
 
 
-@blueprint.post("/v1/<any(logs, metrics):signal>")
-def other(signal: Signal) -> Response:
-    """What an exporter sends beside traces is refused in words as a success, which keeps the exporter calm."""
-    count = _read(lambda body: _count(signal, body))
+@blueprint.post("/v1/logs")
+def logs() -> Response:
+    """Log records that say what a span asked and answered are kept for it; others are refused in words."""
+    sent = _read(lambda body: (_at_most(arrived_logs(_groups(body, "resourceLogs")), "log records"), len(body)))
+    if isinstance(sent, Response):
+        return sent
+    records, size = sent
+    failed = _stored([], size, [record for record in records if isinstance(record, ArrivedLog)])
+    others = sum(isinstance(record, OtherLog) for record in records)
+    _warn("logs", others)
+    problems = [record for record in records if isinstance(record, Problem)]
+    words = [_reasons(problems), NOT_KEPT["logs"] if others else ""]
+    return failed or answer(len(problems) + others, "rejectedLogRecords", "; ".join(filter(None, words)))
+
+
+@blueprint.post("/v1/metrics")
+def metrics() -> Response:
+    """Metrics are refused in words as a success, which keeps the exporter calm."""
+    count = _read(_count)
     if isinstance(count, Response):
         return count
-    said: set[str] = current_app.extensions.setdefault("fencepost_not_kept", set())
-    if count and signal not in said:
-        said.add(signal)
+    _warn("metrics", count)
+    return answer(count, "rejectedDataPoints", NOT_KEPT["metrics"] if count else "")
+
+
+def _warn(signal: str, count: int) -> None:
+    """Say once in the server's log that a signal comes that is not kept."""
+    warned: set[str] = current_app.extensions.setdefault("fencepost_not_kept", set())
+    if count and signal not in warned:
+        warned.add(signal)
         current_app.logger.warning("OpenTelemetry %s come in and are not kept: %s", signal, NOT_KEPT[signal])
-    return answer(count, _REJECTED[signal], NOT_KEPT[signal] if count else "")
 
 
-def _read(read: Callable[[bytes], T]) -> T | Response:
+def _read(reader: Callable[[bytes], T]) -> T | Response:
     """What `read` makes of the request's body, or what is wrong with it."""
     if request.mimetype not in (PROTOBUF, JSON):
         return refusal(415, f"Send {PROTOBUF} or {JSON}, not {request.mimetype[:100] or 'a body without a type'}.")
     if (request.content_encoding or "identity").lower() not in ("identity", "gzip", "zstd"):
         return refusal(415, "A body may be compressed with gzip or zstd, nothing else.")
     try:
-        return read(in_memory(cast(BinaryIO, request.stream), max_bytes=MOST_BYTES))
+        return reader(in_memory(cast(BinaryIO, request.stream), max_bytes=MOST_BYTES))
     except TooLarge as large:
         return refusal(413, f"{large.reason}. Let the exporter send fewer at a time.")
     except BadDump as bad:
@@ -74,75 +103,108 @@ def _read(read: Callable[[bytes], T]) -> T | Response:
         return refusal(400, f"not an OTLP export request: {error}")
 
 
-def _taken(found: list[Arrived | Problem], size: int) -> Response:
-    spans = [one for one in found if isinstance(one, Arrived)]
-    try:
-        if spans:
-            gate().take(spans, size)
-    except Busy as busy:
-        return refusal(503, str(busy))
-    except OperationalError as error:
-        current_app.logger.warning("database: %s", error.orig)
-        return refusal(503, "The database is busy. Nothing of the request was stored.")
-    refused = [one for one in found if isinstance(one, Problem)]
+def _taken(sent: list[Arrived | Problem], size: int) -> Response:
+    spans = [span for span in sent if isinstance(span, Arrived)]
+    if failed := _stored(spans, size, []):
+        return failed
+    refused = [problem for problem in sent if isinstance(problem, Problem)]
     refused += [Problem(span.at, span.refused) for span in spans if span.refused]
     return success(refused)
+
+
+def _stored(spans: list[Arrived], size: int, logged: list[ArrivedLog]) -> Response | None:
+    """Store what came; what to answer where that fails."""
+    try:
+        if spans or logged:
+            gate().take(spans, size, logged)
+    except Busy as busy:
+        return refusal(503, str(busy))
+    except (OperationalError, OSError) as error:
+        if disk_full.is_full(error):
+            return refusal(507, disk_full.WORDS)
+        if isinstance(error, OSError):
+            raise
+        current_app.logger.warning("database: %s", error.orig)
+        return refusal(503, "The database is busy. Nothing of the request was stored.")
+    return None
 
 
 def gate() -> Gate:
     """The process's only one."""
     gates = current_app.extensions.setdefault("fencepost_live", {})
-    if (found := gates.get("gate")) is None:
-        found = gates.setdefault("gate", Gate(db.engine, current_app.config["SETTINGS"]))
-    return cast(Gate, found)
+    if "gate" not in gates:
+        gates.setdefault("gate", Gate(db.engine, current_app.config["SETTINGS"]))
+    return cast(Gate, gates["gate"])
 
 
-def _groups(body: bytes) -> _Groups:
-    """The request's ResourceSpans. Raises `ValueError`, `Malformed` among them, and `RecursionError`."""
+def _spans(body: bytes) -> list[Arrived | Problem]:
+    """The request's spans. Raises `TooLarge`, `ValueError`, `Malformed` among them, and `RecursionError`."""
+    return _at_most(arrived(_groups(body, "resourceSpans")), "spans")
+
+
+def _at_most(records: Iterator[R], called: str) -> list[R]:
+    listed = list(islice(records, MOST_SPANS + 1))
+    if len(listed) > MOST_SPANS:
+        raise TooLarge(f"it holds more than {MOST_SPANS:,} {called}, the most that is taken at once", listed[-1].at)
+    return listed
+
+
+def _groups(body: bytes, name: str) -> _Groups:
+    """The request's ResourceSpans, or ResourceLogs, one after the other."""
     if request.mimetype == PROTOBUF:
-        return list(otlp_wire.request_of(body))
+        yield from otlp_protobuf.request_of(body, Allowance(MOST_VALUES), name)
+        return
     value = _object(body)
-    listed = value.get("resourceSpans", value.get("resource_spans", []))
+    listed = value.get(name, value.get(_SNAKE[name], []))
     if not isinstance(listed, list):
-        raise ValueError("resourceSpans is not a list")
-    places = [(f"resourceSpans[{index}]", group) for index, group in enumerate(listed)]
-    return [(at, group if isinstance(group, dict) else Problem(at, "expected an object")) for at, group in places]
+        raise ValueError(f"{name} is not a list")
+    for index, group in enumerate(listed):
+        at = f"{name}[{index}]"
+        yield at, group if isinstance(group, dict) else Problem(at, "expected an object")
 
 
-def _count(signal: Signal, body: bytes) -> int:
+def _count(body: bytes) -> int:
     if request.mimetype == PROTOBUF:
-        return otlp_counts.of_protobuf(signal, body)
-    return otlp_counts.of_json(signal, _object(body))
+        return otlp_counts.of_protobuf(body, Allowance(MOST_VALUES))
+    return otlp_counts.of_json(_object(body))
 
 
 def _object(body: bytes) -> dict[str, Any]:
+    check_json(body, Allowance(MOST_MARKS))
     value = json.loads(body)
     if not isinstance(value, dict):
         raise ValueError("expected a JSON object")
+    if depth(value) > MAX_DEPTH:
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     return value
 
 
 def success(refused: Iterable[Problem]) -> Response:
     """An ExportTraceServiceResponse, with what was not taken and why, in the request's encoding."""
     refused = list(refused)
-    said = "; ".join(f"{problem.at}: {problem.reason}" for problem in refused[:MOST_WORDS])
-    more = f"; and {len(refused) - MOST_WORDS} more" if len(refused) > MOST_WORDS else ""
-    return answer(len(refused), "rejectedSpans", said + more)
+    return answer(len(refused), "rejectedSpans", _reasons(refused))
 
 
-def answer(rejected: int, name: str, said: str) -> Response:
+def _reasons(refused: list[Problem]) -> str:
+    reasons = "; ".join(f"{problem.at}: {problem.reason}" for problem in refused[:MOST_WORDS])
+    return reasons + (f"; and {len(refused) - MOST_WORDS} more" if len(refused) > MOST_WORDS else "")
+
+
+def answer(rejected: int, name: str, message: str) -> Response:
     """An Export…ServiceResponse, in the request's encoding; `name` is what its JSON calls the count of the rejected."""
     if not rejected:
         return _answer(200, {}, b"")
-    inner = otlp_wire.whole(1, rejected) + otlp_wire.text(2, said)
-    return _answer(200, {"partialSuccess": {name: str(rejected), "errorMessage": said}}, otlp_wire.part(1, inner))
+    inner = otlp_protobuf.whole(1, rejected) + otlp_protobuf.text(2, message)
+    return _answer(
+        200, {"partialSuccess": {name: str(rejected), "errorMessage": message}}, otlp_protobuf.part(1, inner)
+    )
 
 
 def refusal(status: int, message: str) -> Response:
     """A `Status` in the request's encoding; with `Retry-After` where the same may be taken later."""
     code = _CODES.get(status, 2)
     response = _answer(
-        status, {"code": code, "message": message}, otlp_wire.whole(1, code) + otlp_wire.text(2, message)
+        status, {"code": code, "message": message}, otlp_protobuf.whole(1, code) + otlp_protobuf.text(2, message)
     )
     if status in (429, 503):
         response.headers["Retry-After"] = str(RETRY_AFTER)
@@ -152,4 +214,4 @@ def refusal(status: int, message: str) -> Response:
 def _answer(status: int, value: dict[str, Any], packed: bytes) -> Response:
     if request.mimetype == PROTOBUF:
         return Response(packed, status, mimetype=PROTOBUF)
-    return Response(json.dumps(value), status, mimetype=JSON)
+    return Response(jsontext.portable(value), status, mimetype=JSON)

@@ -10,14 +10,15 @@ from webapp.parsing.edit import Edit
 from webapp.parsing.nodes import Node, nodes
 from webapp.parsing.places import Places, places
 from webapp.parsing.span import Span
-from webapp.web.glyphs import visible
+from webapp.parsing.words import counted
+from webapp.visible import visible
 
 MAX_ROWS = 300
 MAX_STRING = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ValueRow:
     """One key or item with its value: a scalar's text, or of a container how much it holds.
 
     `span` are the raw characters of the value, `whole` those of the key too. `kind` is object, array, string,
@@ -41,41 +42,41 @@ class Row:
 class ValueView:
     """At most `MAX_ROWS` rows of a value that is `length` code points long as text; `cut` where there are more."""
 
-    rows: list[Row]
+    rows: list[ValueRow]
     cut: bool
     length: int
 
 
 def view(text: str, span: Span, edits: Sequence[Edit]) -> ValueView:
     """The tree of what `text` decodes to, which is what `edits` make of the raw `span`."""
-    found, more = nodes(text, MAX_ROWS)
+    parsed_nodes, more = nodes(text, MAX_ROWS)
     mapped = places(span, edits)
     in_array: list[bool] = []
     rows = []
-    for node in found:
+    for node in parsed_nodes:
         del in_array[node.depth :]
         rows.append(_row(text, node, mapped, item=bool(in_array) and in_array[-1]))
         in_array.append(node.kind == "array")
     return ValueView(rows, more, len(text))
 
 
-def _row(text: str, node: Node, mapped: Places, *, item: bool) -> Row:
+def _row(text: str, node: Node, mapped: Places, *, item: bool) -> ValueRow:
     end = node.start + 1 if node.end is None else node.end
     span = mapped.raw(node.start, end)
     whole = mapped.raw(node.key.start, end) if node.key else span
     key = _quoted(text[slice(*node.key)]) if node.key else str(node.place) if item else None
     if node.kind in ("object", "array"):
         size = -1 if node.size is None else node.size
-        return Row(node.depth, key, _holds(node), node.kind, span, whole, size)
-    shown = _quoted(text[node.start : end]) if node.kind == "string" else _cut(text[node.start : end])
-    return Row(node.depth, key, shown, node.kind, span, whole)
+        return ValueRow(node.depth, key, _holds(node), node.kind, span, whole, size)
+    text_shown = _quoted(text[node.start : end]) if node.kind == "string" else _cut(text[node.start : end])
+    return ValueRow(node.depth, key, text_shown, node.kind, span, whole)
 
 
 def _holds(node: Node) -> str:
-    left, right, what = ("{", "}", "key") if node.kind == "object" else ("[", "]", "item")
+    opener, closer, noun = ("{", "}", "key") if node.kind == "object" else ("[", "]", "item")
     if node.size is None:
-        return f"{left}…"
-    return f"{left}{right}" if node.size == 0 else f"{left} {node.size:,} {what}{'s' if node.size > 1 else ''} {right}"
+        return f"{opener}…"
+    return f"{opener} {counted(node.size, noun)} {closer}" if node.size else f"{opener}{closer}"
 
 
 def _quoted(text: str) -> str:

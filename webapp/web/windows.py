@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from webapp.parsing.span import Span
-from webapp.web.glyphs import SPECIAL
+from webapp.visible import SPECIAL
 
 WHOLE_LENGTH = 60_000
 WHOLE_LINES = 500
@@ -26,14 +26,14 @@ GLYPHS = 1_000
 _ELEMENTS = re.compile(rf"\t+|{SPECIAL.pattern}")
 
 
-def windows(raw: str, places: Iterable[int], asked: Iterable[Span] = ()) -> list[Span]:
-    """The stretches to show, in order and apart: the whole of a short text, else head, tail, `asked`, `places`."""
+def windows(raw: str, places: Iterable[int], requested: Iterable[Span] = ()) -> list[Span]:
+    """The stretches to show, in order and apart: the whole of a short text, else head, tail, `requested`, `places`."""
     if len(raw) <= WHOLE_LENGTH and raw.count("\n") < WHOLE_LINES:
-        wanted = [Span(0, len(raw))]
+        spans = [Span(0, len(raw))]
     else:
-        wanted = [_ahead(raw, 0, ENDS, ENDS_LINES), _behind(raw, len(raw), ENDS, ENDS_LINES), *asked]
-        wanted += [around(raw, place) for place in places]
-    return [_thinned(raw, window) for window in _joined(raw, sorted(wanted))]
+        spans = [_ahead(raw, 0, ENDS, ENDS_LINES), _behind(raw, len(raw), ENDS, ENDS_LINES), *requested]
+        spans += [around(raw, place) for place in places]
+    return [_thinned(raw, window) for window in _joined(raw, sorted(spans))]
 
 
 def around(raw: str, place: int) -> Span:
@@ -47,10 +47,10 @@ def of_lines(raw: str, first: int, last: int) -> Span:
     start = line_start(raw, max(1, first))
     end = start
     for _ in range(min(max(0, last - first), ASKED_LINES - 1) + 1):
-        found = raw.find("\n", end, start + ASKED)
-        if found < 0:
+        feed = raw.find("\n", end, start + ASKED)
+        if feed < 0:
             return Span(start, min(len(raw), start + ASKED))
-        end = found + 1
+        end = feed + 1
     return Span(start, end)
 
 
@@ -62,14 +62,14 @@ def of_characters(raw: str, start: int, end: int) -> Span:
 
 def line_start(raw: str, number: int) -> int:
     """Where line `number`, counted from 1, begins; the text's end where it has fewer lines."""
-    at, left, step = 0, number - 1, 1 << 16
-    while left:
+    at, lines_left, step = 0, number - 1, 1 << 16
+    while lines_left:
         count = raw.count("\n", at, at + step)
-        if count >= left:
-            for _ in range(left):
+        if count >= lines_left:
+            for _ in range(lines_left):
                 at = raw.index("\n", at) + 1
             return at
-        at, left = at + step, left - count
+        at, lines_left = at + step, lines_left - count
         if at >= len(raw):
             return len(raw)
     return at
@@ -91,10 +91,10 @@ def _behind(raw: str, at: int, length: int, lines: int) -> Span:
     return Span(at - len(text), at)
 
 
-def _joined(raw: str, wanted: list[Span]) -> Iterator[Span]:
+def _joined(raw: str, spans: list[Span]) -> Iterator[Span]:
     """Windows that touch, or that leave no more out than the note on it would take."""
-    start, end = wanted[0]
-    for low, high in wanted[1:]:
+    start, end = spans[0]
+    for low, high in spans[1:]:
         if low > end + 200 or raw.count("\n", end, low) > 2:
             yield Span(start, end)
             start = low

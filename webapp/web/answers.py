@@ -1,0 +1,63 @@
+"""Answers that can always be sent: text that UTF-8 cannot hold is written as its sign, and JSON is JSON."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Flask, Response
+from flask.json.provider import DefaultJSONProvider
+
+from webapp import jsontext
+from webapp.visible import sign
+
+ERRORS = "fencepost-signs"
+
+
+def _signs(error: UnicodeError) -> tuple[bytes, int]:
+    """A codec's error handler: each lone surrogate as it is drawn, `⟨U+D800⟩`."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(map(sign, error.object[error.start : error.end])).encode(), error.end
+
+
+codecs.register_error(ERRORS, _signs)
+
+
+class Printable(Response):
+    """A response that no stored text can break."""
+
+    def set_data(self, value: bytes | str) -> None:
+        super().set_data(value.encode("utf-8", ERRORS) if isinstance(value, str) else value)
+
+    def iter_encoded(self) -> Iterator[bytes]:
+        for item in self.response:
+            yield item.encode("utf-8", ERRORS) if isinstance(item, str) else item
+
+
+class LinkingApp(Flask):
+    """An app whose links can be built of any stored text; one that no URL can hold leads to what is nearest."""
+
+    def url_for(self, endpoint: str, **values: Any) -> str:
+        try:
+            return super().url_for(endpoint, **values)
+        except UnicodeEncodeError:
+            return super().url_for(endpoint, **{name: _encodable(value) for name, value in values.items()})
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_encodable(item) for item in value]
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+
+
+class PortableJson(DefaultJSONProvider):
+    """JSON whose numbers every reader takes: see `jsontext.marked`."""
+
+    def dumps(self, obj: Any, **kwargs: Any) -> str:
+        try:
+            text = super().dumps(obj, allow_nan=False, **kwargs)
+        except ValueError:
+            return super().dumps(jsontext.marked(obj), **kwargs)
+        return super().dumps(jsontext.marked(obj), **kwargs) if jsontext.MARK in text else text

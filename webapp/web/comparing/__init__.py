@@ -1,0 +1,1 @@
+"""The comparison of two profiles: matrix, cells, and a response side by side."""

@@ -1,0 +1,102 @@
+"""Compare: two profiles over stored responses, as a matrix, its cells, and one response side by side."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, redirect, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.parsing import failure_group, profiles
+from webapp.store.compare import cells, comparing, listing
+from webapp.store.sessions import debugger_queries, turns
+from webapp.store.sessions.filters import Filters, of_parameters
+from webapp.store.sessions.turns import NoSuchTurn
+from webapp.visible import visible
+from webapp.web.comparing import side_by_side
+from webapp.web.render import page, wants_partial
+from webapp.web.sessions import list_filters
+
+blueprint = Blueprint("compare", __name__)
+
+FIRST, SECOND = "langchain", "fencepost"
+A_PAGE = 30
+ORDER = ("both_different", "only_a", "only_b", "undecided", "neither", "both_same", *cells.NOT_RUN)
+"""which cell is opened first: the first that is not empty"""
+
+
+@blueprint.get("/compare")
+def index() -> Response | AnyResponse:
+    """The matrix, and the responses of one of its cells. Selected sessions are compared elsewhere."""
+    if "ids" in request.args:
+        return redirect(url_for("selection.compare", ids=request.args.getlist("ids")))
+    filters = of_parameters(request.args.to_dict())
+    a, b = _pair()
+    comparison = comparing.compare(db.session, a, b, filters)
+    cell = request.args.get("cell") or next((name for name in ORDER if comparison.counts[name]), "both_same")
+    by, value = request.args.get("by", "group"), request.args.get("value")
+    after = request.args.get("after", -1, type=int)
+    listed = listing.page(db.session, a, b, cell, filters, by=by, value=value, after=after, limit=A_PAGE)
+    context: dict[str, Any] = {"c": comparison, "cell": cell, "by": by, "value": value, "listed": listed}
+    context |= {"chips": list_filters.chips(filters), "filters": filters, "words": cells.CELLS, "names": listing.BY}
+    context |= {"profile_names": list(profiles()), "go": _go(filters, a, b, cell, by, value), "over": _over(filters)}
+    context["named"] = _named
+    if after >= 0 and wants_partial():
+        return page("compare/_rows.html", "compare/_rows.html", **context)
+    return page("compare/index.html", "compare/_all.html", **context)
+
+
+@blueprint.get("/api/compare")
+def compare_api() -> Response:
+    a, b = _pair()
+    comparison = comparing.compare(db.session, a, b, of_parameters(request.args.to_dict()))
+    return jsonify(comparison.as_dict())
+
+
+@blueprint.get("/sessions/<session_id:ident>/turns/<int:position>/compare")
+def show(ident: str, position: int) -> Response:
+    """One response under both profiles."""
+    a, b = _pair()
+    detail = turns.find_by_id(db.session, ident, position)
+    raw = detail.turn.raw
+    if raw is None or detail.turn.kind not in turns.MODEL_KINDS:
+        raise NoSuchTurn(f"no model wrote turn {position}, so nothing was parsed")
+    trace = debugger_queries.reader(db.session, detail, (a, b))
+    sides = side_by_side.sides(raw, trace(a), trace(b))
+    back = {name: text for name, text in request.args.items() if name not in ("a", "b")}
+    context: dict[str, Any] = {
+        "session": detail.session,
+        "turn": detail.turn,
+        "sides": sides,
+        "a": a,
+        "b": b,
+        "back": back,
+    }
+    return page("compare/show.html", "compare/_sides.html", **context)
+
+
+def _named(value: str) -> str:
+    """A group as people read it: of a failure group's key its title."""
+    return failure_group.title(value) if re.match(r"v\d+\|", value) else visible(value)
+
+
+def _pair() -> tuple[str, str]:
+    """The profiles that the URL names; without them the two that a first look is for."""
+    return request.args.get("a") or FIRST, request.args.get("b") or SECOND
+
+
+def _over(filters: Filters) -> dict[str, Any]:
+    """Over which responses a profile is run that was not: those under the filters."""
+    return {name: value for name, value in filters.active().items() if name not in ("under", "sort")}
+
+
+def _go(filters: Filters, a: str, b: str, cell: str, by: str, value: str | None) -> Any:
+    """Makes the address of this page with changes; None takes a part away."""
+    state: dict[str, Any] = {"a": a, "b": b, **filters.active(), "cell": cell, "by": by, "value": value}
+
+    def go(**changes: Any) -> str:
+        return list_filters.with_filters("/compare", {**state, **changes})
+
+    return go

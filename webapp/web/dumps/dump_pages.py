@@ -1,0 +1,261 @@
+"""Dumps: what has come in, and the doors through which more comes."""
+
+from __future__ import annotations
+
+from typing import IO, Any, BinaryIO, cast
+
+from flask import (
+    Blueprint,
+    Response,
+    current_app,
+    flash,
+    jsonify,
+    make_response,
+    redirect,
+    render_template,
+    request,
+    send_file,
+    url_for,
+)
+from werkzeug.datastructures import FileStorage
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.dumps import known_formats
+from webapp.dumps.session_keys import NAMES, OPTION
+from webapp.extensions import db
+from webapp.parsing import profiles
+from webapp.store.exports.filenames import safe_name
+from webapp.store.ingest import dump_files
+from webapp.store.ingest.result import IngestResult, problem_dict
+from webapp.store.jobs import jobs, mappings
+from webapp.store.sessions import dumps as store
+from webapp.store.write import arrival
+from webapp.web.dumps import dump_rows, worker_process
+from webapp.web.dumps.uploads import (
+    RefusedUpload,
+    UploadOptions,
+    ingest_upload,
+    is_small,
+    keys_to_ask_about,
+    queue_upload,
+    upload_options,
+)
+from webapp.web.homes import questions
+from webapp.web.render import wants_partial
+
+blueprint = Blueprint("dumps", __name__)
+
+ROWS_A_PAGE = 50
+SESSIONS_A_PAGE = 100
+PROBLEMS_A_PAGE = 50
+Taken = IngestResult | RefusedUpload | int
+"""What became of a file: it was read, or refused, or is a job with this number."""
+
+
+@blueprint.get("/dumps")
+def index() -> str:
+    return _list([])
+
+
+def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
+    """The page; `sent` are files of this request that left nothing behind but words."""
+    before = request.args.get("before", type=int)
+    live = [] if before else jobs.shown(db.session.connection(), current_app.config["SETTINGS"])
+    if any(job.live for job in live):
+        worker_process.wake()
+    hidden = {job.dump_id for job in live if job.dump_id is not None}
+    dumps = store.page(db.session, limit=ROWS_A_PAGE + 1, before=before, without=hidden)
+    rows = [dump_rows.of_dump(dump) for dump in dumps[:ROWS_A_PAGE]]
+    return render_template(
+        "dumps/index.html",
+        sent=sent,
+        jobs=[dump_rows.of_job(job) for job in live],
+        rows=rows,
+        older=rows[-1].dump if len(dumps) > ROWS_A_PAGE else None,
+        before=before,
+        message=message,
+        mappings=mappings.every(db.session.connection()),
+        session_key_names=NAMES,
+        profile_names=list(profiles()),
+        question=questions.of_list(),
+    )
+
+
+@blueprint.post("/dumps")
+def upload() -> AnyResponse | tuple[str, int]:
+    files = [file for file in request.files.getlist("file") if file.filename]
+    if not files:
+        return _list([], "Choose at least one file first."), 422
+    how = upload_options(request.form)
+    results = [(file.filename or "upload", _taken(file, how)) for file in files]
+    status = max((result.status for _, result in results if isinstance(result, RefusedUpload)), default=200)
+    rows = [_row(name, result) for name, result in results]
+    if wants_partial():
+        return make_response(render_template("dumps/_rows.html", rows=rows), status)
+    if status != 200:
+        return _list([row for row in rows if row.code]), status
+    for name, result in results:
+        flash(summary(name, result))
+    return redirect(url_for("dumps.index"))
+
+
+def _taken(file: FileStorage, how: UploadOptions) -> Taken:
+    name = file.filename or "upload"
+    if keys := keys_to_ask_about(cast(BinaryIO, file.stream), name, how):
+        return queue_upload(file.stream, name, how, keys)
+    return ingest_upload(file.stream, name, how) if is_small(file.stream) else queue_upload(file.stream, name, how)
+
+
+def _row(name: str, result: Taken) -> dump_rows.DumpRow:
+    if isinstance(result, RefusedUpload):
+        dump = store.find(db.session, result.dump) if result.dump is not None else None
+        return dump_rows.of_refused(result, dump)
+    if isinstance(result, IngestResult):
+        return dump_rows.of_dump(result.dump, created=result.created)
+    return dump_rows.of_job(jobs.find(db.session.connection(), current_app.config["SETTINGS"], result))
+
+
+def summary(name: str, result: Taken) -> str:
+    """`ui_run.json: 1 session ingested`, that nothing in it was new, or that it is being read."""
+    if isinstance(result, RefusedUpload):
+        return f"{name}: {result.message}"
+    if not isinstance(result, IngestResult):
+        return f"{name}: received, and being read."
+    if result.changed:
+        return f"{name}: already here; {result.changed:,} of its sessions now read by {result.dump.home}."
+    if not result.created:
+        return f"{name}: already here, nothing changed."
+    count = len(result.sessions)
+    return f"{name}: {count:,} session{'' if count == 1 else 's'} ingested."
+
+
+@blueprint.get("/dumps/<ident>")
+def show(ident: str) -> str:
+    dump = store.find(db.session, ident)
+    after, page = request.args.get("after", 0, type=int), max(1, request.args.get("problems", 1, type=int))
+    sessions = store.sessions_of(db.session, dump.id, after=after, limit=SESSIONS_A_PAGE + 1)
+    problems = store.problems_of(db.session, dump.id)
+    first = (page - 1) * PROBLEMS_A_PAGE
+    job = jobs.live_of(db.session.connection(), dump.id)
+    return render_template(
+        "dumps/show.html",
+        dump=dump,
+        question=questions.of_dump(dump.id),
+        row=dump_rows.of_dump(dump),
+        session_key=store.session_key_of(db.session, dump.id),
+        has_keys=dump.format in known_formats() and known_formats()[dump.format].by_key,
+        session_key_names=NAMES,
+        held=sessions[:SESSIONS_A_PAGE],
+        after=sessions[SESSIONS_A_PAGE - 1].id if len(sessions) > SESSIONS_A_PAGE else None,
+        problems=problems[first : first + PROBLEMS_A_PAGE],
+        known=len(problems),
+        first=first,
+        page=page if first + PROBLEMS_A_PAGE < len(problems) else None,
+        job=job and dump_rows.of_job(jobs.find(db.session.connection(), current_app.config["SETTINGS"], job)),
+        kept=dump_files.path_of(current_app.config["SETTINGS"].data, dump.sha256).exists(),
+    )
+
+
+@blueprint.get("/dumps/<ident>/file")
+def download(ident: str) -> Response:
+    """The dump as it came in, decompressed."""
+    line = store.find(db.session, ident)
+    file = dump_files.open_kept(current_app.config["SETTINGS"].data, line.sha256)
+    name = safe_name(line.filename)
+    response = send_file(file, mimetype="application/octet-stream", as_attachment=True, download_name=name)
+    response.content_length = line.bytes
+    return response
+
+
+@blueprint.post("/dumps/<ident>/again")
+def read_again(ident: str) -> AnyResponse:
+    """Read a kept dump with today's formats, behind the page."""
+    dump = store.find(db.session, ident)
+    connection = db.session.connection()
+    number = jobs.live_of(connection, dump.id)
+    db.session.rollback()
+    if number is None:
+        settings = current_app.config["SETTINGS"]
+        key = request.form.get("session_key", "").strip()
+        about: dict[str, Any] = {"mapping": {OPTION: key}} if key else {}
+        number = jobs.make(db.engine, settings, filename=dump.filename, dump_id=dump.id, size=dump.bytes, **about)
+    worker_process.wake()
+    return redirect(url_for("dumps.show", ident=dump.sha256))
+
+
+@blueprint.post("/api/dumps")
+def upload_api() -> tuple[Response, int]:
+    how = upload_options(request.args)
+    files: list[tuple[IO[bytes], str]] = [(request.stream, request.args.get("filename") or "upload")]
+    if request.mimetype == "multipart/form-data":
+        files = [(file.stream, file.filename or "upload") for file in request.files.getlist("file")]
+    if not files:
+        return jsonify(error={"code": "no_file", "message": "the form has no part called file", "at": None}), 422
+    if request.args.get("background") == "1":
+        return queued([queue_upload(stream, name, how) for stream, name in files])
+    before = arrival.last_change(db.engine)
+    results = [ingest_upload(stream, name, how) for stream, name in files]
+    if request.args.get("format") == "recorder":
+        keys = [key for result in results if isinstance(result, IngestResult) for key in result.keys]
+        arrival.mark_watched(db.engine, keys, before)
+    return answer(results)
+
+
+def queued(numbers: list[int]) -> tuple[Response, int]:
+    """202, with each file's job and where to ask how far it is."""
+    job_links = [{"id": number, "url": url_for("jobs.show_api", number=number)} for number in numbers]
+    response = jsonify(job=job_links[0], **({"jobs": job_links} if len(job_links) > 1 else {}))
+    response.headers["Location"] = job_links[0]["url"]
+    return response, 202
+
+
+def answer(results: list[IngestResult | RefusedUpload]) -> tuple[Response, int]:
+    """One file: its dump, or its error. Several: the first's, and `dumps` with each one's."""
+    refused = [result for result in results if isinstance(result, RefusedUpload)]
+    if len(refused) == len(results):
+        first = refused[0]
+        bodies = [result_dict(result) for result in results]
+        return jsonify({**result_dict(first), "dumps": bodies}), first.status
+    first_taken = next(result for result in results if isinstance(result, IngestResult))
+    body = result_dict(first_taken)
+    if len(results) > 1:
+        body["dumps"] = [result_dict(result) for result in results]
+    created = any(isinstance(result, IngestResult) and result.created for result in results)
+    return jsonify(body), 201 if created else 200
+
+
+def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
+    if isinstance(result, RefusedUpload):
+        dump = {} if result.dump is None else {"dump": {"id": result.dump}}
+        return {"filename": result.filename, "error": result.as_dict(), **dump}
+    return {
+        "dump": dump_dict(result.dump),
+        "sessions": result.sessions,
+        "problems": [problem_dict(problem) for problem in result.problems],
+    }
+
+
+def dump_dict(line: store.DumpLine) -> dict[str, Any]:
+    return {
+        "id": line.id,
+        "sha256": line.sha256,
+        "filename": line.filename,
+        "format": line.format,
+        "bytes": line.bytes,
+        "state": line.state,
+        "sessions": line.session_count,
+        "turns": line.turn_count,
+        "problems": line.problem_count,
+        "answers_missing": line.answers_missing,
+        "received_at": line.received_at.isoformat(),
+    }
+
+
+@blueprint.errorhandler(RequestEntityTooLarge)
+def too_large(error: HTTPException) -> tuple[Response | str, int]:
+    limit = current_app.config["SETTINGS"].max_upload // (1024 * 1024)
+    message = f"The upload is larger than {limit} MB. Raise FENCEPOST_MAX_UPLOAD, or use `fencepost ingest FILE`."
+    if request.path.startswith("/api/"):
+        return jsonify(error={"code": "too_large", "message": message, "at": f"byte {limit * 1024 * 1024}"}), 413
+    return render_template("error.html", status=413, message=message), 413

@@ -1,0 +1,147 @@
+"""Rows of the list of dumps: a dump, a job on its way, and a file that was refused look alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from webapp.store.jobs.jobs import HELD, JobLine
+from webapp.store.sessions.dumps import DumpLine, Link
+from webapp.web.dumps.uploads import LOOKED_AT, RefusedUpload
+
+STATES = {
+    "held": ("which sessions?", "edit"),
+    "queued": ("waiting", ""),
+    "running": ("reading", "edit"),
+    "reading": ("reading", "edit"),
+    "failed": ("could not be read", "bad"),
+    "answers_missing": ("answers missing", "edit"),
+    "cancelled": ("cancelled", "drop"),
+}
+PHASES = {
+    "receiving": "waiting",
+    "unpacking": "unpacking",
+    "keeping": "saving a copy",
+    "looking": "scanning",
+    "storing": "reading",
+}
+NEXT = {
+    "too_large": "Raise FENCEPOST_MAX_DUMP, or split the file.",
+    "unknown_format": "Name its format with fencepost ingest --format, if it has one.",
+    "bad_dump": "Fix the file at that place, or send another copy.",
+    "no_file": "Choose a file first.",
+}
+_SHORT = 400
+
+
+@dataclass(frozen=True, slots=True)
+class DumpRow:
+    """What `dumps/_row.html` draws. `job` is the number of a live job, `dump` the dump's once it has one.
+
+    `bytes_read` of `total` bytes are through the `phase`; `outcome` is a sentence about what came of it just now.
+    """
+
+    ident: str
+    filename: str
+    state: str
+    size: int
+    when: datetime | None = None
+    format: str | None = None
+    sessions: int = 0
+    turns: int = 0
+    job: int | None = None
+    cancelling: bool = False
+    phase: str = ""
+    bytes_read: int = 0
+    total: int = 0
+    dump: int | None = None
+    outcome: str | None = None
+    code: str | None = None
+    error: str | None = None
+    at: str | None = None
+    problems: list[dict[str, str]] = field(default_factory=list)
+    problem_count: int = 0
+    links: list[Link] = field(default_factory=list)
+    keys: dict[str, Any] | None = None
+    """what may name the sessions of a held job, as `webapp.dumps.session_keys.SessionKeys`"""
+    held: int | None = None
+    """the number of the job that is held"""
+
+    @property
+    def looked_at(self) -> int:
+        """Bytes in which the keys were counted."""
+        return LOOKED_AT
+
+    @property
+    def tag(self) -> tuple[str, str]:
+        return STATES["cancelled"] if self.code == "cancelled" else STATES.get(self.state, ("", ""))
+
+    @property
+    def next(self) -> str | None:
+        """What to do about the error."""
+        return "Make a mapping that names its fields." if self.mappable else NEXT.get(self.code or "")
+
+    @property
+    def mappable(self) -> bool:
+        """Whether a mapping may help: the dump is kept, and it is JSON that no format knows."""
+        return self.dump is not None and self.code == "unknown_format" and "not JSON" not in (self.error or "")
+
+
+def of_dump(dump: DumpLine, *, created: bool = True) -> DumpRow:
+    """`created` is False where it, or everything in it, was here before it came."""
+    return DumpRow(
+        f"dump-{dump.id}",
+        dump.filename,
+        "answers_missing" if dump.answers_missing and dump.state == "done" else dump.state,
+        dump.bytes,
+        dump.received_at,
+        dump.format,
+        dump.session_count,
+        dump.turn_count,
+        dump=dump.id,
+        outcome=None if created else "Already imported; nothing changed.",
+        problems=dump.problems,
+        problem_count=dump.problem_count,
+        links=dump.sessions,
+        **_error(dump.error),
+    )
+
+
+def of_job(job: JobLine) -> DumpRow:
+    progress = job.progress
+    live = job.live
+    return DumpRow(
+        f"job-{job.id}",
+        job.filename,
+        job.state,
+        job.bytes,
+        job.made_at,
+        progress.get("format") or job.format,
+        progress.get("sessions", 0),
+        progress.get("turns", 0),
+        job=job.id if live else None,
+        cancelling=job.asked and live,
+        phase=PHASES[progress.get("phase", "receiving")],
+        bytes_read=min(progress.get("read", 0), progress.get("bytes", 0)),
+        total=progress.get("bytes", 0),
+        dump=job.dump_id,
+        problem_count=progress.get("problems", 0),
+        keys=(job.result or {}).get("keys") if job.state == HELD else None,
+        held=job.id if job.state == HELD else None,
+        **_error((job.result or {}).get("error")),
+    )
+
+
+def of_refused(refused: RefusedUpload, dump: DumpLine | None) -> DumpRow:
+    """`dump` is what was kept of it, where something was."""
+    if dump is not None and dump.error is not None:
+        return of_dump(dump)
+    return DumpRow(f"refused-{abs(hash(refused))}", refused.filename, "failed", 0, **_error(refused.as_dict()))
+
+
+def _error(error: dict[str, Any] | None) -> dict[str, Any]:
+    if error is None:
+        return {}
+    message = str(error.get("message") or "").partition("\n")[0]
+    return {"code": error.get("code"), "error": message[:_SHORT], "at": error.get("at")}

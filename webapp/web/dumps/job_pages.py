@@ -1,0 +1,99 @@
+"""Jobs: how far an ingest behind a request is, and how to stop it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, current_app, jsonify, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.dumps.session_keys import OPTION
+from webapp.extensions import db
+from webapp.store.jobs import jobs as store
+from webapp.store.sessions import dumps as dump_store
+from webapp.web.dumps import dump_rows, worker_process
+from webapp.web.render import wants_partial
+
+blueprint = Blueprint("jobs", __name__)
+_DISCARDED = {"code": "cancelled", "message": "Discarded before it was read: nothing of it was stored.", "at": None}
+
+
+def _find(number: int) -> store.JobLine:
+    """The job; whoever asks after one that is live sees to it that there is a worker."""
+    job = store.find(db.session.connection(), current_app.config["SETTINGS"], number)
+    if job.live:
+        worker_process.wake()
+    return job
+
+
+@blueprint.get("/dumps/jobs/<int:number>")
+def show(number: int) -> str | AnyResponse:
+    """The job's row: its dump's own, once that is there for good."""
+    job = _find(number)
+    if wants_partial():
+        return render_template("dumps/_row.html", row=_row(job))
+    dump = job.dump_id
+    return redirect(url_for("dumps.index") if dump is None or job.live else url_for("dumps.show", ident=dump))
+
+
+def _row(job: store.JobLine) -> dump_rows.DumpRow:
+    if job.live or job.dump_id is None:
+        return dump_rows.of_job(job)
+    created = (job.result or {}).get("created", True)
+    return dump_rows.of_dump(dump_store.find(db.session, job.dump_id), created=created)
+
+
+@blueprint.post("/dumps/jobs/<int:number>/sessions")
+def choose_key(number: int) -> str | AnyResponse:
+    """Let a held job be read with the session key that was chosen: `other`, typed, before `key`."""
+    _find(number)
+    db.session.rollback()
+    key = request.form.get("other", "").strip() or request.form.get("key", "").strip()
+    store.release(db.engine, number, {OPTION: key} if key else None)
+    job = _find(number)
+    return render_template("dumps/_row.html", row=_row(job)) if wants_partial() else redirect(url_for("dumps.index"))
+
+
+@blueprint.post("/dumps/jobs/<int:number>/cancel")
+def cancel(number: int) -> str | AnyResponse:
+    job = _stopped(number)
+    if wants_partial():
+        return render_template("dumps/_row.html", row=_row(job))
+    return redirect(url_for("dumps.index"))
+
+
+def _stopped(number: int) -> store.JobLine:
+    """Ask the job to stop where it still can; one that is held ends at once."""
+    job, settings = _find(number), current_app.config["SETTINGS"]
+    if job.live:
+        store.cancel(settings, number)
+    elif job.state == store.HELD:
+        db.session.rollback()
+        store.end(db.engine, settings, job, "cancelled", {"error": _DISCARDED}, None)
+    return _find(number)
+
+
+@blueprint.get("/api/jobs/<int:number>")
+def show_api(number: int) -> Response:
+    return jsonify(job=job_dict(_find(number)))
+
+
+@blueprint.delete("/api/jobs/<int:number>")
+def cancel_api(number: int) -> tuple[Response, int]:
+    return jsonify(job=job_dict(_stopped(number))), 202
+
+
+def job_dict(job: store.JobLine) -> dict[str, Any]:
+    """A job as the API shows it; `progress` counts bytes of its phase, and what was found so far."""
+    return {
+        "id": job.id,
+        "state": job.state,
+        "filename": job.filename,
+        "bytes": job.bytes,
+        "cancelled": job.asked,
+        "progress": job.progress,
+        "dump": job.dump_id,
+        "result": job.result,
+        "made_at": job.made_at.isoformat(),
+        "ended_at": job.ended_at and job.ended_at.isoformat(),
+    }

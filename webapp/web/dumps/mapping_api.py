@@ -1,0 +1,77 @@
+"""Reads a kept dump by a mapping: what a client does whose file no format recognised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, current_app, jsonify, url_for
+
+from webapp.dumps import SessionStart
+from webapp.dumps.formats.mapped import BadMapping
+from webapp.dumps.formats.mapped import plugin as mapped
+from webapp.dumps.outline import guess_of, outline
+from webapp.dumps.records import Problem, Turn
+from webapp.extensions import db
+from webapp.store.ingest.result import problem_dict
+from webapp.store.jobs import jobs
+from webapp.store.jobs import mappings as store
+from webapp.store.sessions import dumps as dump_store
+from webapp.web.dumps import worker_process
+from webapp.web.json_bodies import json_object
+
+blueprint = Blueprint("mapping_api", __name__)
+
+Answer = tuple[Response, int]
+
+
+@blueprint.get("/api/dumps/<dump_id>/mapping")
+def suggest(dump_id: str) -> Answer:
+    """The paths of the dump's first records with sample texts, and a first guess at a mapping."""
+    dump = dump_store.find(db.session, dump_id)
+    with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, _):
+        places, guess = outline(path, dump.filename), guess_of(path, dump.filename)
+    paths = [{"path": place.path, "text": place.text} for place in places]
+    return jsonify(mapping=guess, paths=paths), 200
+
+
+@blueprint.post("/api/dumps/<dump_id>/mapping")
+def read(dump_id: str) -> Answer:
+    """Read the dump by `mapping` behind the request; with `dry_run` only its first turns, and nothing is stored."""
+    dump = dump_store.find(db.session, dump_id)
+    body = json_object('{"mapping": {"raw": "$.PATH"}}')
+    fields = body.get("mapping")
+    if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
+        return _refused('send {"mapping": {"raw": "$.PATH", …}}, with texts as values')
+    try:
+        mapped.by(fields)
+    except BadMapping as bad:
+        return _refused(str(bad))
+    settings = current_app.config["SETTINGS"]
+    if body.get("dry_run") is True:
+        with store.beginning(settings, dump.sha256) as (path, whole):
+            return jsonify(preview=_preview(store.preview(path, dump.filename, fields, whole=whole))), 200
+    db.session.rollback()
+    number = jobs.make(db.engine, settings, filename=dump.filename, dump_id=dump.id, size=dump.bytes, mapping=fields)
+    worker_process.wake()
+    link = {"id": number, "url": url_for("jobs.show_api", number=number)}
+    response = jsonify(job=link)
+    response.headers["Location"] = link["url"]
+    return response, 202
+
+
+def _refused(message: str) -> Answer:
+    return jsonify(error={"code": "bad_mapping", "message": message, "at": "mapping"}), 422
+
+
+def _preview(preview: store.Preview) -> dict[str, Any]:
+    return {
+        "records": [_record(record) for record in preview.records],
+        "problems": [problem_dict(problem) for problem in preview.problems if isinstance(problem, Problem)],
+        "error": preview.error,
+    }
+
+
+def _record(record: SessionStart | Turn) -> dict[str, Any]:
+    if isinstance(record, SessionStart):
+        return {"session": record.external_id}
+    return {"kind": record.kind, "raw": record.raw, "model": record.model}

@@ -1,0 +1,113 @@
+"""Mappings: made over a dump's own first records, looked at before they are used, saved under names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, current_app, flash, make_response, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.dumps.formats.mapped import FIELDS, BadMapping
+from webapp.dumps.json_texts import OutlinePath
+from webapp.dumps.outline import guess_of, outline
+from webapp.extensions import db
+from webapp.store.jobs import jobs
+from webapp.store.jobs import mappings as store
+from webapp.store.sessions import dumps as dump_store
+from webapp.web.dumps import worker_process
+from webapp.web.render import page
+
+blueprint = Blueprint("mappings", __name__)
+
+HELP = {
+    "raw": "the text that the model wrote",
+    "prompt": "what it was asked, a turn of its own",
+    "session": "what a session is called",
+    "title": "the session's title",
+    "kind": "prompt, response, tool_call, tool_result, error or event",
+    "time": "when it was sent",
+    "role": "user, system, assistant or tool",
+    "failure": "what the log says went wrong",
+}
+_FIRST = ("raw", "session", "prompt", "model", "role", "time")
+ORDER = (*_FIRST, *(field for field in FIELDS if field not in _FIRST))
+_MOST_DUMPS = 20
+
+
+@blueprint.get("/mappings")
+def index() -> str:
+    saved_mappings = store.every(db.session.connection())
+    unread = [dump for dump in dump_store.page(db.session, limit=200) if (dump.error or {}).get("code") in _MAPPABLE]
+    return render_template("mappings/index.html", mappings=saved_mappings, unread=unread[:_MOST_DUMPS])
+
+
+_MAPPABLE = ("unknown_format",)
+
+
+@blueprint.get("/mappings/make")
+def make() -> Response:
+    """The editor: `dump` is the number of the dump to look at, `saved` that of the mapping to begin with."""
+    number, dump = request.args.get("saved", type=int), _dump(request.args.get("dump"))
+    saved = None if number is None else store.find(db.session.connection(), number)
+    fields = _fields(request.args)
+    if dump is None:
+        return _editor(fields or (saved.fields if saved else {}), saved, None, [], None)
+    with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, whole):
+        places = outline(path, dump.filename)
+        if not fields and "raw" not in request.args:
+            fields = saved.fields if saved else guess_of(path, dump.filename)
+        preview = store.preview(path, dump.filename, fields, whole=whole) if fields else None
+    return _editor(fields, saved, dump, places, preview)
+
+
+def _editor(
+    fields: dict[str, str],
+    saved: store.Saved | None,
+    dump: dump_store.DumpLine | None,
+    places: list[OutlinePath],
+    preview: store.Preview | None,
+    status: int = 200,
+    message: str | None = None,
+) -> Response:
+    name = request.values.get("name") or (saved.name if saved else "")
+    context: dict[str, Any] = {"fields": fields, "saved": saved, "dump": dump, "places": places, "preview": preview}
+    context |= {"name": name, "message": message, "order": ORDER, "help": HELP}
+    return page("mappings/edit.html", "mappings/_preview.html", status, **context)
+
+
+@blueprint.post("/mappings")
+def save() -> AnyResponse:
+    """Save the mapping under its name, and read the dump by it where one is named."""
+    fields, dump = _fields(request.form), _dump(request.form.get("dump"))
+    db.session.rollback()
+    try:
+        saved = store.save(db.engine, request.form.get("name", ""), fields)
+    except BadMapping as bad:
+        message = str(bad)
+        return make_response(_editor(fields, None, dump, [], None, 422, f"{message[:1].upper()}{message[1:]}."))
+    if dump is None:
+        flash(f"Saved the mapping {saved.name}.")
+        return redirect(url_for("mappings.index"))
+    settings = current_app.config["SETTINGS"]
+    jobs.make(db.engine, settings, filename=dump.filename, dump_id=dump.id, size=dump.bytes, mapping=fields)
+    worker_process.wake()
+    flash(f"Saved the mapping {saved.name}; {dump.filename} is being imported with it.")
+    return redirect(url_for("dumps.index"))
+
+
+@blueprint.post("/mappings/<int:number>/delete")
+def delete(number: int) -> AnyResponse:
+    saved = store.find(db.session.connection(), number)
+    db.session.rollback()
+    store.delete(db.engine, number)
+    flash(f"Deleted the mapping {saved.name}. Dumps imported with it stay.")
+    return redirect(url_for("mappings.index"))
+
+
+def _fields(values: Any) -> dict[str, str]:
+    """What the form's fields name; empty ones are left out."""
+    return {field: values[field].strip() for field in ORDER if values.get(field, "").strip()}
+
+
+def _dump(ident: str | None) -> dump_store.DumpLine | None:
+    return dump_store.find(db.session, ident) if ident else None

@@ -1,0 +1,192 @@
+"""Takes files out of requests: small ones are read at once, larger ones become jobs."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import IO, Any, BinaryIO, cast
+
+from flask import Request as FlaskRequest
+from flask import current_app
+from werkzeug.exceptions import BadRequest, ClientDisconnected
+
+from webapp import dumps as readers
+from webapp.dumps.records import BadDump, TooLarge, UnknownFormat
+from webapp.dumps.session_keys import OPTION, SessionKeys
+from webapp.dumps.spool import GZIP, ZSTD, spool
+from webapp.extensions import db
+from webapp.store.db import disk_full
+from webapp.store.ingest import dump_files
+from webapp.store.ingest.progress import Progress
+from webapp.store.ingest.start import IngestResult, ingest
+from webapp.store.jobs import jobs, mappings
+from webapp.web import ids
+from webapp.web.dumps import worker_process
+
+AT_ONCE = 2 * 1024 * 1024
+"""bytes up to which a file is read within its request …"""
+AT_ONCE_PACKED = 128 * 1024
+"""… and where it is compressed or an archive, of which more comes out"""
+_PACKED = (GZIP, ZSTD, b"PK")
+LOOKED_AT = 16 * 1024 * 1024
+"""bytes of a file in which the keys of its sessions are counted"""
+CUT = "The connection ended before the whole file had come; nothing of it was stored. Send it again."
+
+
+class SpoolingRequest(FlaskRequest):
+    """A request whose files are spooled beside the database: they are never in memory, and need not be moved."""
+
+    @property
+    def full_path(self) -> str:
+        """The path and the query as they were sent: in `path` a session's id stands as a token (see `ids`)."""
+        return ids.sent_path(self.environ) or super().full_path
+
+    def _get_file_stream(self, *_: Any, **__: Any) -> IO[bytes]:
+        folder = dump_files.incoming(current_app.config["SETTINGS"].data)
+        with disk_full.in_words():
+            return cast(IO[bytes], tempfile.NamedTemporaryFile(prefix="upload-", dir=folder))
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedUpload:
+    """A file that could not be read, in the words and the status of the API; `dump` is the number of what was kept."""
+
+    filename: str
+    status: int
+    code: str
+    message: str
+    at: str | None
+    dump: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"code": self.code, "message": self.message, "at": self.at}
+
+
+@dataclass(frozen=True, slots=True)
+class UploadOptions:
+    """How a request wants its files read."""
+
+    format: str | None
+    home: str | None
+    mapping: dict[str, str] | None
+    ask: bool = False
+    """whether the sessions are to be shown before they are stored, also where nothing is unsure"""
+
+    def for_ingest(self) -> dict[str, Any]:
+        return {"format": self.format, "home": self.home, "mapping": self.mapping}
+
+
+def upload_options(values: Mapping[str, str]) -> UploadOptions:
+    """From a query or a form: `format`, `home`, `session_key`, `ask`, and `map`, a saved mapping's name.
+
+    Answers 400 where it is none, and where a session key is told beside it.
+    """
+    name = values.get("map")
+    mapping = None
+    if name:
+        with db.engine.connect() as connection:
+            try:
+                mapping = mappings.named(connection, name).fields
+            except mappings.NoSuchMapping as unknown:
+                raise BadRequest(str(unknown)) from unknown
+    if key := values.get("session_key", "").strip():
+        if mapping is not None:
+            raise BadRequest("The mapping names the session too: leave the session key empty.")
+        mapping = {OPTION: key}
+    return UploadOptions(values.get("format") or None, values.get("home") or None, mapping, values.get("ask") == "1")
+
+
+def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> IngestResult | RefusedUpload:
+    """Ingest one file from a request."""
+    settings, watch = current_app.config["SETTINGS"], Progress()
+    source = cast(BinaryIO, _ClientStream(stream))
+    try:
+        return ingest(db.engine, settings, source, filename=filename, watch=watch, **how.for_ingest())
+    except UnknownFormat as error:
+        return RefusedUpload(filename, 415, "unknown_format", str(error), "byte 0", watch.dump)
+    except TooLarge as error:
+        return RefusedUpload(filename, 413, "too_large", error.reason, error.at, watch.dump)
+    except BadDump as error:
+        return RefusedUpload(filename, 422, "bad_dump", error.reason, error.at, watch.dump)
+    except disk_full.DiskFull as error:
+        return RefusedUpload(filename, 507, disk_full.CODE, str(error), None, watch.dump)
+
+
+def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: SessionKeys | None = None) -> int:
+    """Keep one file for the worker, or with `keys` until somebody chooses one of them; gives the job's number."""
+    settings = current_app.config["SETTINGS"]
+    path = jobs.own(settings, cast(BinaryIO, _ClientStream(stream)))
+    held = None if keys is None else asdict(keys)
+    number = jobs.make(db.engine, settings, filename=filename, path=path, keys=held, **how.for_ingest())
+    if keys is None:
+        worker_process.wake()
+    return number
+
+
+def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> SessionKeys | None:
+    """What may name the sessions of a file, by its beginning; None where nobody is to be asked.
+
+    Somebody is asked where keys give different numbers of sessions, or wants to be. What is wrong with the file is
+    said when it is read.
+    """
+    if how.mapping is not None:
+        return None
+    incoming = dump_files.incoming(current_app.config["SETTINGS"].data)
+    stream.seek(0)
+    spooled = None
+    try:
+        spooled = spool(cast(BinaryIO, _Beginning(stream)), incoming, max_bytes=LOOKED_AT)
+        keys = readers.session_keys(spooled.path, filename, format=how.format)
+    except (BadDump, UnknownFormat):
+        return None
+    finally:
+        stream.seek(0)
+        if spooled is not None:
+            spooled.path.unlink(missing_ok=True)
+    return keys if keys is not None and (how.ask or not keys.is_sure) else None
+
+
+class _Beginning:
+    """A stream up to as much of it as is looked at before somebody is asked."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._left = stream, LOOKED_AT
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._stream.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(data)
+        return data
+
+
+def is_small(stream: IO[bytes]) -> bool:
+    """Whether a spooled file is read so fast that its sender can wait for it."""
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    packed = stream.read(4).startswith(_PACKED)
+    stream.seek(0)
+    return size <= (AT_ONCE_PACKED if packed else AT_ONCE)
+
+
+class _ClientStream:
+    """What a client sends, which may end early: then nothing of it is taken."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    @property
+    def name(self) -> Any:
+        return getattr(self._stream, "name", None)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def read(self, size: int = -1) -> bytes:
+        try:
+            return self._stream.read(size)
+        except ClientDisconnected as cut:
+            raise BadRequest(CUT) from cut
+        except OSError as cut:
+            if disk_full.is_full(cut):
+                raise
+            raise BadRequest(CUT) from cut

@@ -1,0 +1,119 @@
+"""Keeps the worker's process going while there are jobs, behind the pages of a server."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import sqlalchemy as sa
+from flask import Flask, current_app
+
+from webapp.config import Settings
+from webapp.extensions import db
+from webapp.store.ingest import dump_files
+from webapp.store.jobs.worker import WORKER, is_work_left
+from webapp.store.sessions import dumps
+
+_EXTENSION = "fencepost_background"
+_PATIENCE = 10.0
+"""seconds; a worker that is killed loses nothing, as its job is done anew from what is stored"""
+_ROOT = Path(__file__).resolve().parents[3]
+
+
+class WorkerSupervisor:
+    """Starts the worker where there is something to do, and again where it died over it.
+
+    The worker is a process of its own, of low priority, so that pages stay quick. It ends with this server: its
+    standard input is a pipe from here. Of several servers over one data folder, one has the worker.
+    """
+
+    def __init__(self, settings: Settings, engine: sa.Engine) -> None:
+        self._settings, self._engine = settings, engine
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._watcher: threading.Thread | None = None
+        self._closed = False
+
+    def wake(self) -> None:
+        """See to it that there is a worker; call it whenever a job was made."""
+        with self._lock:
+            if self._watcher is not None or self._closed:
+                return
+            self._start_unless_elsewhere()
+            self._watcher = threading.Thread(target=self._watch, daemon=True)
+            self._watcher.start()
+
+    def close(self) -> None:
+        """Let the worker end; a job that it is at goes on with the next one."""
+        with self._lock:
+            self._closed = True
+            child = self._child
+        if child is not None and child.stdin is not None:
+            child.stdin.close()
+            try:
+                child.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                child.kill()
+
+    def _start_unless_elsewhere(self) -> None:
+        with dump_files.alone(self._settings.data, WORKER) as is_free:
+            pass  # the worker itself is to have the lock
+        self._child = self._started() if is_free else None
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        environ = {**os.environ, **self._settings.environment()}
+        environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_ROOT), environ.get("PYTHONPATH"))))
+        command = [sys.executable, "-m", "webapp", "work"]
+        return subprocess.Popen(  # noqa: S603
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environ, start_new_session=True
+        )
+
+    def _watch(self) -> None:
+        """Wait for the worker's end, of another server's too, and start it anew where it left jobs behind."""
+        while True:
+            time.sleep(0 if self._has_done_its_work() else 1)
+            with self._lock:
+                if self._closed or not self._is_needed():
+                    self._child = self._watcher = None
+                    return
+                self._start_unless_elsewhere()
+
+    def _has_done_its_work(self) -> bool:
+        """Wait for our worker to end, by itself or otherwise; False at once where there is none of ours."""
+        if (child := self._child) is None:
+            return False
+        ended = child.wait()
+        if child.stdin is not None:
+            child.stdin.close()
+        return ended == 0
+
+    def _is_needed(self) -> bool:
+        with self._engine.connect() as connection:
+            return is_work_left(connection)
+
+
+def init_app(app: Flask) -> None:
+    """Take up what the last server left."""
+    with app.app_context():
+        behind = WorkerSupervisor(app.config["SETTINGS"], db.engine)
+        with db.engine.connect() as connection:
+            unfinished = is_work_left(connection) or dumps.are_being_read(connection)
+    app.extensions[_EXTENSION] = behind
+    atexit.register(behind.close)
+    if unfinished:
+        behind.wake()
+
+
+def of(app: Flask) -> WorkerSupervisor:
+    supervisor: WorkerSupervisor = app.extensions[_EXTENSION]
+    return supervisor
+
+
+def wake() -> None:
+    """See to it that jobs are done, from within a request."""
+    of(current_app).wake()

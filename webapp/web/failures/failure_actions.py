@@ -1,0 +1,99 @@
+"""What people say of a failure group: its state, whose it is, merges and splits, each with a reason and undo."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from flask import Blueprint, flash, redirect, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.parsing import profile
+from webapp.store.failures import events, group_detail, overlay
+from webapp.store.failures.events import BadState
+from webapp.store.failures.overlay import BadOverlay, NoSuchChange
+from webapp.store.sessions.filters import Filters
+from webapp.web.failures.failure_pages import group_url
+from webapp.web.people import author
+
+blueprint = Blueprint("failure_actions", __name__)
+
+
+@blueprint.post("/failures/<path:group>", merge_slashes=False)
+def change(group: str) -> AnyResponse:
+    """`action` says what: state, assign, merge, split or undo. Raises `NoSuchGroup`."""
+    group_detail.find(db.session, group, Filters())
+    actions = {"state": _state, "assign": _assign, "merge": _merge, "split": _split, "undo": _undo}
+    action = actions.get(request.form.get("action", ""))
+    try:
+        if action is None:
+            raise BadState(f"action takes {', '.join(actions)}")
+        shown, said = action(group)
+        db.session.commit()
+        flash(said, "")
+    except (BadState, BadOverlay, NoSuchChange) as refused:
+        db.session.rollback()
+        flash(f"Nothing was changed: {refused}.", "")
+        shown = group
+    return redirect(group_url(shown), 303)
+
+
+def _reason() -> str:
+    return request.form.get("reason", "").strip()
+
+
+def _state(group: str) -> tuple[str, str]:
+    state, how = request.form.get("state", ""), request.form.get("how", "")
+    detail = group_detail.find(db.session, group, Filters())
+    given: dict[str, object] = {}
+    if state == "resolved" and how.startswith("profile:"):
+        name = how.removeprefix("profile:")
+        given = {"profile": name, "version": profile(name).version}
+    if state == "ignored" and how == "grows":
+        given = {"grows": _number("grows")}
+    if state == "ignored" and how == "until":
+        given = {"until": _date()}
+    count = detail.line.count if detail.line else 0
+    events.set_state(db.session, group, state, count=count, author=author(), reason=_reason(), **given)  # type: ignore[arg-type]
+    return group, f"{state.capitalize()} by {author()}: {_reason()}"
+
+
+def _number(name: str) -> float:
+    try:
+        return float(request.form.get(name, ""))
+    except ValueError:
+        raise BadState(f"{name} takes a number, such as 2") from None
+
+
+def _date() -> datetime:
+    try:
+        return datetime.fromisoformat(request.form.get("until", "")).replace(tzinfo=UTC)
+    except ValueError:
+        raise BadState("until takes a date, such as 2026-12-31") from None
+
+
+def _assign(group: str) -> tuple[str, str]:
+    name = request.form.get("assignee", "").strip()
+    events.assign(db.session, group, name or None, author=author(), reason=_reason())
+    return group, f"Assigned to {name}" if name else "Assigned to nobody"
+
+
+def _merge(group: str) -> tuple[str, str]:
+    target = request.form.get("target", "")
+    group_detail.find(db.session, target, Filters())
+    overlay.merge(db.session, [group], target, author=author(), reason=_reason())
+    return target, "Merged into this group; undo stands under “Merges and splits”."
+
+
+def _split(group: str) -> tuple[str, str]:
+    field, _, value = request.form.get("by", "").partition("=")
+    _, target = overlay.split(db.session, group, field, value, author=author(), reason=_reason())
+    return target, "Split off into this group; undo stands under “Merges and splits”."
+
+
+def _undo(group: str) -> tuple[str, str]:
+    number = request.form.get("change", "")
+    if not (number.isascii() and number.isdecimal() and len(number) < 18):
+        raise NoSuchChange("no merge or split was named")
+    overlay.undo(db.session, int(number), author=author(), reason=_reason())
+    return group, "Undone."

@@ -1,0 +1,179 @@
+"""Failure groups: the page that an on-call engineer opens first, a group's own page, its report and the feed."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.exports import base
+from webapp.extensions import db
+from webapp.parsing import UnknownProfile, installing, minimal, profile, profiles
+from webapp.store.exports import exporting
+from webapp.store.failures import group_detail, groups, neighbours
+from webapp.store.failures.group_detail import GroupDetail
+from webapp.store.failures.neighbours import SameFailure
+from webapp.store.jobs import failure_webhook
+from webapp.store.models import Session
+from webapp.store.sessions import example_texts, turns
+from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions import views as view_store
+from webapp.store.sessions.example_texts import ExampleText
+from webapp.store.sessions.filters import HOME, Filters, of_parameters
+from webapp.store.write.home import UNKNOWN
+from webapp.web.exports import download
+from webapp.web.failures import feed, group_report, one_line
+from webapp.web.homes import questions
+from webapp.web.render import page
+from webapp.web.sessions import list_filters
+from webapp.web.turns.turn_pages import text_answer
+
+blueprint = Blueprint("failures", __name__)
+
+A_PAGE = 30
+REPRODUCED = 1_500_000
+"""code points that the parser is given for the smallest reproduction on a page"""
+_OVER = ("under", "sort", *list_filters.OF_PARSE)
+
+
+def filters_of_request() -> Filters:
+    """Raises `BadFilter`."""
+    return of_parameters(request.args.to_dict())
+
+
+def group_url(key: str, **query: Any) -> str:
+    """A group's page; its key stands in the path, percent-encoded."""
+    return list_filters.with_filters(f"/failures/{quote(key, safe='')}", query)
+
+
+@blueprint.get("/failures")
+def index() -> Response:
+    filters = filters_of_request()
+    only_new = request.args.get("new") == "1"
+    result = groups.page(db.session, filters, after=request.args.get("after"), limit=A_PAGE, only_new=only_new)
+    listed = session_store.page(db.session, filters, limit=1)
+    around = list_filters.panel_context(listed.counts, list_filters.groups(listed, filters), filters)
+    active = filters.active() | ({"new": 1} if only_new else {})
+    return page(
+        "failures/index.html",
+        "failures/_list.html",
+        **around,
+        result=result,
+        only_new=only_new,
+        group_query={name: value for name, value in filters.active().items() if name != "sort"},
+        next_url=list_filters.address(active, after=result.next) if result.next else None,
+        new_url=list_filters.address(filters.active(), new=None if only_new else 1),
+        drawn=drawn([line.example.turn_id for line in result.groups if line.example]),
+        question=questions.of_list() if filters.under == HOME and result.coverage.not_run != 0 else None,
+        views=view_store.views(db.session),
+        trouble=failure_webhook.trouble(current_app.config["SETTINGS"]),
+    )
+
+
+def drawn(turn_ids: list[int]) -> dict[int, list[one_line.Piece]]:
+    """Each response in one line, by turn."""
+    texts = example_texts.of_turns(db.session, turn_ids)
+    return {turn_id: one_line.pieces(text) for turn_id, text in texts.items()}
+
+
+@blueprint.get("/failures/<path:group>", merge_slashes=False)
+def show(group: str) -> Response | AnyResponse:
+    filters = filters_of_request()
+    detail = group_detail.find(db.session, group, filters)
+    if detail.key != group:
+        return redirect(group_url(detail.key, **filters.active()))
+    if request.args.get("part") == "reproduction":
+        return Response(render_template("failures/_reproduction.html", **reproduction_of(detail, filters)))
+    if request.args.get("part") == "report":
+        url = url_for("failures.show", group=group, _external=True)
+        return text_answer(group_report.markdown(detail, url, reproduction_of(detail, filters)))
+    if request.args.get("part") == "pytest":
+        return pytest_file(detail, filters)
+    return page(
+        "failures/show.html",
+        "failures/_group.html",
+        detail=detail,
+        line=detail.line,
+        filters=filters,
+        active=filters.active(),
+        chips=list_filters.chips(filters),
+        ranges=list_filters.ranges(filters),
+        drawn=drawn([example.at.turn_id for example in detail.examples]),
+        profile_names=list(profiles()),
+        others=other_groups(detail.key),
+        label_url=label_url(detail),
+    )
+
+
+def pytest_file(detail: GroupDetail, filters: Filters) -> Response:
+    """The group's labelled responses as regression tests."""
+    turn_ids = group_detail.members(db.session, detail.key, filters)
+    pieces = exporting.labels(db.session, "pytest", scope=f"failure group {detail.title}", turn_ids=turn_ids)
+    return download(pieces, base.find("pytest", "labels"), "test_failure_group")
+
+
+def label_url(detail: GroupDetail) -> str | None:
+    """Where the first example is labelled; N goes on from there through the group."""
+    if not detail.examples:
+        return None
+    at = detail.examples[0].at
+    return url_for("turns.show", ident=at.session, position=at.position)
+
+
+def other_groups(key: str) -> list[tuple[str, str]]:
+    """The largest other groups, to merge this one into: key and title."""
+    lines = groups.page(db.session, Filters(), limit=200).groups
+    return [(line.key, line.title) for line in lines if line.key != key]
+
+
+def reproduction_of(detail: GroupDetail, filters: Filters) -> dict[str, Any]:
+    """The smallest reproduction of the group's shortest example, under the parser that fails there."""
+    texts = example_texts.of_turns(db.session, [example.at.turn_id for example in detail.examples])
+    whole = {turn_id: text for turn_id, text in texts.items() if text.raw is not None}
+    if not whole:
+        return {"reproduction": None, "why": "no example is short enough to be reduced", "parser": None, "at": None}
+    turn_id = min(whole, key=lambda one: (whole[one].size, one))
+    example = next(example for example in detail.examples if example.at.turn_id == turn_id)
+    session = session_store.find(db.session, example.at.session)
+    parser = session.home_profile if filters.under == HOME else filters.under
+    return reduced(whole[turn_id], parser) | {"at": example.at}
+
+
+def reduced(text: ExampleText, parser: str) -> dict[str, Any]:
+    """A text cut as short as it fails the same way, or why it was not cut."""
+    none = {"reproduction": None, "parser": parser}
+    if parser == UNKNOWN:
+        return none | {"why": "parser unknown: nobody knows what fails here, so nothing can be reproduced"}
+    try:
+        if missing := installing.reason(profile(parser)):
+            return none | {"why": f"not reduced: {missing}"}
+    except UnknownProfile as unknown:
+        return none | {"why": f"not reduced: {unknown}"}
+    result = minimal.of_profile(text.raw or "", parser, REPRODUCED)
+    why = minimal.sentence(result, len(text.raw or ""), parser)
+    if not result.same:
+        return none | {"why": why}
+    return {"reproduction": result.text, "parser": parser, "why": why}
+
+
+@blueprint.get("/failures.atom")
+def atom() -> Response:
+    """The groups under the list's filters as a feed: an entry a group, newest first seen first."""
+    filters = filters_of_request()
+    result = groups.page(db.session, filters, limit=feed.MOST_ENTRIES)
+    own = url_for("failures.atom", _external=True, **request.args.to_dict())
+    home = url_for("failures.index", _external=True, **filters.active())
+    text = feed.atom(result, own, home, lambda key: url_for("failures.show", group=key, _external=True))
+    return Response(text, mimetype="application/atom+xml")
+
+
+def same_failure(session: Session, position: int) -> SameFailure | None:
+    """The group of the response at `position`; None where it did not fail."""
+    detail = turns.find(db.session, session, position)
+    return neighbours.of_turn(db.session, detail.turn.id) if detail.failed else None
+
+
+blueprint.app_template_global("group_url")(group_url)
+blueprint.app_template_global("share_words")(group_report.percent)

@@ -1,0 +1,44 @@
+"""Failure groups as JSON: the list, one of them, and the one that a response is in."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, jsonify, request
+
+from webapp.extensions import db
+from webapp.store.failures import as_json, group_detail, groups, neighbours
+from webapp.store.sessions import turns
+from webapp.store.sessions.filters import BadFilter, of_parameters
+
+blueprint = Blueprint("failures_api", __name__, url_prefix="/api")
+
+A_PAGE, MOST = 50, 500
+
+
+@blueprint.get("/failures")
+def list_api() -> Response:
+    """`?limit=&after=&new=1` and the list's filters."""
+    filters = of_parameters(request.args.to_dict())
+    only_new = request.args.get("new") == "1"
+    page = groups.page(db.session, filters, after=request.args.get("after"), limit=_limit(), only_new=only_new)
+    return jsonify(as_json.page_dict(page))
+
+
+@blueprint.get("/failures/<path:key>")
+def detail_api(key: str) -> Response:
+    detail = group_detail.find(db.session, key, of_parameters(request.args.to_dict()))
+    return jsonify(as_json.detail_dict(detail))
+
+
+@blueprint.get("/session/<session_id:ident>/turns/<int:position>/failure")
+def same_api(ident: str, position: int) -> Response:
+    """The group of a response; `{"failure": null}` where it did not fail."""
+    detail = turns.find_by_id(db.session, ident, position)
+    same = neighbours.of_turn(db.session, detail.turn.id, of_parameters(request.args.to_dict()))
+    return jsonify(failure=None if same is None else as_json.same_dict(same))
+
+
+def _limit() -> int:
+    text = request.args.get("limit", str(A_PAGE))
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and 0 < int(text) <= MOST):
+        raise BadFilter(f"limit takes a number from 1 to {MOST}, not {text[:100]!r}")
+    return int(text)

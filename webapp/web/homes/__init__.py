@@ -1,0 +1,1 @@
+"""Your parser: which one a session's program uses, asked for, changed, undone and remembered."""

@@ -1,0 +1,202 @@
+"""Your parser: the page, changes of it for sessions of every kind of scope, their undoing, and remembered rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, abort, flash, jsonify, make_response, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.parsing import UnknownProfile, profiles
+from webapp.store.db.database import writing
+from webapp.store.homes import changes, rules, scopes
+from webapp.store.homes.scopes import Scope
+from webapp.store.sessions import dumps
+from webapp.store.sessions import sessions as session_store
+from webapp.store.write.home import DECLINED, UNKNOWN, Home
+from webapp.web import links
+from webapp.web.dumps import worker_process
+from webapp.web.homes import questions
+from webapp.web.json_bodies import json_object
+from webapp.web.people import author
+
+blueprint = Blueprint("homes", __name__)
+
+AT_ONCE = 1.5
+"""seconds that a request works on a change before it leaves the rest to the worker"""
+
+
+@blueprint.get("/homes")
+def index() -> str:
+    connection = db.session.connection()
+    lines = changes.lines(connection)
+    if any(line.state == "running" for line in lines):
+        worker_process.wake()
+    return render_template(
+        "homes/index.html",
+        question=questions.of_list(),
+        changes=lines,
+        rules=rules.lines(connection),
+        scope_words=scopes.scope_words,
+        profile_names=list(profiles()),
+    )
+
+
+@blueprint.get("/homes/question")
+def question() -> Response:
+    """The banner alone, for a page that waits until everything is counted."""
+    if key := request.args.get("session"):
+        asked = questions.of_session(session_store.find(db.session, key))
+    elif dump := request.args.get("dump"):
+        asked = questions.of_dump(dumps.find_id(db.session, dump))
+    else:
+        asked = questions.of_list()
+    return make_response(render_template("homes/_question.html", question=asked))
+
+
+@blueprint.get("/homes/changes/<int:number>")
+def show(number: int) -> str:
+    """One change's row, for a page that waits for its end."""
+    line = changes.find(db.session.connection(), number)
+    return render_template("homes/_change.html", change=line, scope_words=scopes.scope_words)
+
+
+@blueprint.post("/homes")
+def change() -> AnyResponse:
+    """Give the sessions that the form names the parser that it names; `remember` keeps a rule for later ones."""
+    name = request.form.get("profile", "").strip()
+    if not name:
+        abort(400, "Choose a parser.")
+    parameters = request.form.to_dict()
+    if "value" in parameters:
+        parameters[parameters.get("scope", "")] = parameters["value"]
+    scope = scopes.of_parameters_or_keys(parameters, request.form.getlist("ids"))
+    home = changes.home_of_name(name)
+    ids = scopes.session_ids(db.session, scope)
+    db.session.rollback()
+    if request.form.get("remember") == "1" and home.known:
+        _remember(scope, home.profile)
+    number = changes.begin(db.engine, ids, home, scope=scope.as_dict(), author=author())
+    _work(number, len(ids), f"read by {name}" if home.known else "left with an unknown parser")
+    return redirect(back(), 303)
+
+
+def _remember(scope: Scope, profile: str) -> None:
+    kind, value = ("service", scope.service) if scope.service else ("format", scope.format)
+    if not value:
+        abort(400, "A rule is for a format or a service.")
+    with writing(db.engine) as connection:
+        rules.remember(connection, kind, value, profile, author())
+
+
+def _work(number: int, count: int, words: str) -> None:
+    """Work at a change for a moment, and say how far that came."""
+    sessions = "1 session" if count == 1 else f"{count:,} sessions"
+    if changes.work_for(db.engine, number, AT_ONCE):
+        flash(f"{sessions} now {words}.", f"home:{number}")
+        return
+    worker_process.wake()
+    flash(f"{sessions} are being {words}; Your parsers shows the progress.", f"home:{number}")
+
+
+@blueprint.route("/homes/ask", methods=["GET", "POST"])
+def ask() -> str:
+    """Which parser selected sessions (a form's `ids`) use, or those under the list's filters."""
+    keys = request.form.getlist("ids")
+    parameters = {"scope": "keys"} if keys else {"scope": "filters"} | request.args.to_dict()
+    scope = scopes.of_parameters_or_keys(parameters, keys)
+    return render_template(
+        "homes/ask.html",
+        scope=scope,
+        fields=parameters,
+        count=len(scopes.session_ids(db.session, scope)),
+        back=url_for("sessions.index", **(scope.filters.active() if scope.filters else {})),
+        profile_names=list(profiles()),
+    )
+
+
+@blueprint.post("/homes/dismiss")
+def dismiss() -> AnyResponse:
+    """Ask no more about these sessions: their parser stays unknown."""
+    scope = scopes.of_parameters_or_keys(request.form.to_dict(), request.form.getlist("ids"))
+    ids = scopes.session_ids(db.session, scope)
+    db.session.rollback()
+    home = Home(UNKNOWN, DECLINED)
+    number = changes.begin(db.engine, ids, home, scope=scope.as_dict() | {"dismissed": True}, author=author())
+    _work(number, len(ids), "left with an unknown parser")
+    return redirect(back(), 303)
+
+
+@blueprint.post("/homes/changes/<int:number>/undo")
+def undo(number: int) -> AnyResponse:
+    undoing = changes.begin_undoing(db.engine, number, author())
+    with db.engine.connect() as connection:
+        count = changes.find(connection, undoing).total
+    _work(undoing, count, "as before")
+    return redirect(back(), 303)
+
+
+@blueprint.post("/homes/changes/<int:number>/cancel")
+def cancel(number: int) -> AnyResponse:
+    changes.cancel(db.engine, number)
+    return redirect(back(), 303)
+
+
+@blueprint.post("/homes/rules")
+def remember() -> AnyResponse:
+    kind, value = request.form.get("kind", ""), request.form.get("value", "")
+    with writing(db.engine) as connection:
+        rules.remember(connection, kind, value, request.form.get("profile", ""), author())
+    flash(f"Saved: later imports of the {kind} {value} use it too.")
+    return redirect(url_for("homes.index"), 303)
+
+
+@blueprint.post("/homes/rules/<int:number>/delete")
+def forget(number: int) -> AnyResponse:
+    rule = rules.forget(db.engine, number)
+    flash(f"Deleted the rule for the {rule.kind} {rule.value}. Sessions keep their parser.")
+    return redirect(url_for("homes.index"), 303)
+
+
+@blueprint.put("/api/session/<session_id:ident>/home")
+def put_api(ident: str) -> tuple[Response, int]:
+    """`{"home": P}`, or null for an unknown one; answers once all that follows from it is stored."""
+    session = session_store.find(db.session, ident)
+    number, key = session.id, session.key
+    body = json_object('{"home": P}, where P is a profile\'s name or null')
+    if "home" not in body or not isinstance(body["home"], str | None):
+        return refusal("bad_home", 'the body is {"home": P}, where P is a profile\'s name or null')
+    try:
+        home = changes.home_of_name(body["home"])
+    except UnknownProfile as unknown:
+        return refusal("unknown_profile", str(unknown))
+    db.session.rollback()
+    changed = changes.begin(db.engine, [number], home, scope={"keys": [key]}, author=author())
+    changes.work(db.engine, changed)
+    return jsonify(session=session_of(key), change=changed), 200
+
+
+@blueprint.get("/api/session/<session_id:ident>/home")
+def show_api(ident: str) -> Response:
+    """The home, and of an unknown one how many responses would have failed under each parser (null: counting)."""
+    session = session_store.find(db.session, ident)
+    asked = questions.of_session(session)
+    failed = {choice.profile: choice.failed for choice in asked.choices} if asked else {}
+    return jsonify(**session_of(session.key), would_fail=failed)
+
+
+def session_of(key: str) -> dict[str, Any]:
+    session = session_store.find(db.session, key)
+    home = {"home": session.home_profile, "home_source": session.home_source}
+    counts = {"responses": session.response_count, "failed": session.failed_count, "rescued": session.rescued_count}
+    return {"id": session.external_id, "key": key} | home | counts
+
+
+def refusal(code: str, message: str) -> tuple[Response, int]:
+    return jsonify(error={"code": code, "message": message, "at": None}), 422
+
+
+def back() -> str:
+    """Where the form was."""
+    return links.own_path(request.form.get("back", ""))

@@ -1,0 +1,140 @@
+"""Lists of labels: all of them with their history, and where people disagree with a way to settle it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.extras import install_extra
+from webapp.store.labels import agreement, causes, history, label_content, label_list, settling
+from webapp.store.labels import labels as store
+from webapp.store.sessions import turns as turn_store
+from webapp.web.labels import label_form, profile_values
+from webapp.web.people import author
+from webapp.web.render import page
+
+blueprint = Blueprint("lists", __name__, url_prefix="/labels")
+FILTERS = ("by", "judgement")
+
+
+@blueprint.get("/list")
+def index() -> Response:
+    """All labels, the newest first; what others said of responses that one has not labelled is not told."""
+    chosen_filters = {name: request.args[name] for name in FILTERS if request.args.get(name)}
+    lines = label_list.page(
+        db.session,
+        after=request.args.get("after"),
+        limit=100,
+        author=chosen_filters.get("by"),
+        judgement=chosen_filters.get("judgement"),
+        viewer=author(),
+    )
+    return page(
+        "labels/list.html",
+        "labels/_rows.html",
+        labels=lines,
+        events=history.of_turns(db.session, {line.turn_id for line in lines if not line.blind}),
+        given=chosen_filters,
+        authors=label_list.authors(db.session),
+        judgements=label_content.JUDGEMENTS,
+        next=lines[-1].after if len(lines) == 100 else None,
+    )
+
+
+@blueprint.get("/disagreements")
+def disagreements() -> str:
+    return listed()
+
+
+def listed(message: str | None = None) -> str:
+    settled = request.args.get("settled") == "1"
+    responses = settling.disagreements(
+        db.session, after=request.args.get("after", -1, int), viewer=author(), settled=settled
+    )
+    return render_template(
+        "labels/disagreements.html",
+        found=responses,
+        settled=settled,
+        agreement=agreement.measured(db.session),
+        install=install_extra("agreement"),
+        judgements=label_content.JUDGEMENTS,
+        tree=causes.tree(db.session),
+        written=written,
+        said_of_value=said_of_value,
+        votes=votes,
+        stamp=settling.stamp,
+        message=message,
+        next=responses[-1].turn.id if len(responses) == 50 else None,
+    )
+
+
+def written(label: Any) -> str:
+    """What a label expects, in words or as JSON."""
+    fields = label_form.of_label(label, "")
+    return fields.expected if fields.expects == "value" else label_form.EXPECTS[fields.expects]
+
+
+def said_of_value(label: Any) -> str:
+    """The first line about what a label expects: `expects {"tool": …`, or in words that there is no such value."""
+    fields = label_form.of_label(label, "")
+    return f"expects {fields.expected}" if fields.expects == "value" else label_form.EXPECTS[fields.expects]
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """Equal labels of a response, by `authors`; `lines` is how the value differs from the first vote's."""
+
+    label: Any
+    authors: tuple[str, ...]
+    lines: Sequence[profile_values.ValueLine]
+
+
+def votes(labels: Sequence[Any]) -> list[Vote]:
+    """The labels of a response, equal ones (judgement, cause and expected value) as one, the most frequent first."""
+    together: dict[tuple[str, str | None, str], list[Any]] = {}
+    for label in labels:
+        together.setdefault((label.judgement, label.cause, written(label)), []).append(label)
+    equal = sorted(together.values(), key=lambda group: -len(group))
+    first = written(equal[0][0]).split("\n") if equal else []
+    return [
+        Vote(
+            group[0],
+            tuple(label.author for label in group),
+            profile_values.difference(written(group[0]).split("\n"), first)[: profile_values.SHOWN] if at else (),
+        )
+        for at, group in enumerate(equal)
+    ]
+
+
+@blueprint.post("/disagreements")
+def settle() -> AnyResponse | tuple[str, int]:
+    """Make one label of a response final, or take that back."""
+    form = request.form
+    turn = turn_store.find_by_id(db.session, form.get("key", ""), form.get("position", -1, int)).turn
+    try:
+        if form.get("unsettle"):
+            settling.unsettle(db.session, turn, author=author())
+        else:
+            label = chosen(turn, form)
+            settling.settle(db.session, turn, label, author=author(), why=form.get("why"), seen=form.get("seen"))
+    except store.Conflict:
+        return listed("This was settled meanwhile by somebody else; see under settled."), 409
+    except label_content.BadLabel as error:
+        return listed(str(error)), 422
+    return redirect(url_for("labels.lists.disagreements"), 303)
+
+
+def chosen(turn: Any, form: Any) -> label_content.LabelContent:
+    """The label of the author that the form names, else what the form itself says; raises `BadLabel`."""
+    name = form.get("whose")
+    if not name:
+        return label_form.said(label_form.of_form(form))
+    label = store.of_author(db.session, turn, name)
+    if label is None:
+        raise label_content.BadLabel(f"{name[:100]} has no label here any more")
+    return label_content.LabelContent(label.judgement, label.cause, None, label.expects, label.expected)

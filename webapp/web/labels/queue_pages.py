@@ -1,0 +1,292 @@
+"""Labels: the queue, one response at a time, made for a hundred in a sitting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from flask import Blueprint, Response, redirect, render_template, request, url_for
+from flask import session as cookie
+from werkzeug.exceptions import BadRequest, NotFound
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.parsing import Trace
+from webapp.store.failures import neighbours
+from webapp.store.labels import causes, label_content, values
+from webapp.store.labels import labels as store
+from webapp.store.labels.queues import looking, queue, queue_progress, team
+from webapp.store.models import LabelQueue, Session, Turn
+from webapp.store.sessions import debugger_queries as bench_store
+from webapp.store.sessions import turns as turn_store
+from webapp.store.sessions import views as view_store
+from webapp.web import debugger, people
+from webapp.web.labels import cause_pages, label_form, list_pages, profile_values, suggestions, turn_label
+from webapp.web.people import author
+from webapp.web.render import page, wants_partial
+from webapp.web.turns import debugger_query, turn_pages
+
+blueprint = Blueprint("labels", __name__)
+for part in (people, list_pages, cause_pages, turn_label):
+    blueprint.register_blueprint(part.blueprint)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePosition:
+    """The queue of a request, and the response that is looked at: None where nothing is left to label."""
+
+    spec: queue.Spec
+    queue: LabelQueue
+    detail: turn_store.TurnDetail | None = None
+
+    def url(self, **query: Any) -> str:
+        """This queue's URL, at this response unless `at` says where."""
+        at = {} if self.detail is None else {"at": place(self.detail.turn)}
+        parameters = {**self.spec.query(), **at, **query}
+        return url_for("labels.index", **{name: value for name, value in parameters.items() if value is not None})
+
+
+def place(turn: Turn) -> str:
+    """What stands for a response in a URL: the session's key and the position."""
+    return f"{db.session.get_one(Session, turn.session_id).key}.{turn.position}"
+
+
+@blueprint.get("/labels")
+def index() -> Response | AnyResponse:
+    if not people.is_named() and not wants_partial():
+        return redirect(url_for("labels.name.ask", next=request.full_path))
+    spec = spec_of_request()
+    if is_undrawn(spec):
+        return page("labels/undrawn.html", "labels/_undrawn.html", 200, spec=spec)
+    return shown(here())
+
+
+@blueprint.post("/labels/draw")
+def draw() -> AnyResponse:
+    """Draw the sample that the form asks for, and go to it: a link alone makes none."""
+    at = here()
+    return redirect(at.url(), 303)
+
+
+@blueprint.post("/labels")
+def save() -> Response | AnyResponse:
+    """Save the label and go on; where it was changed meanwhile, show both."""
+    at, detail = here_at_response()
+    fields = label_form.of_form(request.form)
+    try:
+        fields = decided(at, detail, fields)
+        label = label_form.said(fields, request.form.get("seconds", ""))
+        like_it = alike(at, detail.turn) if request.form.get("like") else []
+        group = queue_progress.served(db.session, detail.turn, label, [similar.turn for similar in like_it])
+        like = f"{detail.session.external_id[:100]} turn {detail.turn.position}"
+        store.put_all(db.session, [(detail.turn, label), *group], author=author(), seen=fields.seen, like=like)
+    except label_content.BadLabel as error:
+        return shown(at, fields, message=str(error), status=422)
+    except store.Conflict as conflict:
+        return shown(at, replace(fields, seen=store.stamp(conflict.stored)), conflict=conflict, status=409)
+    following = queue_progress.following(db.session, at.queue, author(), detail.turn.id, each=at.spec.each)
+    cookie["served"] = len(group)
+    return redirect(at.url(at=following and place(following)), 303)
+
+
+def decided(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.Fields) -> label_form.Fields:
+    """The form as it was sent, with what one key says: the value that all agree on, or a blind label's judgement."""
+    if at.spec.blind:
+        checked_text = label_form.check(fields)
+        home = every_trace(detail).get(detail.session.first_profile)
+        return suggestions.judged(fields, checked_text.values, home) if checked_text.error is None else fields
+    if request.form.get("accept"):
+        traces = every_trace(detail)
+        group = suggestions.agreed(profile_values.groups(traces, detail.session.first_profile, None))
+        trace = traces[group.first] if group is not None else None
+        if group is None or not isinstance(trace, Trace):
+            raise label_content.BadLabel("the profiles do not agree on one value")
+        return suggestions.accepted(fields, group, trace)
+    return fields
+
+
+@blueprint.post("/labels/hold")
+def hold() -> AnyResponse:
+    """Hold the response that this person looks at for them: a queue for teams does not give it to others."""
+    at, detail = here_at_response()
+    team.hold(db.session, at.queue, author(), detail.turn.id)
+    return Response(status=204)
+
+
+@blueprint.post("/labels/split")
+def split() -> AnyResponse:
+    """Split the queue among the people that the form names, or give it back to everybody."""
+    at = here()
+    people = [name for name in request.form.get("people", "").split(",") if name.strip()]
+    try:
+        team.split(db.session, at.queue, people)
+    except label_content.BadLabel as error:
+        raise BadRequest(f"{error}.") from error
+    return redirect(at.url(at=None), 303)
+
+
+@blueprint.post("/labels/undo")
+def undo() -> AnyResponse:
+    """Undo this person's last save, in all responses that it served, and go back to the first of them."""
+    at = here()
+    turns = store.undo(db.session, author())
+    where = at.url() if not turns else at.url(at=place(turns[0]), undone=len(turns))
+    return redirect(where, 303)
+
+
+@blueprint.post("/labels/check")
+def check() -> str:
+    """What the text typed so far is, and how each profile's value differs from it."""
+    at, detail = here_at_response()
+    fields = label_form.of_form(request.form)
+    context = checked(detail, fields, {} if at.spec.blind else every_trace(detail))
+    return render_template("labels/_checked.html", here=at, session=detail.session, turn=detail.turn, **context)
+
+
+@blueprint.get("/labels/value")
+def value() -> Response:
+    """A value to begin with, as text: what a profile reads (`profile=`), or a range of the raw text (`r=`)."""
+    _, detail = here_at_response()
+    span = debugger_query.from_args(request.args).marked(detail.turn.raw or "")
+    if span is not None:
+        return plain(span.of(detail.turn.raw or "").strip())
+    trace = bench_store.trace(detail, request.args.get("profile") or detail.session.first_profile)
+    return plain(values.written(trace.values))
+
+
+@blueprint.post("/labels/progress")
+def progress() -> str:
+    """Gather further; a page that stays open asks for it."""
+    at = here()
+    return render_template(
+        "labels/_progress.html", here=at, progress=queue_progress.progress(db.session, at.queue, author())
+    )
+
+
+def plain(text: str) -> Response:
+    return Response(text.encode("utf-8", "surrogatepass"), mimetype="text/plain")
+
+
+def here() -> QueuePosition:
+    """What the request's parameters (`queue`, `at` …) lead to; raises `BadFilter`, `NoSuchSession`, `NoSuchTurn`.
+
+    Only a POST stores the queue, and how far it was gathered.
+    """
+    parameters, spec = request.values, spec_of_request()
+    if request.method != "POST" and is_undrawn(spec):
+        raise NotFound("this sample is not drawn yet: open its page and draw it")
+    if request.method == "POST":
+        made_queue = queue.opened(db.session, spec)
+        queue.extend(db.session, made_queue, spec)
+    else:
+        made_queue = looking.looked_at(db.session, spec)
+    key, dot, position = parameters.get("at", "").rpartition(".")
+    if dot and position.isdecimal():
+        return QueuePosition(spec, made_queue, turn_store.find_by_id(db.session, key, int(position)))
+    turn = queue_progress.following(db.session, made_queue, author(), each=spec.each)
+    if turn is None:
+        return QueuePosition(spec, made_queue)
+    session = db.session.get_one(Session, turn.session_id)
+    return QueuePosition(spec, made_queue, turn_store.find(db.session, session, turn.position))
+
+
+def spec_of_request() -> queue.Spec:
+    return queue.spec_of(request.values, request.values.getlist("ids"))
+
+
+def is_undrawn(spec: queue.Spec) -> bool:
+    """Whether `spec` is a sample that is not stored: each seed is another, so only a POST makes one."""
+    return spec.kind == "sample" and queue.stored(db.session, spec) is None
+
+
+def here_at_response() -> tuple[QueuePosition, turn_store.TurnDetail]:
+    """As `here`, with the response; raises `NotFound` where nothing is left to label."""
+    at = here()
+    if at.detail is None:
+        raise NotFound("the request names no response")
+    return at, at.detail
+
+
+def alike(at: QueuePosition, turn: Turn) -> list[queue_progress.Alike]:
+    return queue_progress.alike(db.session, at.queue, turn, author())
+
+
+def shown(
+    at: QueuePosition,
+    fields: label_form.Fields | None = None,
+    *,
+    message: str | None = None,
+    conflict: store.Conflict | None = None,
+    status: int = 200,
+) -> Response:
+    context: dict[str, Any] = {"here": at, "kinds": queue.KINDS, "views": view_store.views(db.session)}
+    context["progress"] = queue_progress.progress(db.session, at.queue, author())
+    context["undone"] = request.args.get("undone", type=int)
+    context["served"] = cookie.pop("served", 0)
+    if at.detail is not None:
+        context |= opened(at, at.detail, fields) | {"message": message, "conflict": conflict}
+    return page("labels/queue.html", "labels/_queue.html", status, **context)
+
+
+def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.Fields | None) -> dict[str, Any]:
+    """What the page of one response shows."""
+    session, turn = detail.session, detail.turn
+    if turn.raw is None:
+        raise NotFound("this turn has no text to label")
+    mine = store.of_author(db.session, turn, author())
+    panel = turn_label.panel(session, turn)
+    if fields is None and panel["carried"] and request.args.get("carry"):
+        fields = label_form.of_label(panel["carried"].label, store.stamp(mine))
+    traces = {} if at.spec.blind else every_trace(detail)
+    fields = fields or (
+        label_form.of_label(mine, store.stamp(mine))
+        if mine is not None
+        else suggestions.start(session, turn, traces, label_form.Fields())
+    )
+    before = queue_progress.before(db.session, at.queue, turn.id)
+    after = queue_progress.following(
+        db.session, at.queue, author(), turn.id, each=at.spec.each
+    ) or queue_progress.after(db.session, at.queue, turn.id)
+    context = checked(detail, fields, traces)
+    return {
+        **context,
+        **panel,
+        "session": session,
+        "turn": turn,
+        "detail": detail,
+        "bench": None if at.spec.blind else bench(at, detail, traces),
+        "plain": turn_pages.plain(turn, always=True) if at.spec.blind else None,
+        "agreed": suggestions.agreed(context["groups"]),
+        "before": bench_store.before(db.session, session, turn.position),
+        "after": bench_store.after(db.session, session, turn.position),
+        "texts": {"raw": url_for("turns.download_raw", ident=session.key, position=turn.position)},
+        "mine": mine,
+        "tree": causes.tree(db.session),
+        "judgements": label_content.JUDGEMENTS,
+        "alike": alike(at, turn),
+        "same": None if at.spec.blind else neighbours.of_turn(db.session, turn.id),
+        "back": None if before is None else at.url(at=place(before)),
+        "skip": None if after is None or after.id == turn.id else at.url(at=place(after)),
+    }
+
+
+def every_trace(detail: turn_store.TurnDetail) -> dict[str, Trace | str]:
+    return turn_pages.traces(detail, detail.session.first_profile, light=False)
+
+
+def checked(
+    detail: turn_store.TurnDetail, fields: label_form.Fields, traces: Mapping[str, Trace | str]
+) -> dict[str, Any]:
+    """What the expected text is, and each profile's value beside it."""
+    check = label_form.check(fields)
+    groups = profile_values.groups(traces, detail.session.first_profile, check.values)
+    return {"check": check, "groups": groups, "shortest": profile_values.shortest(traces), "fields": fields}
+
+
+def bench(at: QueuePosition, detail: turn_store.TurnDetail, traces: Mapping[str, Trace | str]) -> debugger.Bench:
+    """The debugger's state in the queue: steps lead back here."""
+    home, query = detail.session.first_profile, debugger_query.from_args(request.args)
+    if query.profile not in traces:
+        query = replace(query, profile=home)
+    return debugger.bench(detail.turn.raw or "", traces, home, query, at.url)

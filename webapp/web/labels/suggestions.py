@@ -1,0 +1,93 @@
+"""What the label form starts with: a judgement where your parser failed, and a cause; values that all agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from webapp.parsing import Trace, words
+from webapp.store.labels import values
+from webapp.store.labels.label_content import BadLabel
+from webapp.store.models import Session, Turn
+from webapp.store.write.parser import OURS
+from webapp.web.labels.label_form import Fields
+from webapp.web.labels.profile_values import ResultGroup
+
+BLIND = "blind"
+"""where an expected value came from that was given without any profile's value in view"""
+CAUSES = {
+    "extra_closer": "extra-closing",
+    "missing_closer": "missing-closing",
+    "doubled_brace": "double-braces",
+    "unescaped_quote": "inner-quotes",
+    "missing_quote": "unbalanced-quotes",
+    "doubled_quote": "unbalanced-quotes",
+    "single_quotes": "single-quotes",
+    "smart_quotes": "smart-quotes",
+    "quotation_mark": "smart-quotes",
+    "unquoted_key": "unquoted-keys",
+    "trailing_comma": "trailing-comma",
+    "missing_comma": "missing-comma",
+    "control_character": "control-chars",
+    "invisible_character": "bom-zero-width",
+    "escaped_json": "escaped-json",
+    "escaped_quotes": "escaped-json",
+    "literal": "python-literals",
+    "non_finite": "nan-infinity",
+    "number": "hex-numbers",
+    "comment": "comments",
+    "ellipsis": "ellipsis",
+    "fence_inside": "fence-in-string",
+    "truncation": "truncated",
+    "cut_literal": "truncated",
+    "cut_number": "truncated",
+}
+"""the known cause for which each repair is needed; another repair's own name is its cause"""
+
+
+def start(session: Session, turn: Turn, traces: Mapping[str, Trace | str], fields: Fields) -> Fields:
+    """The fields of a response that its reader has not labelled: *missed* where your parser failed, and a cause."""
+    home = traces.get(session.home_profile)
+    failed = turn.recorded_failure is not None or (isinstance(home, Trace) and home.verdict == "failed")
+    return replace(fields, judgement="missed" if failed else "", cause=cause(traces.get(OURS)) if failed else "")
+
+
+def cause(trace: Trace | str | None) -> str:
+    """The cause that the first repair of the chosen value names; "" where nothing was repaired."""
+    edits = words.chosen_edits(trace) if isinstance(trace, Trace) else []
+    return CAUSES.get(edits[0].repair, edits[0].repair.replace("_", "-")) if edits else ""
+
+
+def agreed(groups: Sequence[ResultGroup]) -> ResultGroup | None:
+    """The result of all profiles that read a value, where these are two or more and read the same."""
+    read = [group for group in groups if group.has_value]
+    return read[0] if len(read) == 1 and len(read[0].names) > 1 else None
+
+
+def accepted(fields: Fields, group: ResultGroup, trace: Trace) -> Fields:
+    """The form filled with the value that all agree on: right where your parser is one of them, else missed."""
+    text = values.written(trace.values)
+    judgement = "right" if group.home else "missed"
+    return replace(fields, judgement=judgement, expects="value", expected=text, source=group.first)
+
+
+def judged(fields: Fields, meant: list[Any] | None, home: Trace | str | None) -> Fields:
+    """A blind label: the judgement follows from the expected value and what your parser returned.
+
+    `meant` are the expected values, [] where no JSON is meant, None where that is not known. Raises `BadLabel`.
+    """
+    if meant is None and fields.expects != "unknown":
+        raise BadLabel("give the expected value, or say that no JSON is meant (n) or that it is cut off (o)")
+    returned = home.values if isinstance(home, Trace) and home.chosen else None
+    return replace(fields, judgement=_judgement(meant, returned), source=BLIND)
+
+
+def _judgement(meant: list[Any] | None, returned: Sequence[Any] | None) -> str:
+    if meant is None:
+        return "unsure"
+    if not meant:
+        return "right" if returned is None else "spurious"
+    if returned is None:
+        return "missed"
+    return "right" if values.same_as(returned) == values.same_as(meant) else "wrong"

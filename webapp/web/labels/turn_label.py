@@ -1,0 +1,156 @@
+"""The label of one turn: the form on the turn's page, what is told of other people's labels, and the API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, redirect, render_template, request
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.store.labels import carrying, causes, history, label_content, label_list
+from webapp.store.labels import labels as store
+from webapp.store.sessions import turns as turn_store
+from webapp.web import people
+from webapp.web.json_bodies import json_object
+from webapp.web.links import turn_url
+from webapp.web.people import author
+from webapp.web.render import wants_partial
+
+blueprint = Blueprint("turn", __name__)
+
+LABEL_TEXTS = ("cause", "note", "expects", "seen")
+"""what the body of a request may say as a text, or leave out"""
+
+
+def panel(session: Any, turn: Any) -> dict[str, Any]:
+    """What is told of a response's labels: one's own; others' and the history only once one has labelled it.
+
+    `blind` counts the labels that are not shown; `carried` are labels of the same text in other revisions.
+    """
+    labels = store.of_turn(db.session, turn)
+    mine = next((label for label in labels if label.author == author()), None)
+    other_labels = [label for label in labels if label.author != author()]
+    events = history.of_turn(db.session, turn.id)
+    if mine is not None:
+        return {"mine": mine, "others": other_labels, "blind": 0, "events": events, "carried": None}
+    return {
+        "mine": None,
+        "others": [],
+        "blind": len(other_labels),
+        "events": [event for event in events if event.author == author()],
+        "carried": carrying.earlier(db.session, session, turn, author()),
+    }
+
+
+@blueprint.app_context_processor
+def give_panel() -> dict[str, Any]:
+    return {"label_panel": panel, "judgement_words": label_content.JUDGEMENTS, "label_stamp": store.stamp}
+
+
+@blueprint.post("/sessions/<session_id:ident>/turns/<int:position>/label")
+def save(ident: str, position: int) -> str | AnyResponse | tuple[str, int]:
+    detail = turn_store.find_by_id(db.session, ident, position)
+    session, turn = detail.session, detail.turn
+    message = None
+    before = author()
+    try:
+        people.remember(request.form.get("author") or before)
+        if request.form.get("remove"):
+            store.remove(db.session, turn, author=author())
+        else:
+            put(turn, request.form, seen=request.form.get("seen") if author() == before else "")
+    except (label_content.BadLabel, store.Conflict) as error:
+        message = str(error)
+    if message is None and not wants_partial():
+        return redirect(turn_url(session, position) + "#label")
+    body = render_template(
+        "turns/_label.html" if wants_partial() else "turns/label.html",
+        session=session,
+        turn=turn,
+        judgements=label_content.JUDGEMENTS,
+        causes=label_content.CAUSES,
+        message=message,
+    )
+    return (body, 422) if message else body
+
+
+def put(turn: Any, form: Any, *, seen: str | None) -> None:
+    """Keep what the form says; an expected value that the queue was told of stays. Who has just given another name
+    has `seen` no label of that name."""
+    mine = store.of_author(db.session, turn, author())
+    store.put(
+        db.session,
+        turn,
+        author=author(),
+        judgement=form.get("judgement", ""),
+        cause=form.get("cause") or None,
+        note=form.get("note") or None,
+        expects=mine.expects if mine else None,
+        expected=mine.expected if mine else None,
+        seen=seen,
+    )
+
+
+@blueprint.get("/api/labels")
+def list_api() -> Response:
+    """All labels; where it is told who asks, by `viewer` or by this browser's name, those of responses that they have
+    not labelled say only whose they are."""
+    viewer = request.args.get("viewer") or (author() if people.is_named() else None)
+    lines = label_list.page(db.session, after=request.args.get("after"), limit=500, viewer=viewer)
+    following = lines[-1].after if len(lines) == 500 else None
+    return jsonify(labels=[listed(line) for line in lines], next=following)
+
+
+def listed(line: label_list.LabelLine) -> dict[str, Any]:
+    answer = label_dict(line, line.external_id, line.position)
+    if not line.blind:
+        return answer
+    return {name: answer[name] for name in ("session", "position", "author", "made_at")} | {"blind": True}
+
+
+@blueprint.put("/api/session/<session_id:ident>/turns/<int:position>/label")
+def put_api(ident: str, position: int) -> tuple[Response, int]:
+    detail = turn_store.find_by_id(db.session, ident, position)
+    body = json_object('{"judgement": "wrong", "cause": …, "note": …}')
+    try:
+        label = store.put(db.session, detail.turn, **asked_for(body))
+    except (label_content.BadLabel, causes.BadCause) as error:
+        return refuse(str(error))
+    except store.Conflict as conflict:
+        return jsonify(error={"code": "conflict", "message": str(conflict), "at": None}), 409
+    return jsonify(label=label_dict(label, detail.session.external_id, position)), 200
+
+
+def asked_for(body: dict[str, Any]) -> dict[str, Any]:
+    """What `store.put` takes, from the body of a request; raises `BadLabel`."""
+    for name in LABEL_TEXTS:
+        if not isinstance(body.get(name), str | None):
+            raise label_content.BadLabel(f"{name} is a text")
+    several = body.get("expects") == "several"
+    expected = body.get("expected_values", body.get("expected")) if several else body.get("expected")
+    if body.get("expects") == "one" and "expected" not in body:
+        raise label_content.BadLabel('expects is "one", and there is no "expected"')
+    return {
+        **{name: body.get(name) for name in LABEL_TEXTS},
+        "author": str(body.get("author") or author()),
+        "judgement": str(body.get("judgement", "")),
+        "expected": expected,
+        "has_expected": "expected" in body,
+    }
+
+
+def refuse(message: str) -> tuple[Response, int]:
+    return jsonify(error={"code": "bad_label", "message": message, "at": None}), 422
+
+
+def label_dict(label: Any, external_id: str, position: int) -> dict[str, Any]:
+    answer = {
+        "session": external_id,
+        "position": position,
+        **{name: getattr(label, name) for name in ("author", "judgement", "cause", "note", "expects")},
+        "made_at": label.made_at.isoformat(),
+    }
+    if label.expects == "several":
+        return answer | {"expected_values": label.expected}
+    return answer | ({"expected": label.expected} if label.has_expected else {})

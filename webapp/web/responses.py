@@ -1,0 +1,99 @@
+"""Responses: the list of single responses under the list's filters, as a page and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, jsonify, request
+
+from webapp.extensions import db
+from webapp.store.sessions import responses as store
+from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions import views as view_store
+from webapp.store.sessions.coverage import Coverage
+from webapp.store.sessions.filters import HOME, Filters, of_parameters
+from webapp.web.links import turn_url
+from webapp.web.render import page, wants_partial
+from webapp.web.sessions import list_filters
+
+blueprint = Blueprint("responses", __name__)
+
+A_PAGE = 50
+OVER = ("under", "sort", *list_filters.OF_PARSE)
+"""filters that do not say over which responses a profile is to be run"""
+
+
+@blueprint.get("/responses")
+def index() -> Response:
+    filters = of_parameters(request.args.to_dict())
+    result = store.page(db.session, filters, after=request.args.get("after"), limit=_limit(A_PAGE))
+    around = rows_context(result, filters)
+    if "after" in request.args and wants_partial():
+        return page("responses/_rows.html", "responses/_rows.html", **around)
+    listed = session_store.page(db.session, filters, limit=1)
+    around |= list_filters.panel_context(listed.counts, list_filters.groups(listed, filters), filters)
+    return page("responses/index.html", "responses/_list.html", **around, views=view_store.views(db.session))
+
+
+@blueprint.get("/api/responses")
+def list_api() -> Response:
+    filters = of_parameters(request.args.to_dict())
+    result = store.page(db.session, filters, after=request.args.get("after"), limit=_limit(A_PAGE))
+    total = (
+        None if result.coverage and result.coverage.of and not result.coverage.run and _asks(filters) else result.total
+    )
+    return jsonify(
+        responses=[response_dict(line, filters) for line in result.responses],
+        next=result.next,
+        total=total,
+        at_least=result.at_least,
+        looked_at=result.looked_at,
+        cut=result.is_cut,
+        **coverage_dict(result.coverage),
+    )
+
+
+def rows_context(result: store.ResponsePage, filters: Filters) -> dict[str, Any]:
+    """What the rows need, and the way to the next ones."""
+    active = filters.active()
+    return {
+        "page": result,
+        "filters": filters,
+        "coverage": result.coverage,
+        "asks_parse": _asks(filters),
+        "next_url": list_filters.address(active, after=result.next) if result.next else None,
+        "turn_query": {"profile": filters.under} if filters.under != HOME else {},
+        "over": {name: value for name, value in active.items() if name not in OVER},
+    }
+
+
+def response_dict(line: store.ResponseLine, filters: Filters) -> dict[str, Any]:
+    """A response as the API shows it; a verdict is null where that profile was not run over it."""
+    names = ("position", "kind", "role", "agent", "phase", "model", "recorded_failure", "failed", "rescued", "preview")
+    verdicts = {"home": line.home, "fencepost": line.fencepost}
+    return {
+        "session": line.external_id,
+        "key": line.key,
+        "revision": line.revision,
+        **{name: getattr(line, name) for name in names},
+        "bytes": line.length,
+        "sent_at": line.sent_at and line.sent_at.isoformat(),
+        "home_profile": line.home_profile,
+        "verdicts": verdicts | ({} if filters.under == HOME else {filters.under: line.under}),
+        "url": turn_url(line, line.position),
+    }
+
+
+def coverage_dict(covered: Coverage | None) -> dict[str, Any]:
+    """How far the profile looked under was run, where that is not over everything."""
+    if covered is None or covered.is_whole:
+        return {}
+    return {"under": {"profile": covered.profile, "run": covered.run, "of": covered.of, "reason": covered.reason}}
+
+
+def _asks(filters: Filters) -> bool:
+    return any((filters.verdict, filters.strategy, filters.repair))
+
+
+def _limit(default: int) -> int:
+    return max(1, min(500, request.args.get("limit", default, type=int)))

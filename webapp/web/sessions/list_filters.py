@@ -1,0 +1,263 @@
+"""What the list's pages show around the rows: filters as chips, facets as links, sorts, quick time ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import request
+
+from webapp.parsing import profiles, words
+from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.sessions.sessions import Counts, Facet, Page
+from webapp.visible import visible
+from webapp.web.sessions import strips
+
+TOP = 8
+"""values of a facet that stand before "more" """
+TITLES = {
+    "finding": "Finding",
+    "verdict": "Verdict",
+    "error": "Error",
+    "model": "Model",
+    "repair": "Repair needed",
+    "strategy": "Strategy that won",
+    "agent": "Agent",
+    "phase": "Phase",
+    "tool": "Tool",
+    "home": "Your parser",
+    "label": "Label",
+    "service": "Service",
+    "format": "Source format",
+    "dump": "Dump",
+}
+OPEN = ("finding", "verdict", "error", "model")
+"""the facets that stand open before anything is chosen in them"""
+CHIPS = {
+    "failed": "failed",
+    "rescued": "Fencepost can read",
+    "since": "from",
+    "until": "until",
+    "failures": "more than",
+    "q": "search",
+}
+RANGES = (
+    ("last hour", timedelta(hours=1)),
+    ("last day", timedelta(days=1)),
+    ("last week", timedelta(days=7)),
+    ("last 30 days", timedelta(days=30)),
+)
+CODES = ("verdict", "strategy", "repair", "finding", "label")
+"""filters whose values are our own names"""
+PARSER_UNKNOWN = "parser unknown"
+OF_PARSE = ("verdict", "strategy", "repair")
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One active filter in words, and the address of the page without it."""
+
+    name: str
+    words: str
+    value: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One value to filter by; `url` leads there, or away from it where it is `on`."""
+
+    label: str
+    count: int | None
+    on: bool
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class FacetGroup:
+    """A facet: what it offers, how many values more there are, and the address that shows them."""
+
+    name: str
+    title: str
+    options: list[Option]
+    more: int
+    unlisted: int
+    more_url: str
+    whole: bool
+    open: bool
+
+
+def address(active: dict[str, Any], **changes: Any) -> str:
+    """This page's address with some of its filters set to something else, None takes one away."""
+    return with_filters(request.path, {**active, **changes})
+
+
+def with_filters(path: str, values: dict[str, Any]) -> str:
+    """A page's address with these filters, None is left out. A page has hundreds of them, which hold the same pairs."""
+    query = "&".join(_pair(name, value) for name, value in values.items() if value is not None)
+    return f"{request.script_root}{path}?{query}" if query else f"{request.script_root}{path}"
+
+
+@lru_cache(maxsize=2048, typed=True)
+def _pair(name: str, value: Any) -> str:
+    return urlencode({name: value}, errors="surrogatepass")
+
+
+def named(name: str, value: str) -> str:
+    """A filter's value as people read it: our own names without underscores, other texts made visible."""
+    if name == "home" and value == "unknown":
+        return PARSER_UNKNOWN
+    if name == "verdict":
+        return words.VERDICT_NAMES.get(value, value)
+    return value.replace("_", " ") if name in CODES else visible(value)
+
+
+def chips(filters: Filters) -> list[Chip]:
+    """The filters that narrow what is in view, in the order in which `Filters` has them."""
+    active = filters.active()
+    return [
+        Chip(name, *_said(name, str(value), filters.under), address(active, **{name: None}))
+        for name, value in active.items()
+        if name not in ("sort", "under")
+    ]
+
+
+def _said(name: str, value: str, under: str) -> tuple[str, str]:
+    if name in ("failed", "rescued"):
+        return CHIPS[name], ""
+    if name == "failures":
+        return "more than", f"{int(value):,} failures"
+    where = f" (under {under})" if name in OF_PARSE and under != HOME else ""
+    return CHIPS.get(name, TITLES.get(name, name).lower()), named(name, value) + where
+
+
+def groups(result_page: Page, filters: Filters) -> list[FacetGroup]:
+    """The facets of what is in view, those that are looked at first in front."""
+    facets = {"label": _labels(result_page, filters)} | result_page.facets
+    return [_group(facets[name], filters) for name in TITLES if name in facets]
+
+
+def _labels(result_page: Page, filters: Filters) -> Facet:
+    counts = result_page.counts
+    return Facet("label", [("labelled", counts.labelled), ("unlabelled", counts.unlabelled)], 0, filters.label)
+
+
+def _group(facet: Facet, filters: Filters) -> FacetGroup:
+    active, whole = filters.active(), request.args.get("more") == facet.name
+    expanded = {"more": facet.name} if whole else {}
+    values = facet.values if whole or len(facet.values) <= TOP + 1 else _first(facet)
+    options = [
+        Option(
+            named(facet.name, value),
+            count,
+            value == facet.chosen,
+            address(active | expanded, **{facet.name: None if value == facet.chosen else value}),
+        )
+        for value, count in values
+    ]
+    return FacetGroup(
+        facet.name,
+        TITLES[facet.name],
+        options,
+        len(facet.values) - len(values) + (0 if whole else facet.more),
+        facet.more if whole else 0,
+        address(active, more=facet.name),
+        whole,
+        whole or facet.chosen is not None or facet.name in OPEN,
+    )
+
+
+def _first(facet: Facet) -> list[tuple[str, int]]:
+    """The top values, and the chosen one wherever it stands."""
+    return [pair for at, pair in enumerate(facet.values) if at < TOP or pair[0] == facet.chosen]
+
+
+def sorts(filters: Filters) -> dict[str, str]:
+    """Where a click on each column's head leads: to that sort, or from it back to failing first."""
+    active = filters.active()
+    return {
+        name: address(active, sort=None if filters.sort == name else name) for name in ("time", "failures", "length")
+    }
+
+
+def ranges(filters: Filters) -> list[Option]:
+    """Quick time ranges up to now; a day and longer begin with a day, so that the address stays the same for it."""
+    active = filters.active()
+    now = datetime.now(UTC)
+    offered = [Option("all time", None, filters.since is None and filters.until is None, _since(active, None))]
+    for label, back in RANGES:
+        since = f"{now - back:%Y-%m-%dT%H:%M}" if back < timedelta(days=1) else f"{now - back:%Y-%m-%d}"
+        on = filters.until is None and filters.since == since
+        offered.append(Option(label, None, on, _since(active, since)))
+    return offered
+
+
+def _since(active: dict[str, Any], since: str | None) -> str:
+    return address(active, since=since, until=None)
+
+
+def moment(text: str | None, last: str = "00:00") -> str:
+    """A time filter as a `datetime-local` field takes it; a day alone gets `last` as its time."""
+    return "" if not text else f"{text}T{last}" if len(text) == len("2026-01-31") else text.replace(" ", "T")[:16]
+
+
+def hidden_fields(active: dict[str, Any], without: Iterable[str]) -> list[tuple[str, Any]]:
+    """What a form with fields of its own must send along."""
+    left_out = set(without)
+    return [(name, value) for name, value in active.items() if name not in left_out]
+
+
+def production(counts: Counts, filters: Filters) -> list[Option]:
+    """All, failed and rescued sessions: each with how many it would show."""
+    active = filters.active()
+    offered = (
+        ("all", counts.all, None),
+        ("failed", counts.failed, "failed"),
+        ("Fencepost can read", counts.rescued, "rescued"),
+    )
+    chosen = "rescued" if filters.rescued else "failed" if filters.failed else None
+    options = []
+    for label, count, name in offered:
+        on = name == chosen
+        changes = {"failed": None, "rescued": None} | ({name: 1} if name and not on else {})
+        options.append(Option(label, count, on, address(active, **changes)))
+    return options
+
+
+def rows_context(result_page: Page, filters: Filters) -> dict[str, Any]:
+    """What the rows need, and the way to the next ones."""
+    active = filters.active()
+    return {
+        "page": result_page,
+        "filters": filters,
+        "next_url": address(active, after=result_page.next) if result_page.next else None,
+        "cells": strips.fitting(len(line.strip) for line in result_page.sessions),
+    }
+
+
+def _has_unknown(group: FacetGroup) -> bool:
+    return any(option.label == PARSER_UNKNOWN for option in group.options)
+
+
+def panel_context(counts: Counts, offered: list[FacetGroup], filters: Filters) -> dict[str, Any]:
+    """What the panel of filters and the line above the rows need."""
+    active = filters.active()
+    return {
+        "filters": filters,
+        "active": active,
+        "over": {name: value for name, value in active.items() if name not in ("under", "sort", *OF_PARSE)},
+        "here": urlencode(active, errors="surrogatepass"),
+        "chips": chips(filters),
+        "production": production(counts, filters),
+        "some_unknown": any(group.name == "home" and _has_unknown(group) for group in offered),
+        "groups": offered,
+        "sorts": sorts(filters),
+        "ranges": ranges(filters),
+        "profile_names": list(profiles()),
+        "hidden_fields": hidden_fields,
+        "moment": moment,
+    }

@@ -1,0 +1,99 @@
+"""What is done with sessions selected in the list: dumps as a zip, labels, exports, comparing, deleting and undoing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import pairwise
+
+from flask import Blueprint, Response, abort, flash, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.store.exports import zipped
+from webapp.store.models import Session
+from webapp.store.sessions import deletion
+from webapp.store.sessions import filters as filtering
+from webapp.store.sessions import selection as store
+from webapp.store.sessions import sessions as session_store
+from webapp.web.streaming import streamed
+
+blueprint = Blueprint("selection", __name__)
+
+MOST_COMPARED = 6
+"""columns that a page can show side by side"""
+
+
+@blueprint.post("/selection/dumps")
+def download() -> Response:
+    return zipped_dumps(store.find(db.session, request.form.getlist("ids")))
+
+
+@blueprint.get("/api/sessions/dumps")
+def dumps_api() -> Response:
+    """A zip of the dumps of sessions (`ids`, several), else of those under the list's filters, the first thousand."""
+    if idents := request.args.getlist("ids"):
+        return zipped_dumps([session_store.find(db.session, ident) for ident in idents[: store.MOST]])
+    filters = filtering.of_parameters(request.args.to_dict())
+    return zipped_dumps(store.filtered(db.session, filters))
+
+
+def zipped_dumps(sessions: list[Session]) -> Response:
+    response = streamed(zipped.stream(db.session, sessions), "application/zip")
+    response.headers.set("Content-Disposition", "attachment", filename="sessions.zip")
+    return response
+
+
+@blueprint.post("/selection/label")
+def label() -> AnyResponse:
+    sessions = store.find(db.session, request.form.getlist("ids"))
+    return redirect(url_for("labels.index", ids=[session.key for session in sessions]), 303)
+
+
+@blueprint.post("/selection/export")
+def export() -> AnyResponse:
+    sessions = store.find(db.session, request.form.getlist("ids"))
+    return redirect(url_for("exports.index", ids=[session.key for session in sessions]), 303)
+
+
+@blueprint.post("/selection/delete")
+def ask() -> str:
+    """Ask before deleting; the answer comes to `delete`."""
+    return render_template("selection/delete.html", sessions=store.find(db.session, request.form.getlist("ids")))
+
+
+@blueprint.post("/selection/deleted")
+def delete() -> AnyResponse:
+    keys = deletion.delete(db.session, request.form.getlist("ids"))
+    moment = store.deleted_at(db.session, keys)
+    if moment is None:
+        flash("Nothing deleted: those sessions were already gone.")
+    else:
+        minutes = int(deletion.UNDONE_FOR.total_seconds() // 60)
+        count = "1 session" if len(keys) == 1 else f"{len(keys):,} sessions"
+        flash(f"Deleted {count}. This can be undone for {minutes} minutes.", f"undo:{moment.isoformat()}")
+    return redirect(url_for("sessions.index"), 303)
+
+
+@blueprint.post("/selection/undo")
+def undo() -> AnyResponse:
+    try:
+        moment = datetime.fromisoformat(request.form.get("batch", ""))
+        keys = store.of_batch(db.session, moment)
+    except ValueError:
+        abort(400, "batch is not the id of a deletion.")
+    back = deletion.undo(db.session, keys)
+    flash(f"{len(back):,} restored." if back else "Too late to undo: the sessions are gone.")
+    return redirect(url_for("sessions.index"), 303)
+
+
+@blueprint.get("/selection/compare")
+def compare() -> str:
+    """Two or more sessions side by side, and where each first differs from the one before it."""
+    sessions = store.find(db.session, request.args.getlist("ids"))
+    columns = sessions[:MOST_COMPARED]
+    partings = [
+        store.parting(db.session, left_session, right_session) for left_session, right_session in pairwise(columns)
+    ]
+    return render_template(
+        "selection/compare.html", sessions=columns, partings=[None, *partings], left_out=len(sessions) - len(columns)
+    )

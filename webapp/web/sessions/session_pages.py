@@ -1,0 +1,195 @@
+"""Sessions: the list, one session's timeline, and its dump."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from flask import Blueprint, Response, current_app, flash, jsonify, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from webapp.extensions import db
+from webapp.parsing import profiles
+from webapp.store.exports import session_dump as dump_store
+from webapp.store.exports.filenames import safe_name
+from webapp.store.search import Match
+from webapp.store.sessions import coverage, failure_steps, overview
+from webapp.store.sessions import sessions as store
+from webapp.store.sessions import turns as turn_store
+from webapp.store.sessions import views as view_store
+from webapp.store.sessions.filters import Filters, of_parameters
+from webapp.store.write import finding_runner
+from webapp.store.write.tally import VERDICTS
+from webapp.web import links
+from webapp.web.failures import group_steps
+from webapp.web.homes import questions
+from webapp.web.people import author
+from webapp.web.render import page, wants_partial
+from webapp.web.sessions import list_filters, strips, timeline_window
+from webapp.web.streaming import streamed
+
+blueprint = Blueprint("sessions", __name__)
+
+SESSIONS_A_PAGE = 30
+"""more than a screen holds; the next come as one scrolls"""
+TURNS_A_PAGE = 200
+
+
+def filters_of_request() -> Filters:
+    """Raises `BadFilter`."""
+    return of_parameters(request.args.to_dict())
+
+
+def limit_of_request(default: int = 50) -> int:
+    return max(1, min(500, request.args.get("limit", default, type=int)))
+
+
+@blueprint.get("/")
+def index() -> Response:
+    filters = filters_of_request()
+    result_page = store.page(
+        db.session, filters, after=request.args.get("after"), limit=limit_of_request(SESSIONS_A_PAGE)
+    )
+    around = list_filters.rows_context(result_page, filters)
+    if "after" in request.args and wants_partial():
+        return page("sessions/_rows.html", "sessions/_rows.html", **around)
+    around |= list_filters.panel_context(result_page.counts, list_filters.groups(result_page, filters), filters)
+    around |= {"coverage": coverage.under(db.session, filters), "question": questions.of_list()}
+    return page("sessions/index.html", "sessions/_list.html", **around, views=view_store.views(db.session))
+
+
+@blueprint.get("/sessions/<session_id:ident>")
+def show(ident: str) -> Response:
+    """The page; for htmx and session.js the window of the timeline that `from` names."""
+    session = store.find(db.session, ident)
+    query = timeline_window.timeline_query(request.args, session)
+    findings = timeline_window.findings_of(db.session, session)
+    context = timeline_window.window(db.session, session, query, findings)
+    if not wants_partial():
+        context |= timeline_window.head(db.session, session, findings) | timeline_window.hits(
+            db.session, session, query
+        )
+        context |= {"question": questions.of_session(session), "profile_names": list(profiles())}
+    return page("sessions/show.html", "sessions/_window.html", **context)
+
+
+@blueprint.get("/sessions/<session_id:ident>/responses/<int:number>")
+def response(ident: str, number: int) -> AnyResponse:
+    """Go to the turn of a strip's mark: the response `number`, or the gravest of the `of` from there on."""
+    session = store.find(db.session, ident)
+    letters = session.strip[number : number + max(1, request.args.get("of", 1, type=int))]
+    position = overview.response_position(db.session, session, number + strips.gravest(letters))
+    return redirect(links.turn_url(session, position))
+
+
+@blueprint.get("/api/next-failure")
+def next_failure_api() -> Response:
+    """The failed response behind `position` of `session`, or before it, through the sessions under the filters.
+
+    With `group` through the responses of that failure group, the newest first.
+    """
+    session = store.find(db.session, request.args.get("session", ""))
+    forward = request.args.get("way") != "previous"
+    position = request.args.get("position", -1, type=int)
+    group = request.args.get("group")
+    if group:
+        place = group_steps.beside(db.session, group, filters_of_request(), session, position, forward)
+    else:
+        place = failure_steps.beside(db.session, filters_of_request(), session, position, forward)
+    if place is None:
+        where = "in this failure group" if group else "in the list"
+        reason = f"No failure comes {'after' if forward else 'before'} this one {where}."
+        return jsonify(url=None, session=None, position=None, reason=reason)
+    url = links.turn_url(place.session, place.position)
+    return jsonify(url=url, session=place.session.external_id, position=place.position, reason=None)
+
+
+@blueprint.post("/sessions/<session_id:ident>/dump")
+def write_dump(ident: str) -> str | AnyResponse:
+    session = store.find(db.session, ident)
+    written = dump_store.write(db.session, current_app.config["SETTINGS"], session)
+    if wants_partial():
+        return render_template("sessions/_dumped.html", session=session, written=written)
+    flash(f"Wrote {written.entry_count} entries to {written.relative}.", links.dump_url(session))
+    return redirect(links.session_url(session))
+
+
+@blueprint.get("/api/sessions")
+def list_api() -> Response:
+    filters = filters_of_request()
+    result_page = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
+    lines = [session_dict(line) for line in result_page.sessions]
+    facets = {name: dict(facet.values) for name, facet in result_page.facets.items()}
+    matches = {key: [_match_dict(match) for match in several] for key, several in result_page.matches.items()}
+    totals = {"total": result_page.total, "hidden": result_page.hidden, "open_ended": result_page.open_ended}
+    totals |= _not_run(coverage.under(db.session, filters))
+    return jsonify(sessions=lines, next=result_page.next, **totals, facets=facets, matches=matches)
+
+
+def _not_run(under: coverage.Coverage | None) -> dict[str, Any]:
+    """Where the profile looked under was not run over all of it: how far, and no total where it was not run at all."""
+    if under is None or under.is_whole:
+        return {}
+    about = {"profile": under.profile, "run": under.run, "of": under.of, "reason": under.reason}
+    return {"under": about} | ({} if under.run else {"total": None, "hidden": None})
+
+
+def _match_dict(match: Match) -> dict[str, Any]:
+    """A place where the text that is searched for stands; which session it is in says the key above it."""
+    return {name: value for name, value in asdict(match).items() if name not in ("session_id", "turn_id")}
+
+
+@blueprint.get("/api/session/<session_id:ident>")
+def show_api(ident: str) -> Response:
+    session = store.find(db.session, ident)
+    first = max(0, request.args.get("from", 0, type=int))
+    count = limit_of_request(TURNS_A_PAGE)
+    lines = turn_store.timeline(db.session, session, first=first, count=count, viewer=author())
+    turns = [asdict(line) for line in lines]
+    for turn in turns:
+        turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()
+    findings = [finding_runner.as_dict(finding) for finding in timeline_window.findings_of(db.session, session)]
+    return jsonify(session=session_dict(session), findings=findings, turns=turns)
+
+
+@blueprint.post("/api/session/<session_id:ident>/dump")
+def write_dump_api(ident: str) -> Response:
+    session = store.find(db.session, ident)
+    written = dump_store.write(db.session, current_app.config["SETTINGS"], session)
+    return jsonify(success=True, dump_path=str(written.path), entry_count=written.entry_count)
+
+
+@blueprint.get("/api/session/<session_id:ident>/dump")
+def download_dump(ident: str) -> Response:
+    session = store.find(db.session, ident)
+    response = streamed(dump_store.stream(db.session, session), "application/json")
+    response.headers.set("Content-Disposition", "attachment", filename=f"{safe_name(session.external_id)}.json")
+    return response
+
+
+def session_dict(session: Any) -> dict[str, Any]:
+    """A session as the API shows it; times are ISO 8601 in UTC."""
+    return {
+        "id": session.external_id,
+        "key": session.key,
+        "revision": session.revision,
+        "title": session.title,
+        "format": session.source_format,
+        "home": session.home_profile,
+        "home_profile": session.home_profile,
+        "home_source": session.home_source,
+        "service": session.service,
+        "shape": dict(zip(VERDICTS, store.shape_of(session), strict=True)),
+        "models": session.models,
+        "started_at": session.started_at and session.started_at.isoformat(),
+        "ended_at": session.ended_at and session.ended_at.isoformat(),
+        "turns": session.turn_count,
+        "responses": session.response_count,
+        "failed": session.failed_count,
+        "rescued": session.rescued_count,
+        "labelled": session.label_count,
+        "bytes": session.raw_bytes,
+        "findings": (session.facets or {}).get("finding", {}),
+        "strip": session.strip,
+        "url": url_for("sessions.show", ident=links.ident(session)),
+    }

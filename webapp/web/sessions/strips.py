@@ -1,0 +1,117 @@
+"""Outcome strips: one mark a response, binned where a session is long, as cheap HTML."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import groupby
+
+from markupsafe import Markup
+
+from webapp.parsing import words
+from webapp.store.sessions.overview import Cell
+from webapp.web import charts
+
+NAMES = {
+    "f": "failed",
+    "s": "failed, Fencepost can read",
+    "r": "repaired",
+    "e": "extracted",
+    "c": "clean",
+    "n": "no JSON found",
+    "u": "Fencepost cannot read either",
+}
+"""A strip's letters, the gravest first: a mark for several responses takes the first of these among them."""
+CELLS = 100
+"""the most marks of one strip"""
+A_PAGE = 1800
+"""the most marks of all strips of a page of the list, 15 bytes each, so that it stays under 100 KB"""
+_GRAVITY = {letter: place for place, letter in enumerate(NAMES)}
+_MARKS = {letter: f"<i class={letter}></i>" for letter in NAMES}
+
+
+def binned(letters: str, cells: int = CELLS) -> tuple[str, int]:
+    """At most `cells` letters, and for how many responses each stands; a failed response is never outweighed."""
+    bin_size = max(1, -(-len(letters) // cells))
+    if bin_size == 1:
+        return letters, 1
+    bins = (letters[at : at + bin_size] for at in range(0, len(letters), bin_size))
+    return "".join(min(group, key=lambda letter: _GRAVITY.get(letter, 9)) for group in bins), bin_size
+
+
+SHADES = (0.01, 0.05, 0.2, 0.5)
+"""the share of failed responses above which a mark for several of them is one shade darker"""
+
+
+def shade(failed: int, of: int) -> int:
+    """0 where none of `of` failed, else 1 to 5 by the share that did."""
+    return 1 + sum(failed > limit * of for limit in SHADES) if failed else 0
+
+
+def failures(letters: str, bin_size: int) -> list[int]:
+    """How many responses failed of those that each mark stands for."""
+    bins = (letters[at : at + bin_size] for at in range(0, len(letters), bin_size))
+    return [group.count("f") + group.count("s") for group in bins]
+
+
+def bin_marks(letters: str, bin_size: int) -> Markup:
+    """Marks for `bin_size` responses each: shaded by the share that failed, else the gravest that there is."""
+    bins = [letters[at : at + bin_size] for at in range(0, len(letters), bin_size)]
+    shades = [shade(failed, len(group)) for failed, group in zip(failures(letters, bin_size), bins, strict=True)]
+    pieces = (
+        f"<i class=q{level}></i>" if level else _MARKS.get(group[gravest(group)], "")
+        for level, group in zip(shades, bins, strict=True)
+    )
+    return Markup("".join(pieces))  # noqa: S704 -- made of constants
+
+
+def fitting(lengths: Iterable[int]) -> int:
+    """The most marks that each strip of a page may have so that all of them together are not too many."""
+    strip_lengths = list(lengths)
+    for cells in (CELLS, 80, 60, 48):
+        if sum(min(length, cells) for length in strip_lengths) <= A_PAGE:
+            return cells
+    return A_PAGE // 50
+
+
+def gravest(letters: str) -> int:
+    """Where the gravest letter first stands: 0 in an empty text too."""
+    return min(range(len(letters)), key=lambda at: _GRAVITY.get(letters[at], 9), default=0)
+
+
+def marks(letters: str) -> Markup:
+    """The letters as marks, drawn by `.strip` in app.css; other letters are left out."""
+    pieces = (_MARKS.get(letter, "") * len(list(run)) for letter, run in groupby(letters))
+    return Markup("".join(pieces))  # noqa: S704 -- made of constants
+
+
+UNKNOWN_NAMES = NAMES | {
+    "f": "recorded failure",
+    "s": "recorded failure, Fencepost can read",
+    "r": "needs repairs",
+    "e": "JSON inside other text",
+    "c": "plain JSON",
+    "n": "no JSON found",
+}
+"""The same where nobody knows what the program's parser made of them."""
+
+
+def told(letters: str, unknown: bool = False) -> str:
+    """`2 failed, 3 clean`: what a strip shows, in words."""
+    counts = Counter(letters)
+    if unknown:
+        shapes = (f"{counts[letter]:,} {name}" for letter, name in UNKNOWN_NAMES.items() if counts[letter])
+        return f"parser unknown: {', '.join(shapes) or 'none'}"
+    return ", ".join(f"{counts[letter]:,} {name}" for letter, name in NAMES.items() if counts[letter]) or "none"
+
+
+def cell_words(cell: Cell, unknown: bool = False) -> str:
+    """What a mark of a session's map stands for: `turns 0–416: 12 of 400 responses failed, 3.0 %`."""
+    what = "turn" if cell.of_turns else "response"
+    failed = "recorded failures" if unknown else "failed"
+    if cell.position == cell.last:
+        outcome = "parser unknown" if unknown and cell.outcome != "failed" else cell.outcome
+        return f"turn {cell.position}" + ("" if outcome == "other" else f": {outcome}")
+    among = f"{cell.failed:,} of {words.counted(cell.of, what)} {failed}"
+    share = f", {charts.percent(cell.failed, cell.of)} %" if cell.failed else ""
+    return f"turns {cell.position:,}–{cell.last:,}: {among}{share}"

@@ -1,0 +1,1 @@
+"""Turns: one response beside its parse attempts, and what is handed on of it."""

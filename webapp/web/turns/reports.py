@@ -1,0 +1,119 @@
+"""A response as text to hand on: Markdown for a bug report or a model, and a test case in the form of `tests/cases`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from webapp import jsontext
+from webapp.markdown import escaped
+from webapp.parsing import Trace, words
+from webapp.parsing.fitting import Misfit
+from webapp.parsing.span import place
+from webapp.visible import SPECIAL, glyph
+
+RAW_LENGTH = 60_000
+"""Code points of raw text in a report; of a longer one both ends."""
+LISTED = 50
+
+
+def markdown(
+    raw: str,
+    trace: Trace,
+    facts: Sequence[tuple[str, str]],
+    traces: Mapping[str, Trace | str] | None = None,
+    misfits: Sequence[Misfit] = (),
+) -> str:
+    """The whole story: where it comes from, the raw text in a fence, every attempt, the values, other profiles."""
+    parts = [
+        "# A response that should have become JSON",
+        "\n".join(f"- {name}: {text if name == 'page' else escaped(text)}" for name, text in facts),
+        f"`{trace.profile}` {escaped(words.trace_sentence(trace))}.",
+        f"## Raw response ({len(raw):,} characters)\n\n{_fenced(_shortened(raw))}",
+    ]
+    if special := _special(raw):
+        parts.append(f"Characters that do not show: {special}.")
+    parts.append(f"## Attempts of `{trace.profile}` {trace.version}\n\n{_attempts(raw, trace)}".rstrip())
+    values = trace.values[:LISTED]
+    parts += [
+        f"## Decoded value\n\n{_fenced(_shortened(jsontext.pretty(jsontext.marked(value))), 'json')}"
+        for value in values
+    ]
+    if misfits:
+        lines = (f"- value {misfit.value + 1} {escaped(misfit.sentence)}" for misfit in misfits)
+        parts.append("## What does not fit the schema\n\n" + "\n".join(lines))
+    other_traces = {name: result for name, result in (traces or {}).items() if name != trace.profile}
+    if other_traces:
+        lines = (f"- `{name}`: {words.profile_sentence(result)}" for name, result in other_traces.items())
+        parts.append("## Other profiles\n\n" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def case(raw: str, trace: Trace, expected: Sequence[Any] | None = None) -> str:
+    """One case: title, raw text, values, what was done. `expected` stands for the values that a person expects.
+
+    A repaired response gives its edits, as the files named after repairs hold them, every other its verdict.
+    """
+    plain = "." not in raw.split("\n") and not SPECIAL.search(raw)
+    text = raw if plain else raw.encode("unicode_escape").decode("ascii")
+    values = trace.values if expected is None else expected
+    edits = [f"{edit.repair}@{edit.span.start}-{edit.span.end}" for edit in words.chosen_edits(trace)]
+    outcome = edits or [trace.verdict]
+    outcome = ["none"] if expected is not None and not expected else outcome
+    lines = [
+        "plain" if plain else "escaped",
+        ".",
+        "\\x2e" if text == "." else text,
+        ".",
+        *(json.dumps(jsontext.marked(value)) for value in values),
+        ".",
+        " ".join(outcome + ["truncated"] * trace.truncated),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def case_file(trace: Trace) -> str:
+    """The file of `tests/cases` in which the case would stand."""
+    edits = words.chosen_edits(trace)
+    return f"{edits[0].repair}.md" if edits else "responses.md"
+
+
+def _fenced(text: str, info: str = "") -> str:
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    ticks = "`" * max(3, longest + 1)
+    return f"{ticks}{info}\n{text}\n{ticks}"
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= RAW_LENGTH:
+        return text
+    half = RAW_LENGTH // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half:,} characters left out …]\n{text[-half:]}"
+
+
+def _special(raw: str) -> str:
+    places = []
+    for match in SPECIAL.finditer(raw[:RAW_LENGTH]):
+        line, column = place(raw, match.start())
+        places.append(f"{glyph(match[0]).name} at line {line}, column {column}")
+        if len(places) == LISTED:
+            return ", ".join(places) + " and more"
+    return ", ".join(places)
+
+
+def _attempts(raw: str, trace: Trace) -> str:
+    lines = []
+    for index, attempt in enumerate(trace.attempts[:LISTED]):
+        chosen = index in trace.chosen
+        sentence = escaped(words.attempt_sentence(attempt, chosen))
+        span = f"{attempt.span.start}-{attempt.span.end}"
+        lines.append(f"{index + 1}. {attempt.strategy} at {span}{' (chosen)' if chosen else ''}: {sentence}")
+        if attempt.site:
+            lines.append(f"   - called at {escaped(words.site_sentence(attempt.site))}")
+        lines += [f"   - {escaped(words.edit_sentence(raw, edit))}" for edit in attempt.edits[:LISTED]]
+        if (more := len(attempt.edits) - LISTED) > 0:
+            lines.append(f"   - and {more:,} further edits")
+    remaining = len(trace.attempts) - LISTED
+    return "\n".join(lines) + (f"\n\n{remaining:,} further attempts are not listed." if remaining > 0 else "")

@@ -1,0 +1,218 @@
+"""Turns: one response beside its parse attempts, under any profile."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, jsonify, request, url_for
+from werkzeug.exceptions import NotFound
+
+from webapp.exports import labelled
+from webapp.extensions import db
+from webapp.parsing import Trace, fitting, installing, profile, profiles
+from webapp.parsing.edit import apply
+from webapp.store.exports.filenames import safe_name
+from webapp.store.failures import neighbours
+from webapp.store.labels import label_content, settling
+from webapp.store.labels import labels as label_store
+from webapp.store.models import Turn
+from webapp.store.sessions import debugger_queries as bench_store
+from webapp.store.sessions import turns as store
+from webapp.visible import runs
+from webapp.web import debugger, rawview, verdict_column
+from webapp.web.links import ident as ident_of
+from webapp.web.links import turn_url
+from webapp.web.render import page
+from webapp.web.turns import debugger_query, reports
+
+blueprint = Blueprint("turns", __name__)
+
+blueprint.app_template_global("text_runs")(lambda text: list(runs(text)))
+
+RAIL = 60
+"""How many turns the rail shows before and after the current one."""
+WRITTEN_BY_MODEL = ("response", "tool_call")
+TURN_FIELDS = (
+    *("kind", "role", "agent", "model", "phase", "sounding", "round", "attempt"),
+    *("raw", "recorded_failure", "source"),
+)
+"""what the API shows of a turn as it is stored"""
+
+
+@blueprint.get("/sessions/<session_id:ident>/turns/<int:position>")
+def show(ident: str, position: int) -> Response:
+    detail = store.find_by_id(db.session, ident, position)
+    session, first = detail.session, max(0, position - RAIL)
+    return page(
+        "turns/show.html",
+        "turns/_debugger.html",
+        session=session,
+        detail=detail,
+        turn=detail.turn,
+        bench=bench(detail),
+        misfits=shown_misfits(detail),
+        plain=plain(detail.turn),
+        texts=texts(detail),
+        before=bench_store.before(db.session, session, position),
+        after=bench_store.after(db.session, session, position),
+        rail=store.rail(db.session, session, first=first, count=2 * RAIL),
+        around=store.neighbours(db.session, session, position),
+        judgements=label_content.JUDGEMENTS,
+        causes=label_content.CAUSES,
+        same=neighbours.of_turn(db.session, detail.turn.id) if detail.failed else None,
+    )
+
+
+def with_query(url: str, **query: Any) -> str:
+    """`url` with a query; Flask's own builder would take most of a page's time for its many links."""
+    return f"{url}?{urlencode(query)}" if query else url
+
+
+def texts(detail: store.TurnDetail) -> dict[str, str]:
+    """Where the turn can be had as text, by what it is then."""
+    at: dict[str, Any] = {"ident": ident_of(detail.session), "position": detail.turn.position}
+    addresses = {"raw": url_for("turns.download_raw", **at)} if detail.turn.raw is not None else {}
+    if not addresses or detail.turn.kind not in WRITTEN_BY_MODEL:
+        return addresses
+    at["profile"] = request.args.get("profile") or detail.session.first_profile
+    more = {"markdown": "turns.markdown", "case": "turns.case", "api": "turns.show_api"}
+    return addresses | {name: url_for(endpoint, **at) for name, endpoint in more.items()}
+
+
+def bench(detail: store.TurnDetail) -> debugger.Bench | None:
+    """The debugger's state for this request, where a model wrote the turn's text. Raises `UnknownProfile`."""
+    raw = detail.turn.raw
+    if raw is None or detail.turn.kind not in WRITTEN_BY_MODEL:
+        return None
+    query, home = debugger_query.from_args(request.args), detail.session.first_profile
+    go = partial(with_query, turn_url(detail.session, detail.turn.position))
+    current = query.profile or home
+    read = traces(detail, current)
+    if not isinstance(read.get(current), Trace):
+        profile(current)
+    return debugger.bench(raw, read, home, query, go)
+
+
+def misfits(detail: store.TurnDetail, trace: Trace) -> list[fitting.Misfit]:
+    """What of the values does not fit the schema of the profile or of the turn's phase."""
+    return fitting.misfits(trace.values, trace.profile, detail.turn.phase)
+
+
+def shown_misfits(detail: store.TurnDetail) -> list[fitting.Misfit]:
+    """Those under the profile that is looked at."""
+    name = request.args.get("profile") or detail.session.first_profile
+    if not fitting.is_held(name, detail.turn.phase) or detail.turn.kind not in WRITTEN_BY_MODEL:
+        return []
+    return misfits(detail, bench_store.trace(detail, name)) if detail.turn.raw is not None else []
+
+
+def traces(detail: store.TurnDetail, current: str, *, light: bool = True) -> dict[str, Trace | str]:
+    """Every profile's trace, of a long text only home's, ours and the current one's."""
+    names = verdict_column.names_to_run(detail.session.first_profile, current, len(detail.turn.raw or ""))
+    return verdict_column.read(names, bench_store.reader(db.session, detail, names, light=light))
+
+
+def plain(turn: Any, *, always: bool = False) -> rawview.RawView | None:
+    """The text of a turn that nothing parses; `always` of any turn, without what profiles made of it."""
+    if not turn.raw or (turn.kind in WRITTEN_BY_MODEL and not always):
+        return None
+    query = debugger_query.from_args(request.args)
+    focus = rawview.Focus(range=query.marked(turn.raw), windows=query.windows(turn.raw))
+    return rawview.view(turn.raw, (), focus)
+
+
+@blueprint.get("/sessions/<session_id:ident>/turns/<int:position>/raw")
+def download_raw(ident: str, position: int) -> Response:
+    """The raw text as a file, or with `?r=120-180` those characters of it."""
+    detail = store.find_by_id(db.session, ident, position)
+    raw = detail.turn.raw
+    if raw is None:
+        raise NotFound(f"turn {position} has no text")
+    span = debugger_query.from_args(request.args).marked(raw)
+    response = Response((raw if span is None else span.of(raw)).encode("utf-8", "surrogatepass"), mimetype="text/plain")
+    name = f"{safe_name(detail.session.external_id)}-turn-{position}.txt"
+    response.headers.set("Content-Disposition", "attachment" if span is None else "inline", filename=name)
+    return response
+
+
+@blueprint.get("/sessions/<session_id:ident>/turns/<int:position>/decoded")
+def download_decoded(ident: str, position: int) -> Response:
+    """The text that an attempt decoded: `?profile=`, `?attempt=` and, for a state between, `?edit=`."""
+    detail = store.find_by_id(db.session, ident, position)
+    query = debugger_query.from_args(request.args)
+    trace = bench_store.trace(detail, query.profile or detail.session.first_profile)
+    if query.attempt is None or query.attempt >= len(trace.attempts):
+        raise NotFound(f"there are {len(trace.attempts)} attempts, counted from 0")
+    attempt = trace.attempts[query.attempt]
+    return text_answer(apply(detail.turn.raw or "", attempt.span, attempt.edits[: query.edit]))
+
+
+@blueprint.get("/sessions/<session_id:ident>/turns/<int:position>/markdown")
+def markdown(ident: str, position: int) -> Response:
+    """The turn as Markdown for a bug report."""
+    detail = store.find_by_id(db.session, ident, position)
+    session, turn = detail.session, detail.turn
+    current = debugger_query.from_args(request.args).profile or session.first_profile
+    trace = bench_store.trace(detail, current)
+    facts = [
+        ("session", f"{session.external_id}, turn {position}"),
+        ("page", url_for("turns.show", ident=ident_of(session), position=position, profile=current, _external=True)),
+        ("model", turn.model or ""),
+        ("your parser", session.home_profile),
+        ("recorded failure", turn.recorded_failure or ""),
+    ]
+    return text_answer(
+        reports.markdown(
+            turn.raw or "", trace, [fact for fact in facts if fact[1]], traces(detail, current), misfits(detail, trace)
+        )
+    )
+
+
+@blueprint.get("/sessions/<session_id:ident>/turns/<int:position>/case")
+def case(ident: str, position: int) -> Response:
+    """The turn as a test case, with the values that people expect of it where their labels say so."""
+    detail = store.find_by_id(db.session, ident, position)
+    trace = bench_store.trace(detail, "fencepost")
+    response = text_answer(reports.case(detail.turn.raw or "", trace, expected_values(detail.turn)))
+    response.headers.set("Content-Disposition", "inline", filename=reports.case_file(trace))
+    return response
+
+
+def expected_values(turn: Turn) -> list[Any] | None:
+    """The values that the settled label expects, else the newest label that says; None where none does."""
+    settled = settling.final(db.session, turn)
+    labels = [settled.content] if settled else label_store.of_turn(db.session, turn)
+    return next((values for label in labels if (values := labelled.expected_values(label)) is not None), None)
+
+
+def text_answer(text: str) -> Response:
+    """Plain text; a lone surrogate, which no encoding holds, as its escape."""
+    return Response(text.encode("utf-8", "backslashreplace"), mimetype="text/plain")
+
+
+@blueprint.get("/api/session/<session_id:ident>/turns/<int:position>")
+def show_api(ident: str, position: int) -> Response:
+    detail = store.find_by_id(db.session, ident, position)
+    session, turn = detail.session, detail.turn
+    name = request.args.get("profile") or session.first_profile
+    if name not in profiles() and name != session.home_profile:
+        raise NotFound(f"no profile is called {name!r}; there are {', '.join(profiles())}")
+    parsed = turn.raw is not None and turn.kind in WRITTEN_BY_MODEL
+    missing = installing.reason(profiles().get(name))
+    trace = bench_store.trace(detail, name) if parsed and not missing else None
+    held = trace is not None and fitting.is_held(name, turn.phase)
+    return jsonify(
+        **{name: getattr(turn, name) for name in TURN_FIELDS},
+        session=session.external_id,
+        position=position,
+        sent_at=turn.sent_at and turn.sent_at.isoformat(),
+        failed=detail.failed,
+        rescued=detail.rescued,
+        duplicates=[twin.source for twin in detail.duplicates],
+        profile=name,
+        trace=trace.as_dict() if trace else None,
+        **({"misfits": [misfit.as_dict() for misfit in misfits(detail, trace)]} if trace and held else {}),
+        **({"not_run": missing} if missing else {}),
+    )

@@ -1,0 +1,129 @@
+"""Every profile's verdict beside a response: which read the same value, which another, which none."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from webapp.parsing import Trace, installing, profiles
+from webapp.parsing.edit import apply
+
+EVERY_LENGTH = 50_000
+"""Code points up to which every profile is run; a longer text is read by those that are stored or asked for."""
+RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a user's own profile may raise; ours promise not to."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileVerdict:
+    """One profile's line. Profiles of one `letter` read the same value, None where nothing was read.
+
+    `why` says in words what there is to know beyond the verdict: that it was not run, or what it raised.
+    """
+
+    profile: str
+    verdict: str | None
+    letter: str | None
+    same: bool
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictColumn:
+    """All lines, the one looked at among them; `values` counts the different values that were read."""
+
+    lines: list[ProfileVerdict]
+    values: int
+    current: str = ""
+
+    @property
+    def first(self) -> list[ProfileVerdict]:
+        """Home and `fencepost`, the one looked at, and those that read otherwise than home does."""
+        return [line for at, line in enumerate(self.lines) if at < 2 or self._stands_out(line)]
+
+    @property
+    def rest(self) -> list[ProfileVerdict]:
+        """Those that say what home says, and those that were not run."""
+        return [line for at, line in enumerate(self.lines) if at >= 2 and not self._stands_out(line)]
+
+    def _stands_out(self, line: ProfileVerdict) -> bool:
+        home = self.lines[0]
+        differs = line.verdict is not None and (
+            line.letter != home.letter or (line.letter is None and line.verdict != home.verdict)
+        )
+        return differs or line.profile == self.current
+
+
+def order(home: str) -> list[str]:
+    """Every profile: the home profile first, then ours, then the others."""
+    return list(dict.fromkeys((home, "fencepost", *profiles())))
+
+
+def names_to_run(home: str, current: str, length: int) -> list[str]:
+    """The profiles that a response of `length` code points is read by: every one, of a long one those that matter."""
+    return list(dict.fromkeys((home, "fencepost", current))) if length > EVERY_LENGTH else order(home)
+
+
+def read(names: Iterable[str], trace: Callable[[str], Trace]) -> dict[str, Trace | str]:
+    """The traces by profile, or in words what a profile raised."""
+    traces: dict[str, Trace | str] = {}
+    for name in names:
+        try:
+            traces[name] = trace(name)
+        except RAISES as error:
+            traces[name] = f"{type(error).__name__}: {error}"[:300]
+    return traces
+
+
+def column(raw: str, traces: Mapping[str, Trace | str], names: Iterable[str], current: str) -> VerdictColumn:
+    """The lines in the order of `names`; those that `traces` does not hold were not run."""
+    values = {
+        name: fingerprint(raw, trace)
+        for name, trace in traces.items()
+        if isinstance(trace, Trace) and trace.version != installing.ABSENT
+    }
+    letters: dict[bytes | None, str | None] = {None: None}
+    lines = []
+    for name in names:
+        value, trace = values.get(name), traces.get(name)
+        letter = letters.setdefault(value, chr(ord("@") + len(letters)) if len(letters) <= 26 else "…")
+        lines.append(ProfileVerdict(name, _verdict(trace), letter, value == values.get(current), _why(trace)))
+    return VerdictColumn(lines, len(letters) - 1, current)
+
+
+def fingerprint(raw: str, trace: Trace) -> bytes | None:
+    """A digest of what was read, the same for equal values whatever their keys' order; None where nothing was.
+
+    Of a long response, whose values are not at hand, the decoded texts stand for the values.
+    """
+    if not trace.chosen:
+        return None
+    chosen = [trace.attempts[index] for index in trace.chosen]
+    if len(raw) > EVERY_LENGTH:
+        texts = (apply(raw, attempt.span, attempt.edits).strip() for attempt in chosen)
+        return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
+    try:
+        text = json.dumps(trace.values, sort_keys=True, separators=(",", ":"))
+    except (RecursionError, ValueError):
+        return None
+    return hashlib.sha256(text.encode("ascii")).digest()
+
+
+def _verdict(trace: Trace | str | None) -> str | None:
+    if isinstance(trace, str):
+        return "failed"
+    return trace.verdict if trace and trace.version != installing.ABSENT else None
+
+
+def _why(trace: Trace | str | None) -> str | None:
+    if trace is None:
+        return "not run on a text of this length; choose it to run it"
+    if isinstance(trace, str):
+        return f"the profile itself broke: {trace}"
+    if missing := installing.not_run(trace.profile, trace.version):
+        return f"not run: {missing}"
+    if trace.profile and trace.profile not in profiles():
+        return f"no profile is called {trace.profile!r} any more; this is what it made when it was run"
+    return "ended by its budget" if trace.exhausted else None
