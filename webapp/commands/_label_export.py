@@ -10,9 +10,10 @@ from sqlalchemy import orm
 
 from webapp.commands import _export, _store
 from webapp.exports import base
-from webapp.store import exporting, filtering, sessions
-from webapp.store.filtering import BadFilter
-from webapp.store.labelling import queue as queues
+from webapp.store.exports import exporting
+from webapp.store.labels.queues import queue as queues
+from webapp.store.sessions import filters as filtering
+from webapp.store.sessions import sessions
 
 
 @click.command("export", short_help="Write labelled responses as JSONL, CSV, pytest and more.")
@@ -42,21 +43,15 @@ def command(
     used wrongly.
     """
     if list_formats:
-        for known, words in base.described("labels"):
-            click.echo(f"{known:<12} {words}")
+        for format_name, words in base.described("labels"):
+            click.echo(f"{format_name:<12} {words}")
         return
     if sum(map(bool, (idents, queue, filter_))) > 1:
         raise click.UsageError("--session, --queue and --filter each say alone what goes out")
     redactor = _export.asked(keys, patterns, secrets)
-    with _store.engine(_store.settings()) as engine, orm.Session(engine) as db:
-        try:
-            scope, only = _scope(db, idents, queue, filter_)
-            pieces = exporting.labels(db, name, scope=scope, redactor=redactor, **only)
-        except sessions.NoSuchSession as missing:
-            raise click.ClickException(str(missing)) from None
-        except (base.UnknownExport, BadFilter) as unknown:
-            raise click.UsageError(str(unknown)) from None
-        _export.write(pieces)
+    with _store.session() as db:
+        scope, only = _scope(db, idents, queue, filter_)
+        _export.write(exporting.labels(db, name, scope=scope, redactor=redactor, **only))
 
 
 def _scope(

@@ -10,34 +10,24 @@ import sqlalchemy as sa
 
 from webapp.commands import _store
 from webapp.config import Settings
-from webapp.dumps.formats.mapped import BadMapping
-from webapp.store import database, mappings
-from webapp.store.ingest import mapped
+from webapp.store.db import database
+from webapp.store.ingest.start import mapped
+from webapp.store.jobs import mappings
 
 
-def mapping(settings: Settings, given: Sequence[str]) -> dict[str, str]:
+def mapping(settings: Settings, options: Sequence[str]) -> dict[str, str]:
     """The fields that FIELD=PATH arguments name, over those of a saved mapping where one argument is its NAME.
 
     A usage error (exit 2) for more than one name, a name that is not saved, and what is no mapping.
     """
-    names = [argument for argument in given if "=" not in argument]
+    names = [argument for argument in options if "=" not in argument]
     if len(names) > 1:
         raise click.UsageError(f"--map takes FIELD=PATH, and the name of one saved mapping, not {names[1]!r} too")
     fields = _saved(settings, names[0]) if names else {}
-    fields |= {field: path for field, _, path in (argument.partition("=") for argument in given) if path}
-    try:
+    fields |= {field: path for field, _, path in (argument.partition("=") for argument in options) if path}
+    with _store.in_words():
         mapped(fields)
-    except BadMapping as error:
-        raise click.UsageError(str(error)) from None
     return fields
-
-
-def save(engine: sa.Engine, name: str, fields: dict[str, str]) -> None:
-    """Save `fields` under `name`; a usage error where it is no name."""
-    try:
-        mappings.save(engine, name, fields)
-    except BadMapping as error:
-        raise click.UsageError(str(error)) from None
 
 
 def _saved(settings: Settings, name: str) -> dict[str, str]:

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby, islice, zip_longest
+from typing import Any
 
-from rich.cells import cell_len, get_character_cell_size
+from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.text import Text
 
-from webapp.commands import _marked, _words
-from webapp.commands._visible import value_lines, visible
+from webapp.commands._verdict import COLOURS
+from webapp.parsing import words
+from webapp.parsing.drawing import Drawing, DrawnLine, Stretch, telling
+from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt, Fault, Trace
+from webapp.visible import clipped, visible
 
-STYLES = {"plain": "dim", "chosen": "", "edge": "cyan", "removed": "red strike", "inserted": "green underline"}
-WRITTEN = {"removed": ("[-", "-]"), "inserted": ("{+", "+}")}
+WRITTEN = {"removed": ("[-", "-]", "red strike"), "inserted": ("{+", "+}", "green underline")}
+WHOLE_BELOW = 60
+"""Lines: shorter texts are shown whole."""
+CONTEXT = 2
+"""Lines around a mark in longer ones."""
+MOST_MARKED_LINES = 200
+MOST_PIECES = 150
+"""of one line"""
+LONGEST_PIECE, LONGEST_VALUE_LINE = 600, 2000
+"""characters"""
 MOST_ATTEMPTS, MOST_EDITS, MOST_VALUES, MOST_LINES = 40, 12, 10, 60
+
+
+def value_lines(value: Any, indent: int | None = 2) -> list[str]:
+    """A decoded value as JSON for people: indented, not escaped beyond need."""
+    try:
+        text = json.dumps(value, indent=indent, ensure_ascii=False, check_circular=False)
+    except RecursionError:
+        return ["(nested too deep to be shown here: --json prints it)"]
+    return [clipped(line, LONGEST_VALUE_LINE) for line in text.split("\n")]
 
 
 def console() -> Console:
@@ -26,18 +49,18 @@ def render_table(console: Console, traces: Sequence[Trace]) -> None:
     """One line a profile: mark, name, verdict, edits, time, the beginning of the values."""
     width = max(len(trace.profile) for trace in traces)
     for trace in traces:
-        edits = _words.counted(_words.edits_of(trace), "edit")
-        said = f" {trace.profile:<{width}}  {trace.verdict:<9}  {edits:>9}  {_words.milliseconds(trace):>11}  "
-        mark = (_words.MARKS[trace.verdict], _words.COLOURS[trace.verdict])
+        edits = words.counted(len(words.chosen_edits(trace)), "edit")
+        facts = f" {trace.profile:<{width}}  {trace.verdict:<9}  {edits:>9}  {words.milliseconds(trace):>11}  "
+        mark = (words.MARKS[trace.verdict], COLOURS[trace.verdict])
         preview = "  ".join(value_lines(value, None)[0] for value in trace.values[:MOST_VALUES])
-        room = max(24, console.width - len(said) - 1) if console.is_terminal else 100
-        line = Text.assemble(mark, said, (preview, "dim"))
-        line.truncate(len(said) + 1 + room, overflow="ellipsis")
+        room = max(24, console.width - len(facts) - 1) if console.is_terminal else 100
+        line = Text.assemble(mark, facts, (preview, "dim"))
+        line.truncate(len(facts) + 1 + room, overflow="ellipsis")
         console.print(line, soft_wrap=True)
 
 
 def render(console: Console, raw: str, trace: Trace) -> None:
-    """Print all but the head of a trace (see `_words.head`). Long texts and lists are cut, and say so."""
+    """Print all but the head of a trace (see `_verdict.print_head`). Long texts and lists are cut, and say so."""
     for part in (_raw_part(console, raw, trace), _attempts(raw, trace), _values(trace)):
         console.print()
         for line in part:
@@ -45,44 +68,75 @@ def render(console: Console, raw: str, trace: Trace) -> None:
 
 
 def _raw_part(console: Console, raw: str, trace: Trace) -> Iterator[Text]:
-    lines = raw.count("\n") + 1
-    yield Text(f"Response, {_words.counted(lines, 'line')}, {_words.counted(len(raw), 'character')}", style="bold")
-    width = len(str(lines))
-    for line in _marked.lines(raw, _marked.marks(trace)):
-        if line.skipped:
-            yield Text(f"{'⋮':>{width}}   {_words.counted(line.skipped, 'line')} not shown", style="dim")
-        if line.number:
-            bar = "┃" if line.inside else "│"
-            yield from _wrapped(console, f"{line.number:>{width}} {bar} ", f"{'':>{width}} {bar} ", _drawn(line))
+    count = raw.count("\n") + 1
+    yield Text(f"Response, {words.counted(count, 'line')}, {words.counted(len(raw), 'character')}", style="bold")
+    drawing = Drawing(raw, telling(trace))
+    short = count <= WHOLE_BELOW
+    lines = drawing.lines(Span(0, len(raw)), 1) if short else drawing.marked_lines(CONTEXT, MOST_MARKED_LINES)
+    width, last = len(str(count)), 0
+    for line in lines:
+        yield from _skipped(line.number - last - 1, width)
+        bar = "┃" if any(_is_read(stretch) for stretch in line.stretches) else "│"
+        yield from _wrapped(console, f"{line.number:>{width}} {bar} ", f"{'':>{width}} {bar} ", drawn_line(line))
+        last = line.number
+    yield from _skipped(count - last, width)
 
 
-def _drawn(line: _marked.Line) -> Text:
+def _skipped(count: int, width: int) -> Iterator[Text]:
+    if count:
+        yield Text(f"{'⋮':>{width}}   {words.counted(count, 'line')} not shown", style="dim")
+
+
+def drawn_line(line: DrawnLine) -> Text:
+    """A line with what was read in ⟦⟧, what was removed in [--] and what was inserted in {++}."""
     text = Text(no_wrap=False)
-    for piece in line.pieces:
-        before, after = WRITTEN.get(piece.kind, ("", ""))
-        text.append(f"{before}{piece.text}{after}", style=STYLES[piece.kind])
+    stretches = (stretch for stretch in line.stretches if not stretch.feed)
+    pieces = [list(group) for _, group in islice(groupby(stretches, key=_look), MOST_PIECES + 1)]
+    owner = None
+    for piece, following in zip_longest(pieces[:MOST_PIECES], pieces[1:]):
+        if piece is not None:
+            _append(text, piece, owner, following[0].attempt if following else None)
+            owner = piece[0].attempt
+    if len(pieces) > MOST_PIECES:
+        text.append(" … more of this line is not shown", style="dim")
     return text
 
 
-def _wrapped(console: Console, first: str, others: str, text: Text) -> Iterator[Text]:
+def _look(stretch: Stretch) -> tuple[Any, ...]:
+    return stretch.kind, stretch.edit, stretch.attempt and stretch.attempt.span
+
+
+def _append(text: Text, piece: list[Stretch], before: Attempt | None, after: Attempt | None) -> None:
+    """One piece, with a bracket where the span of an attempt that was read begins or ends."""
+    first, last, owner = piece[0], piece[-1], piece[0].attempt
+    accepted = owner if _is_read(first) else None
+    opener, closer, style = WRITTEN.get(first.kind, ("", "", "" if accepted else "dim"))
+    if accepted and first.start == accepted.span.start and before is not owner:
+        text.append("⟦", style="cyan")
+    text.append(f"{opener}{clipped(''.join(stretch.text for stretch in piece), LONGEST_PIECE)}{closer}", style=style)
+    if accepted and last.end == accepted.span.end and after is not owner and not _goes_on(accepted, last):
+        text.append("⟧", style="cyan")
+
+
+def _is_read(stretch: Stretch) -> bool:
+    return stretch.attempt is not None and stretch.attempt.outcome == "accepted"
+
+
+def _goes_on(attempt: Attempt, stretch: Stretch) -> bool:
+    """Whether something is inserted at the span's end, on the line after this one."""
+    return stretch.kind != "inserted" and bool(attempt.edits) and attempt.edits[-1].span == (stretch.end, stretch.end)
+
+
+def _wrapped(console: Console, first: str, indent: str, text: Text) -> Iterator[Text]:
     """`text` behind a gutter; folded at the terminal's width, not folded where there is no terminal."""
     room = max(20, console.width - len(first))
     if not console.is_terminal or cell_len(text.plain) <= room:
         yield Text.assemble((first, "dim"), text)
         return
-    for index, part in enumerate(text.divide(_folds(text.plain, room))):
-        yield Text.assemble((others if index else first, "dim"), part)
-
-
-def _folds(plain: str, room: int) -> Iterator[int]:
-    """Where to cut so that no part is wider than `room` cells."""
-    used = 0
-    for index, char in enumerate(plain):
-        width = get_character_cell_size(char)
-        if used + width > room:
-            yield index
-            used = 0
-        used += width
+    folds = accumulate(map(len, chop_cells(text.plain, room)))
+    for index, part in enumerate(text.divide(folds)):
+        if part:
+            yield Text.assemble((indent if index else first, "dim"), part)
 
 
 def _attempts(raw: str, trace: Trace) -> Iterator[Text]:
@@ -94,16 +148,28 @@ def _attempts(raw: str, trace: Trace) -> Iterator[Text]:
 
 def _attempt(raw: str, attempt: Attempt, index: int, trace: Trace) -> Iterator[Text]:
     chosen = index in trace.chosen
-    mark = _words.attempt_mark(attempt, trace.verdict, chosen)
-    style = _words.COLOURS["failed" if attempt.outcome == "failed" else trace.verdict if chosen else "none"]
-    yield Text.assemble((f"{mark} {index + 1}. ", style), (_words.attempt_line(attempt), "bold" if chosen else ""))
+    verdict = _verdict_of(attempt, trace.verdict, chosen)
+    style = COLOURS[trace.verdict if chosen and attempt.outcome != "failed" else verdict]
+    score = "" if attempt.score is None else f", score {attempt.score:g}"
+    sentence = words.attempt_sentence(attempt, chosen)
+    line = visible(f"{attempt.strategy} {attempt.span.start}–{attempt.span.end}{score}: {sentence}")
+    yield Text.assemble((f"{words.MARKS[verdict]} {index + 1}. ", style), (line, "bold" if chosen else ""))
     for edit in attempt.edits[:MOST_EDITS]:
-        yield Text(f"     {_words.edit_line(raw, edit)}")
+        yield Text(f"     {visible(words.edit_sentence(raw, edit))}")
     yield from _more(len(attempt.edits) - MOST_EDITS, "edit")
     if attempt.error:
         yield from _caret(raw, attempt.error)
+    if attempt.site:
+        yield Text(f"     {visible(words.site_sentence(attempt.site))}", style="dim")
     if attempt.note:
         yield Text(f"     {visible(attempt.note)}", style="dim italic")
+
+
+def _verdict_of(attempt: Attempt, verdict: str, chosen: bool) -> str:
+    """The verdict whose mark an attempt gets."""
+    if attempt.outcome == "failed" or not chosen:
+        return "failed" if attempt.outcome == "failed" else "none"
+    return "repaired" if attempt.edits else "clean" if verdict == "clean" else "extracted"
 
 
 def _caret(raw: str, error: Fault) -> Iterator[Text]:
@@ -111,15 +177,15 @@ def _caret(raw: str, error: Fault) -> Iterator[Text]:
     start = raw.rfind("\n", 0, error.at) + 1
     end = raw.find("\n", error.at)
     end = len(raw) if end < 0 else end
-    left, right = max(start, error.at - 50), min(end, error.at + 26)
-    before = ("…" if left > start else "") + visible(raw[left : error.at])
+    start_shown, right = max(start, error.at - 50), min(end, error.at + 26)
+    before = ("…" if start_shown > start else "") + visible(raw[start_shown : error.at])
     after = visible(raw[error.at : right]) + ("…" if right < end else "")
     gutter = f"     {error.line} │ "
     yield Text.assemble((gutter, "dim"), before, after)
     caret = " " * (len(gutter) + cell_len(before))
-    said, *more = _words.error_lines(error)
-    yield Text.assemble(f"{caret}▲ ", said, style="red")
-    yield from (Text(f"     {line}", style="dim") for line in more)
+    yield Text(f"{caret}▲ {visible(words.wording(error.message))}", style="red")
+    if error.said != f"{error.message}: line {error.line} column {error.column} (char {error.at})":
+        yield Text(f"     json.loads said: {visible(error.said)}", style="dim")
 
 
 def _values(trace: Trace) -> Iterator[Text]:
@@ -139,4 +205,4 @@ def _value_title(index: int, values: Sequence[object]) -> str:
 
 def _more(number: int, noun: str) -> Iterator[Text]:
     if number > 0:
-        yield Text(f"     … {_words.counted(number, noun)} more: --json prints all", style="dim")
+        yield Text(f"     … {words.counted(number, noun)} more: --json prints all", style="dim")

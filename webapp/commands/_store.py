@@ -10,10 +10,31 @@ from typing import Any
 
 import click
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from webapp import jsontext
 from webapp.config import BadSetting, Settings
-from webapp.store import database
+from webapp.dumps.formats.mapped import BadMapping
+from webapp.exports.base import MissingLibrary, UnknownExport
+from webapp.exports.text_patterns import BadPattern
+from webapp.parsing import UnknownProfile
+from webapp.parsing.installing import NotInstalled
+from webapp.store.db import database
+from webapp.store.labels.label_content import BadLabel
+from webapp.store.sessions.filters import BadFilter
+from webapp.store.sessions.sessions import NoSuchSession
+from webapp.store.sessions.turns import NoSuchTurn
+
+MISSING = (
+    NoSuchSession,
+    NoSuchTurn,
+    BadLabel,
+    MissingLibrary,
+    NotInstalled,
+    database.NewerDatabase,
+    sa.exc.OperationalError,
+)
+WRONG_USE = (BadFilter, BadMapping, BadPattern, UnknownExport, UnknownProfile)
 
 
 def settings() -> Settings:
@@ -28,24 +49,41 @@ def settings() -> Settings:
 def engine(of: Settings, *, migrate: bool = True) -> Iterator[sa.Engine]:
     """The database, at the newest revision. Exits with 2 where its URL is none, with 1 where it cannot be used."""
     try:
-        opened = database.connect(of.database)
+        opened = database.connect(of.database, durable=of.durable)
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ModuleNotFoundError) as error:
         raise click.UsageError(f"FENCEPOST_DATABASE is no database URL that can be used: {error}") from None
     except OSError as error:
         raise click.ClickException(f"cannot make the database's folder: {error}") from None
     try:
-        if migrate:
-            database.migrate(opened)
-        yield opened
-    except (database.NewerDatabase, sa.exc.OperationalError) as error:
-        raise click.ClickException(str(getattr(error, "orig", None) or error)) from None
+        with in_words():
+            if migrate:
+                database.migrate(opened)
+            yield opened
     finally:
         opened.dispose()
 
 
+@contextmanager
+def session() -> Iterator[orm.Session]:
+    """A session of the database that the settings name."""
+    with engine(settings()) as opened, orm.Session(opened) as db:
+        yield db
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Exits with 1 where what is asked for is not there or cannot be done, with 2 where nothing is called that."""
+    try:
+        yield
+    except MISSING as error:
+        raise click.ClickException(str(getattr(error, "orig", None) or error)) from None
+    except WRONG_USE as error:
+        raise click.UsageError(str(error)) from None
+
+
 def print_json(document: Any) -> None:
     """One JSON document; dataclasses as objects, times as ISO 8601."""
-    click.echo(jsontext.dumps(_plain(document)))
+    click.echo(jsontext.portable(_plain(document)))
 
 
 def _plain(value: Any) -> Any:

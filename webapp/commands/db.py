@@ -10,7 +10,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 from webapp.commands import _store
-from webapp.store import database, models, reindex
+from webapp.parsing.words import counted
+from webapp.store import models
+from webapp.store.db import database
+from webapp.store.jobs import reindex
 
 
 @click.group("db", short_help="Create, migrate and check the database.")
@@ -34,20 +37,28 @@ def migrate(as_json: bool) -> None:
 
 
 @command.command("reindex")
-@click.option("--all", "anew", is_flag=True, help="Make the whole search index anew.")
+@click.option("--all", "anew", is_flag=True, help="Rebuild the whole search index.")
+@click.option("--findings", is_flag=True, help="Run the finding rules again over every session.")
 @click.option("--json", "as_json", is_flag=True, help="Print how many sessions were filled in as JSON.")
-def reindex_(anew: bool, as_json: bool) -> None:
+def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
     """Fill in the search index, and the facets and findings of sessions from before there were any.
 
     Interrupted, it goes on where it was. Without --all it does what is missing and nothing else.
     """
     with _store.engine(_store.settings()) as engine, Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("sessions", total=None)
-        done = reindex.reindex(engine, anew=anew, told=lambda at, of: bar.update(task, completed=at, total=of))
+
+        def on_progress(finished: int, total: int) -> None:
+            bar.update(task, completed=finished, total=total)
+
+        if findings:
+            count = reindex.refold_all(engine, on_progress)
+        else:
+            count = reindex.reindex(engine, anew=anew, on_progress=on_progress)
     if as_json:
-        _store.print_json({"sessions": done})
+        _store.print_json({"sessions": count})
     else:
-        click.echo(f"{done:,} session{'' if done == 1 else 's'} filled in" if done else "nothing is missing")
+        click.echo(f"{counted(count, 'session')} filled in" if count else "nothing is missing")
 
 
 @command.command("status")
@@ -56,14 +67,14 @@ def status(as_json: bool) -> None:
     """Show the database, its revision and what it holds; exits with 1 where it is not at the newest revision."""
     settings = _store.settings()
     with _store.engine(settings, migrate=False) as engine:
-        found = database.revision(engine)
-        current = found == database.HEAD
+        revision = database.revision(engine)
+        current = revision == database.HEAD
         counts = _counts(engine) if current else {}
-        shown = engine.url.render_as_string(hide_password=True)
+        address = engine.url.render_as_string(hide_password=True)
     if as_json:
-        _store.print_json({"database": shown, "revision": found, "newest": database.HEAD, "counts": counts})
+        _store.print_json({"database": address, "revision": revision, "newest": database.HEAD, "counts": counts})
     else:
-        click.echo(f"{shown}\nrevision {found or 'none'}{'' if current else f', the newest is {database.HEAD}'}")
+        click.echo(f"{address}\nrevision {revision or 'none'}{'' if current else f', the newest is {database.HEAD}'}")
         for name, count in counts.items():
             click.echo(f"{name:<10} {count:>10,}")
     sys.exit(0 if current else 1)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 
 import click
 from sqlalchemy import orm
 
 from webapp.commands import _export, _store
-from webapp.commands._words import counted
-from webapp.exports import base
 from webapp.exports.redaction import Redactor
-from webapp.store import dump, exporting, sessions, zipped
+from webapp.parsing.words import counted
+from webapp.store.exports import exporting, session_dump, zipped
 from webapp.store.models import Session
+from webapp.store.sessions import sessions
 
 
 @click.command("dump", short_help="Write a session as one JSON document.")
@@ -22,7 +22,7 @@ from webapp.store.models import Session
 @_export.redaction_options
 @click.option("--stdout", "to_stdout", is_flag=True, help="Print the document and write no file.")
 @click.option("--zip", "as_zip", is_flag=True, help="Print a zip of the documents of one session or several.")
-@click.option("--json", "as_json", is_flag=True, help="Print where the file is and its entry count as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the file's path and its entry count as JSON.")
 @click.argument("idents", metavar="ID...", nargs=-1, required=True)
 def command(
     name: str | None,
@@ -44,27 +44,19 @@ def command(
         raise click.UsageError("--stdout and --zip print the documents themselves; they do not go with --json")
     if len(idents) > 1 and not as_zip:
         raise click.UsageError("several sessions go into one zip: fencepost dump --zip ID ID > sessions.zip")
+    if as_zip and name is not None:
+        raise click.UsageError("--zip holds dumps; it does not go with --format")
     redactor = _export.asked(keys, patterns, secrets)
     if redactor and name is None:
         raise click.UsageError("a dump holds what came, unchanged: redaction goes with --format report or html")
     settings = _store.settings()
     with _store.engine(settings) as engine, orm.Session(engine) as db:
-        try:
-            found = [sessions.find(db, ident) for ident in dict.fromkeys(idents)]
-        except sessions.NoSuchSession as missing:
-            raise click.ClickException(str(missing)) from None
-        session = found[0]
-        if as_zip:
-            _zip(db, found, name)
-            return
-        if name is not None:
-            _print(db, session, name, redactor)
-            return
-        if to_stdout:
-            sys.stdout.buffer.writelines(dump.stream(db, session))
+        chosen = [sessions.find(db, ident) for ident in dict.fromkeys(idents)]
+        if as_zip or name is not None or to_stdout:
+            _export.write(_pieces(db, chosen, name, redactor, as_zip=as_zip))
             return
         try:
-            written = dump.write(db, settings, session)
+            written = session_dump.write(db, settings, chosen[0])
         except OSError as error:
             raise click.ClickException(f"the dump cannot be written: {error}") from None
     if as_json:
@@ -73,15 +65,11 @@ def command(
         click.echo(f"{written.path}: {counted(written.entry_count, 'entry').replace('entrys', 'entries')}")
 
 
-def _zip(db: orm.Session, found: list[Session], name: str | None) -> None:
+def _pieces(
+    db: orm.Session, chosen: list[Session], name: str | None, redactor: Redactor | None, *, as_zip: bool
+) -> Iterator[bytes]:
+    if as_zip:
+        return zipped.stream(db, chosen)
     if name is not None:
-        raise click.UsageError("--zip holds dumps; it does not go with --format")
-    _export.write(zipped.stream(db, found))
-
-
-def _print(db: orm.Session, session: Session, name: str, redactor: Redactor | None) -> None:
-    try:
-        pieces = exporting.session(db, name, session, redactor=redactor)
-    except base.UnknownExport as unknown:
-        raise click.UsageError(str(unknown)) from None
-    _export.write(pieces)
+        return exporting.session(db, name, chosen[0], redactor=redactor)
+    return session_dump.stream(db, chosen[0])

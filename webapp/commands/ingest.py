@@ -10,40 +10,47 @@ from contextlib import contextmanager
 import click
 import sqlalchemy as sa
 
-from webapp.commands import _found, _mappings, _report, _store
-from webapp.commands._again import read_again
-from webapp.commands._reading import Reader, Result
-from webapp.commands._visible import visible
-from webapp.commands._watching import Watch, until_stopped
+from webapp.commands import _home_question, _ingest_report, _input_files, _mappings, _store
+from webapp.commands._file_reader import FileReader, FileResult
+from webapp.commands._folder_watch import FolderWatch, until_stopped
+from webapp.commands._profiles import PROFILE
+from webapp.commands._rereading import read_again
 from webapp.config import Settings
 from webapp.dumps import known_formats
-from webapp.parsing import UnknownProfile, profile
+from webapp.dumps.session_keys import OPTION
+from webapp.parsing import installing, profile
+from webapp.store.jobs.mappings import save as save_mapping
+from webapp.visible import visible
 
 _NICER = 10
 
 
 @click.command("ingest", short_help="Read dumps into the database.")
-@click.option("--format", "format_name", metavar="F", help="The dumps' format; told by their content otherwise.")
+@click.option("--format", "format_name", metavar="F", help="The dumps' format; detected unless given.")
 @click.option(
     "--map",
     "mappings",
     metavar="FIELD=PATH",
     multiple=True,
-    help="Read any JSON: raw=$.output.text …; or a saved NAME.",
+    help="Read any JSON by a mapping: raw=$.output.text …, or the NAME of a saved one.",
 )
 @click.option("--save-map", "save_as", metavar="NAME", help="Save what --map says under a name, for --map NAME.")
-@click.option("--home", metavar="P", help="The profile that the sessions' own program parsed with.")
-@click.option("--name", metavar="NAME", help="What standard input is called, as a file would be.")
-@click.option("--again", is_flag=True, help="Read kept dumps anew: all, or those whose hash or name begins with PATH.")
-@click.option("--watch", is_flag=True, help="Go on reading files that are new or grow, until interrupted.")
+@click.option("--session-key", metavar="KEY", help="The key of an entry's session: metadata.chat_id; - for none.")
+@click.option(
+    "--home", type=PROFILE, metavar="P", help="Your parser: the profile that the program used, or pkg.mod:function."
+)
+@click.option("--name", metavar="NAME", help="The file name for standard input.")
+@click.option("--again", is_flag=True, help="Read stored dumps again: all, or by the start of hash or name.")
+@click.option("--watch", is_flag=True, help="Keep reading new and growing files until interrupted.")
 @click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.05), help="Seconds between two looks.")
-@click.option("--dry-run", is_flag=True, help="Say what is in the files; write nothing at all.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: what came of each file.")
+@click.option("--dry-run", is_flag=True, help="Show what is in the files and store nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result of each file as one JSON document.")
 @click.argument("paths", nargs=-1, metavar="PATH…")
 def command(
     format_name: str | None,
     mappings: tuple[str, ...],
     save_as: str | None,
+    session_key: str | None,
     home: str | None,
     name: str | None,
     again: bool,
@@ -55,31 +62,40 @@ def command(
 ) -> None:
     """Read the dumps at each PATH (- for standard input; gzip and zstd too) into the database.
 
-    A PATH is a file, a folder with all that is below it, or a pattern. What lies in a folder and is no dump is
-    passed over. What is there already is not stored twice; sessions that came with more turns grow. Exits with 0
-    when all was read, with 1 when some file could not be (the others are stored) or no dump was found, with 2
-    when used wrongly. With --watch a file is read once it rests for one look, a line that is half written is left
-    for later, and --json prints a document for each file that is read.
+    A PATH is a file, a folder with everything below it, or a pattern. Files of a folder that are no dumps are
+    skipped. Nothing is stored twice; sessions with new turns grow; another --map replaces what the last one read.
+    Exits with 0 when every file was read, with 1 when a file could not be read (the others are stored), when answers
+    are missing or no dump was found, with 2 when used wrongly. With --watch, Fencepost reads a file once it has not
+    changed for one interval and leaves an unfinished line for later; --json prints a document for each file.
     """
     _check(format_name, home)
     _check_mappings(mappings, format_name, again, save_as, dry_run)
+    if session_key is not None and mappings:
+        raise click.UsageError("--map names the session too (session=PATH): leave --session-key out.")
     _check_paths(name, paths, again=again, watch=watch, dry_run=dry_run)
     settings = _store.settings()
-    mapping = _mappings.mapping(settings, mappings) if mappings else None
+    mapping = _mappings.mapping(settings, mappings) if mappings else {OPTION: session_key} if session_key else None
     _give_way()
     with _engine(settings, dry_run) as engine:
         if save_as is not None and mapping is not None and engine is not None:
-            _mappings.save(engine, save_as, mapping)
-        reader = Reader(engine, settings, format_name, home, not as_json, mapping)
+            save_mapping(engine, save_as, mapping)
+        reader = FileReader(engine, settings, format_name, home, not as_json, mapping)
         if watch:
             _watch(reader, paths, every, as_json)
             return
-        found = read_again(reader, paths) if again else map(reader.read, _found.find(paths, name or "stdin"))
+        found = read_again(reader, paths) if again else map(reader.read, _input_files.find(paths, name or "stdin"))
         results = list(_told(found) if not as_json else found)
+        keys = [key for result in results if result.ingested for key in result.ingested.keys]
+        asked = _home_question.of_keys(engine, keys) if engine is not None else None
+        if engine is not None and asked is not None and not as_json:
+            _home_question.after_ingest(engine, keys, asked)
+    if not as_json:
+        _ingest_report.passed_over(results)
     if as_json:
-        _store.print_json(_report.document(results, dry_run))
+        unknown = asked and {"responses": asked.responses, "not_json": asked.not_json}
+        _store.print_json(_ingest_report.document(results, dry_run) | {"parser_unknown": unknown})
     elif len(results) > 1:
-        _report.table(results)
+        _ingest_report.table(results)
     elif not results:
         click.echo("no dump is kept here yet" if again else "no file was found", err=True)
     sys.exit(_status(results))
@@ -100,44 +116,44 @@ def _engine(settings: Settings, dry_run: bool) -> Iterator[sa.Engine | None]:
         yield engine
 
 
-def _watch(reader: Reader, paths: tuple[str, ...], every: float, as_json: bool) -> None:
-    click.echo(visible(f"watching {', '.join(map(click.format_filename, paths))}; Ctrl+C stops it"), err=True)
+def _watch(reader: FileReader, paths: tuple[str, ...], every: float, as_json: bool) -> None:
     with until_stopped(lambda: click.echo("stopped", err=True)):
-        for result in Watch(reader, paths, every).forever():
+        click.echo(visible(f"watching {', '.join(map(click.format_filename, paths))}; Ctrl+C stops it"), err=True)
+        for result in FolderWatch(reader, paths, every).forever():
             if as_json:
-                _store.print_json(_report.document([result], False))
+                _store.print_json(_ingest_report.document([result], False))
             else:
-                _report.say(result)
+                _ingest_report.say(result)
 
 
-def _told(results: Iterable[Result]) -> Iterator[Result]:
+def _told(results: Iterable[FileResult]) -> Iterator[FileResult]:
     for result in results:
-        _report.say(result)
+        if result.skipped is None:
+            _ingest_report.say(result)
         yield result
 
 
-def _status(results: list[Result]) -> int:
-    """0 where there was a dump and every one was read."""
-    read = any(result.done is not None or result.seen is not None for result in results)
-    return 0 if read and not any(result.error for result in results) else 1
+def _status(results: list[FileResult]) -> int:
+    """0 where there was a dump and every one was read, with the answers of each of its sessions."""
+    any_read = any(result.ingested is not None or result.survey is not None for result in results)
+    failed = any(result.error or _ingest_report.lacks_answers(result) for result in results)
+    return 0 if any_read and not failed else 1
 
 
 def _check(format_name: str | None, home: str | None) -> None:
     if format_name is not None and format_name not in known_formats():
         raise click.UsageError(f"there is no format {format_name!r}; there are: {', '.join(known_formats())}")
     if home is not None:
-        try:
-            profile(home)
-        except UnknownProfile as unknown:
-            raise click.UsageError(str(unknown)) from None
+        with _store.in_words():
+            installing.refuse_absent(profile(home))
 
 
 def _check_mappings(
     mappings: tuple[str, ...], format_name: str | None, again: bool, save_as: str | None, dry_run: bool
 ) -> None:
-    if mappings and (again or format_name not in (None, "mapped")):
-        raise click.UsageError("--map reads new files by a mapping, without --format and --again.")
-    if save_as is not None and (dry_run or not any("=" in given for given in mappings)):
+    if mappings and format_name not in (None, "mapped"):
+        raise click.UsageError("--map reads by a mapping, without --format.")
+    if save_as is not None and (dry_run or not any("=" in option for option in mappings)):
         raise click.UsageError("--save-map saves what --map FIELD=PATH says, without --dry-run.")
 
 

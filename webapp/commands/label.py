@@ -12,10 +12,11 @@ from sqlalchemy import orm
 
 from webapp import jsontext
 from webapp.commands import _label_export, _store
-from webapp.commands._visible import clipped, visible
-from webapp.store import labels, sessions, turns
-from webapp.store.labelling import importing
+from webapp.store.exports import exporting
+from webapp.store.labels import importing, label_content, label_list, labels
 from webapp.store.models import Label
+from webapp.store.sessions import turns
+from webapp.visible import clipped, visible
 
 
 class PutOrList(click.Group):
@@ -39,14 +40,14 @@ command.add_command(_label_export.command)
 
 
 @command.command("put")
-@click.option("--cause", metavar="C", help="Why it did not parse, in a word or two.")
+@click.option("--cause", metavar="C", help="Why it did not parse, in one or two words.")
 @click.option("--note", metavar="TEXT")
-@click.option("--expected", metavar="JSON", help="The value that should have come out.")
-@click.option("--author", metavar="NAME", help="Who judges; the system's user otherwise.")
+@click.option("--expected", metavar="JSON", help="The value that the model meant.")
+@click.option("--author", metavar="NAME", help="Your name; the system's user unless given.")
 @click.option("--json", "as_json", is_flag=True, help="Print the label as JSON.")
 @click.argument("ident", metavar="ID")
 @click.argument("position", type=click.IntRange(min=0))
-@click.argument("judgement", type=click.Choice(list(labels.JUDGEMENTS)))
+@click.argument("judgement", type=click.Choice(list(label_content.JUDGEMENTS)))
 def put(
     ident: str,
     position: int,
@@ -60,16 +61,13 @@ def put(
     """Judge the response at POSITION of the session ID."""
     values: dict[str, Any] = {"judgement": judgement, "cause": cause, "note": note, "author": author or _user()}
     values |= {"expected": _value(expected), "has_expected": expected is not None}
-    with _store.engine(_store.settings()) as engine, orm.Session(engine) as db:
-        try:
-            session = sessions.find(db, ident)
-            label = labels.put(db, turns.find(db, session, position).turn, **values)
-        except (sessions.NoSuchSession, turns.NoSuchTurn, labels.BadLabel) as refused:
-            raise click.ClickException(str(refused)) from None
+    with _store.session() as db:
+        detail = turns.find_by_id(db, ident, position)
+        label = labels.put(db, detail.turn, **values)
         if as_json:
-            _store.print_json({"session": session.external_id, "position": position, **_document(label)})
+            _store.print_json({"session": detail.session.external_id, "position": position, **_document(label)})
         else:
-            click.echo(visible(f"{session.external_id} {position}: {label.judgement}, said {label.author}"))
+            click.echo(visible(f"{detail.session.external_id} {position}: {label.judgement}, said {label.author}"))
 
 
 @command.command("list")
@@ -77,11 +75,11 @@ def put(
 @click.option("--jsonl", "as_lines", is_flag=True, help="Print one JSON object a line, which label import takes too.")
 def list_(as_json: bool, as_lines: bool) -> None:
     """List the labels, the newest first; with --json or --jsonl in the order of the responses."""
-    with _store.engine(_store.settings()) as engine, orm.Session(engine) as db:
+    with _store.session() as db:
         if as_json:
-            _store.print_json([_row(row) for row in importing.rows(db)])
+            _store.print_json([_row(row) for row in exporting.label_rows(db)])
         elif as_lines:
-            for row in importing.rows(db):
+            for row in exporting.label_rows(db):
                 _store.print_json(row)
         else:
             _print_lines(db)
@@ -89,11 +87,11 @@ def list_(as_json: bool, as_lines: bool) -> None:
 
 def _print_lines(db: orm.Session) -> None:
     after = None
-    while batch := labels.page(db, after=after, limit=500):
+    while batch := label_list.page(db, after=after, limit=500):
         after = batch[-1].after
         for line in batch:
-            said = " · ".join(text for text in (line.judgement, line.cause, line.note, line.author) if text)
-            click.echo(visible(f"{line.external_id} {line.position}: {clipped(said, 200)}"))
+            facts = " · ".join(text for text in (line.judgement, line.cause, line.note, line.author) if text)
+            click.echo(visible(f"{line.external_id} {line.position}: {clipped(facts, 200)}"))
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +100,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @command.command("import")
-@click.option("--json", "as_json", is_flag=True, help="Print what became of the rows as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result for each row as JSON.")
 @click.argument("file", type=click.File("rb"))
 def import_(file: BinaryIO, as_json: bool) -> None:
     """Take labels back from FILE (- for standard input): JSON lines, or the list that `label list --json` prints.
@@ -111,14 +109,16 @@ def import_(file: BinaryIO, as_json: bool) -> None:
     changes nothing. Exits with 1 where a row could not be placed, and says on which line.
     """
     problems: list[tuple[int, str]] = []
-    with _store.engine(_store.settings()) as engine, orm.Session(engine) as db:
-        done = importing.take(db, _numbered(file, problems))
-    problems = sorted([*problems, *done.problems])
+    with _store.session() as db:
+        imported = importing.take(db, _numbered(file, problems))
+    problems = sorted([*problems, *imported.problems])
     if as_json:
-        found = [{"line": line, "reason": reason} for line, reason in problems]
-        _store.print_json({"new": done.new, "changed": done.changed, "same": done.same, "problems": found})
+        rejected = [{"line": line, "reason": reason} for line, reason in problems]
+        _store.print_json(
+            {"new": imported.new, "changed": imported.changed, "same": imported.same, "problems": rejected}
+        )
     else:
-        click.echo(f"{done.new} new, {done.changed} changed, {done.same} as they were")
+        click.echo(f"{imported.new} new, {imported.changed} changed, {imported.same} as they were")
         for line, reason in problems:
             click.echo(visible(f"line {line}: {reason}"), err=True)
     if problems:
@@ -132,11 +132,11 @@ def _numbered(file: BinaryIO, problems: list[tuple[int, str]]) -> Iterator[tuple
         if not text:
             continue
         try:
-            found = jsontext.loads(text.decode("utf-8", "surrogatepass"))
+            value = jsontext.unmarked(jsontext.loads(text.decode("utf-8", "surrogatepass")))
         except (ValueError, RecursionError) as error:
             problems.append((number, f"not JSON: {error}"))
             continue
-        for item, row in enumerate(found, 1) if isinstance(found, list) else [(number, found)]:
+        for item, row in enumerate(value, 1) if isinstance(value, list) else [(number, value)]:
             if isinstance(row, dict):
                 yield item, row
             else:

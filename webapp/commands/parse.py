@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 
 from webapp import jsontext
-from webapp.commands import _words
+from webapp.commands import _verdict
 from webapp.commands._input import open_bytes, to_text
-from webapp.parsing import Profile, Trace, UnknownProfile, parse, profile, profiles
+from webapp.commands._profiles import PROFILE
+from webapp.parsing import Profile, Trace, UnknownProfile, fitting, installing, parse, profile, profiles
+from webapp.visible import visible
 
 ALL = "all"
 
 
 @click.command("parse", short_help="Parse one response, or many, and show the trace.")
-@click.option("--profile", "name", default="fencepost", show_default=True, metavar="P", help="The profile, or `all`.")
+@click.option(
+    "--profile",
+    "name",
+    type=PROFILE,
+    default="fencepost",
+    show_default=True,
+    metavar="P",
+    help="The profile, `all`, or a parser of your own: pkg.mod:function.",
+)
+@click.option("--phase", metavar="PHASE", help="Hold the values against the JSON Schema of this phase as well.")
 @click.option("--json", "as_json", is_flag=True, help="Print the trace as one JSON document; with `all`, a list.")
 @click.option("--jsonl", is_flag=True, help='Read {"id", "text"} lines, write {"id", …trace} lines.')
 @click.argument("file", default="-", metavar="[FILE|-]")
-def command(name: str, as_json: bool, jsonl: bool, file: str) -> None:
+def command(name: str, phase: str | None, as_json: bool, jsonl: bool, file: str) -> None:
     """Parse the response in FILE, or on standard input, and show every attempt.
 
     Bytes that are not UTF-8 become U+FFFD, and standard error says so. With --jsonl a bad line is answered
-    with {"id", "error"} and does not stop the rest; a bar shows how far it is where standard error is a
-    terminal and the output is not.
+    with {"id", "error"} and does not stop the rest; on a terminal, a bar shows the progress.
 
     Exits with 0 when a value was read (--profile all: by any profile; --jsonl: every line was parsed, whatever
     its verdict), with 1 when none was (verdict failed or none; --jsonl: a line was bad), with 2 when used wrongly.
@@ -36,34 +45,52 @@ def command(name: str, as_json: bool, jsonl: bool, file: str) -> None:
     chosen = _profiles(name)
     with open_bytes(file) as source:
         if jsonl:
-            sys.exit(1 if _bulk(source, file, chosen) else 0)
+            from webapp.commands._bulk import parse_lines
+
+            sys.exit(1 if parse_lines(source, file, chosen) else 0)
         raw = to_text(source.read(), "standard input" if file == "-" else click.format_filename(file))
-    traces = [parse(raw, one) for one in chosen]
+    traces = [parse(raw, name) for name in chosen]
     if as_json:
-        _print_json([trace.as_dict() for trace in traces] if name == ALL else traces[0].as_dict())
+        documents = [_document(trace, phase) for trace in traces]
+        _print_json(documents if name == ALL else documents[0])
     else:
         _print_readable(raw, traces, name == ALL)
+        _print_misfits(traces, phase)
     sys.exit(0 if any(trace.values for trace in traces) else 1)
 
 
 def _profiles(name: str) -> Sequence[Profile]:
     if name == ALL:
-        return list(profiles().values())
+        for reason in filter(None, map(installing.reason, profiles().values())):
+            click.echo(f"not run: {reason}", err=True)
+        return [each for each in profiles().values() if not installing.absent(each)]
     try:
-        return [profile(name)]
+        chosen_profile = profile(name)
+        installing.refuse_absent(chosen_profile)
+        return [chosen_profile]
+    except installing.NotInstalled as missing:
+        raise click.ClickException(str(missing)) from None
     except UnknownProfile as unknown:
         raise click.UsageError(f"{unknown}, {ALL}") from None
 
 
-def _bulk(source: BinaryIO, file: str, chosen: Sequence[Profile]) -> int:
-    from webapp.commands._bulk import parse_lines
+def _document(trace: Trace, phase: str | None) -> dict[str, Any]:
+    """The trace, and where there is a schema what does not fit it."""
+    if not fitting.is_held(trace.profile, phase):
+        return trace.as_dict()
+    found = fitting.misfits(trace.values, trace.profile, phase)
+    return trace.as_dict() | {"misfits": [misfit.as_dict() for misfit in found]}
 
-    return parse_lines(source, file, chosen)
+
+def _print_misfits(traces: Sequence[Trace], phase: str | None) -> None:
+    for trace in traces:
+        for misfit in fitting.misfits(trace.values, trace.profile, phase):
+            click.echo(visible(f"{trace.profile}: value {misfit.value + 1} {misfit.sentence}"))
 
 
 def _print_json(document: object) -> None:
     try:
-        click.echo(jsontext.dumps(document))
+        click.echo(jsontext.portable(document))
     except RecursionError:
         click.echo("the value is nested too deep to be written as JSON", err=True)
         sys.exit(1)
@@ -73,17 +100,10 @@ def _print_readable(raw: str, traces: Sequence[Trace], many: bool) -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     if not many:
-        _print_head(traces[0])
+        _verdict.print_head(traces[0])
     from webapp.commands import _render  # rich takes as long to import as all else: the verdict stands there before
 
     if many:
         _render.render_table(_render.console(), traces)
     else:
         _render.render(_render.console(), raw, traces[0])
-
-
-def _print_head(trace: Trace) -> None:
-    colour = False if os.environ.get("NO_COLOR") else True if os.environ.get("FORCE_COLOR") else None
-    for line, bold in _words.head(trace):
-        style: dict[str, Any] = {"fg": _words.COLOURS[trace.verdict], "bold": True} if bold else {}
-        click.secho(line, sys.stdout, color=colour, **style)

@@ -6,39 +6,44 @@ from typing import Any
 
 import click
 
-from webapp import jsontext, plugins
-from webapp.parsing import profiles
+from webapp import jsontext
+from webapp.parsing import helps, installing, profiles
 
 
-@click.command("profiles", short_help="List the profiles: ours, the reports', a library's.")
+@click.command("profiles", short_help="List the profiles with what each does.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of {name, version, report, help, about}.")
-@click.option("--about", is_flag=True, help="Say in full what each does and where it departs from its report.")
+@click.option("--about", is_flag=True, help="Describe each profile in full.")
 def command(as_json: bool, about: bool) -> None:
     """List the profiles with version, report and help. `fencepost parse --profile NAME` runs one."""
-    found = entries()
+    rows = entries()
     if as_json:
-        click.echo(jsontext.dumps(found))
+        click.echo(jsontext.portable(rows))
         return
-    width, versions = (max(len(entry[key]) for entry in found) for key in ("name", "version"))
-    for entry in found:
+    width, versions = (max(len(entry[key]) for entry in rows) for key in ("name", "version"))
+    for entry in rows:
         report = f"report {entry['report']}" if entry["report"] else ""
-        click.echo(f"{entry['name']:<{width}}  {entry['version']:<{versions}}  {report:<10}  {entry['help']}")
+        click.echo(f"{entry['name']:<{width}}  {entry['version']:<{versions}}  {report:<10}  {_line(entry)}")
         if about and entry["about"]:
             _tell(entry["about"])
 
 
+def _line(entry: dict[str, Any]) -> str:
+    return f"not run: {entry['not_run']}" if entry["not_run"] else str(entry["help"])
+
+
 def entries() -> list[dict[str, Any]]:
     """Every profile as `{"name", "version", "report", "help", "about"}`, in the order of their files."""
-    helps = plugins.help_of("webapp.parsing.profiles")
+    lines = helps()
     return [
         {
-            "name": one.name,
-            "version": one.version,
-            "report": getattr(one, "report", None),
-            "help": helps[one.name],
-            "about": getattr(one, "about", ""),
+            "name": profile.name,
+            "version": profile.version,
+            "report": getattr(profile, "report", None),
+            "help": lines[profile.name],
+            "not_run": installing.reason(profile),
+            "about": getattr(profile, "about", ""),
         }
-        for one in profiles().values()
+        for profile in profiles().values()
     ]
 
 

@@ -1,35 +1,73 @@
-"""`fencepost replay`: run a profile over stored responses."""
+"""`fencepost replay`: run a profile over stored responses, on all processors."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import click
 
-from webapp.commands import _store
-from webapp.commands._words import MARKS, counted
-from webapp.parsing import UnknownProfile
-from webapp.store import runs, sessions
+from webapp.commands import _filters, _store
+from webapp.commands._profiles import PROFILE
+from webapp.parsing.words import MARKS, counted
+from webapp.store.jobs import runs
 
 
 @click.command("replay", short_help="Run a profile over stored responses.")
-@click.option("--profile", "name", required=True, metavar="P", help="The profile to run.")
-@click.option("--session", "ident", metavar="ID", help="Only this session; all otherwise.")
+@click.option("--profile", "name", type=PROFILE, required=True, metavar="P", help="The profile to run.")
+@click.option("--session", "ident", metavar="ID", help="Only this session.")
+@click.option("--processes", type=click.IntRange(1), metavar="N", help="Number of processes [one per processor].")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and its counts as JSON.")
-def command(name: str, ident: str | None, as_json: bool) -> None:
+@_filters.options
+def command(name: str, ident: str | None, processes: int | None, as_json: bool, **filters: Any) -> None:
     """Parse stored responses with another profile, keep the traces, and count the verdicts.
 
-    Exits with 0 when done, with 1 when there is no such session, with 2 when used wrongly.
+    Without a filter it parses all responses. It counts responses that this version of the profile parsed before
+    without parsing them again, so after Ctrl-C or kill -9 the same command continues. On a terminal, a bar shows the
+    progress.
+
+    Exits with 0 when done, with 1 when there is no such session, when it was cancelled, or when the profile's library
+    is not installed (the command that installs it is named), with 2 when used wrongly.
     """
-    with _store.engine(_store.settings()) as engine:
+    settings = _store.settings()
+    narrowed = _filters.chosen(filters)
+    if ident is not None and narrowed is not None:
+        raise click.UsageError("--session names one session: filters cannot narrow it")
+    with _store.engine(settings) as engine, _progress(name) as on_progress:
         try:
-            run = runs.replay(engine, name, session=ident)
-        except UnknownProfile as unknown:
-            raise click.UsageError(str(unknown)) from None
-        except sessions.NoSuchSession as missing:
-            raise click.ClickException(str(missing)) from None
+            run = runs.replay(
+                engine, settings, name, session=ident, filters=narrowed, processes=processes, on_progress=on_progress
+            )
+        except runs.ParserDied as died:
+            raise click.ClickException(str(died)) from None
     if as_json:
         _store.print_json(run)
-        return
-    click.echo(f"{run.profile} {run.version}: {counted(run.counts['responses'], 'response')}")
+    else:
+        _print(run)
+    sys.exit(0 if run.state == "done" else 1)
+
+
+def _print(run: runs.Replay) -> None:
+    state = "" if run.state == "done" else f", {run.state}"
+    responses = counted(run.counts["responses"], "response")
+    click.echo(f"{run.profile} {run.version}: {responses}, {run.new:,} of them parsed now{state}")
     for verdict, mark in MARKS.items():
         click.echo(f"  {mark} {verdict:<10} {run.counts[verdict]:>8,}")
-    click.echo(f"  of those that failed in production, {run.counts['rescued']:,} rescued")
+    click.echo(f"  {run.counts['rescued']:,} of the failed responses can be read by {run.profile}")
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _finished, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(name, total=None)
+        yield lambda finished, total: progress.update(task, completed=finished, total=total)

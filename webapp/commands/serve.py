@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import click
 
-from webapp import paths
+from webapp import memory
 from webapp.config import BadSetting, Settings
 
 
@@ -26,6 +26,7 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
 
     Listens on loopback alone unless FENCEPOST_TOKEN is set: what is stored here is what agents said.
     """
+    memory.use_one_arena()
     settings = settings_for(host)
     spool_beside(settings)
     server = make_server(settings, host, port, threads, examples)
@@ -59,10 +60,10 @@ def settings_for(host: str) -> Settings:
 
 def spool_beside(settings: Settings) -> None:
     """Have waitress buffer bodies on the data folder's disk: /tmp may be small, or memory."""
-    from webapp.store import kept
+    from webapp.store.ingest import dump_files
 
     settings.data.mkdir(parents=True, exist_ok=True)
-    tempfile.tempdir = str(kept.incoming(settings.data))
+    tempfile.tempdir = str(dump_files.incoming(settings.data))
 
 
 def is_loopback(host: str) -> bool:
@@ -80,66 +81,41 @@ def shown(host: str) -> str:
 
 def make_server(settings: Settings, host: str, port: int, threads: int, examples: bool):  # type: ignore[no-untyped-def]
     """A waitress server that is bound and not yet running: waitress brings no types."""
-    from waitress import create_server
-
     from webapp.app import create_app
-    from webapp.commands import _cut
-    from webapp.store.database import NewerDatabase
+    from webapp.store.db.database import NewerDatabase
+    from webapp.web import guards
+    from webapp.web.server import listener
+    from webapp.web.server.admission import Admission
 
     try:
         app = create_app(settings)
     except NewerDatabase as error:
         raise click.ClickException(str(error)) from error
-    if examples:
-        load_examples(app)
-    tell_lacking(app)
-    look_after(app)
+    except OSError as error:
+        raise click.ClickException(f"the data folder cannot be used: {error}") from error
+    prepare(app, examples)
     try:
-        server = create_server(
-            app,
-            host=host,
-            port=port,
-            threads=threads,
-            ident=None,
-            max_request_body_size=settings.max_upload,
-            channel_timeout=300,
-            clear_untrusted_proxy_headers=True,
-        )
+        with app.app_context():
+            admission = Admission(settings, guards.login_cookie())
+        return listener.serve(app, admission, host=host, port=port, threads=threads)
     except OSError as error:
         raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}; try another PORT") from error
-    _cut.install(server)
-    return server
 
 
-def look_after(app) -> None:  # type: ignore[no-untyped-def]
-    """Have the index read before anybody asks, and what was deleted long ago removed."""
-    from webapp.extensions import db
-    from webapp.store import upkeep
-
-    with app.app_context():
-        upkeep.start(db.engine)
-
-
-def tell_lacking(app) -> None:  # type: ignore[no-untyped-def]
-    """Say in a line where sessions are not searchable yet, as in a database from an earlier version."""
+def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]
+    """Fill a database in which nothing was ever ingested, say what is not searchable yet, and begin the upkeep."""
     from webapp.extensions import db
     from webapp.store import search
+    from webapp.store.ingest.examples import load
+    from webapp.store.jobs import upkeep
+    from webapp.store.sessions.dumps import count
 
-    with app.app_context(), db.engine.connect() as connection:
-        if search.lacking(connection):
-            click.echo("Some sessions are not in the search index yet: fencepost db reindex takes them in.", err=True)
-
-
-def load_examples(app) -> None:  # type: ignore[no-untyped-def]
-    """Ingest `examples/` where nothing has ever been ingested."""
-    from webapp.extensions import db
-    from webapp.store.dumps import count
-    from webapp.store.ingest import ingest
-
+    settings = app.config["SETTINGS"]
     with app.app_context():
-        if count(db.session):
-            return
-        for path in sorted(paths.resource("examples").iterdir()):
-            if path.suffix in (".json", ".jsonl"):
-                with path.open("rb") as stream:
-                    ingest(db.engine, app.config["SETTINGS"], stream, filename=path.name)
+        if examples and not count(db.session):
+            load(db.engine, settings)
+        with db.engine.connect() as connection:
+            lacking = search.lacking(connection)
+        upkeep.start(db.engine, settings)
+    if lacking:
+        click.echo("Some sessions are not in the search index yet: fencepost db reindex takes them in.", err=True)

@@ -11,7 +11,8 @@ import threading
 import click
 
 from webapp.commands import _store
-from webapp.store import kept, worker
+from webapp.store.ingest import dump_files
+from webapp.store.jobs import worker
 
 _NICER = 10
 
@@ -25,7 +26,7 @@ def command() -> None:
     threading.Thread(target=_until_closed, args=(ends,), daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(_NICER)
-    tempfile.tempdir = str(kept.incoming(settings.data))
+    tempfile.tempdir = str(dump_files.incoming(settings.data))
     with _store.engine(settings) as engine:
         worker.work(engine, settings, ends.is_set)
     sys.stdout.flush()

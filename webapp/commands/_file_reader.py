@@ -14,22 +14,26 @@ import click
 import sqlalchemy as sa
 
 from webapp import dumps as readers
-from webapp.commands._found import Found
-from webapp.commands._input import open_bytes
-from webapp.commands._visible import visible
-from webapp.commands._words import counted
+from webapp.commands._input import open_bytes, size_of
+from webapp.commands._input_files import InputFile
 from webapp.config import Settings
 from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
-from webapp.store.dumps import DumpLine
-from webapp.store.ingest import MOST_PROBLEMS, Ingested, describe, ingest, ingest_again, mapped, sniffed
-from webapp.store.kept import NotKept
+from webapp.dumps.answer_alarm import MissingAnswers
+from webapp.dumps.session_keys import SessionKeys, told_key
+from webapp.parsing.words import counted
+from webapp.store.ingest.dump_files import NotKept
+from webapp.store.ingest.progress import Progress
+from webapp.store.ingest.start import MOST_PROBLEMS, IngestResult, describe, format_by, ingest, ingest_again, sniffed
+from webapp.store.sessions.dumps import DumpLine
+from webapp.visible import visible
 
 _EVERY = 200
 """turns between two calls of a progress"""
+_PREVIEWED = 3
 
 
 @dataclass(slots=True)
-class Seen:
+class DumpSurvey:
     """What a dump holds, where nothing is stored: `sessions` are ids; at most 200 problems are word for word."""
 
     format: str
@@ -38,26 +42,32 @@ class Seen:
     turns: int = 0
     problems: list[Problem] = field(default_factory=list)
     problem_count: int = 0
+    session_keys: SessionKeys | None = None
+    """what may name the sessions, where the format leaves a choice"""
+    preview: list[dict[str, str]] = field(default_factory=list)
+    """the kind and the beginning of the first turns, where a mapping is tried"""
 
     def note(self, problem: Problem) -> None:
         self.problem_count += 1
         if len(self.problems) < MOST_PROBLEMS:
             self.problems.append(problem)
+        elif isinstance(problem, MissingAnswers) and not isinstance(self.problems[-1], MissingAnswers):
+            self.problems[-1] = problem
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class FileResult:
     """What came of one file: stored, only seen, passed over for a reason, or the error (code, message, at)."""
 
     file: str
-    done: Ingested | None = None
-    seen: Seen | None = None
+    ingested: IngestResult | None = None
+    survey: DumpSurvey | None = None
     skipped: str | None = None
     error: dict[str, str | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class FileReader:
     """How files are read: `engine` None stores nothing; `show` draws a bar where standard error is a terminal."""
 
     engine: sa.Engine | None
@@ -67,55 +77,66 @@ class Reader:
     show: bool = True
     mapping: Mapping[str, str] | None = None
 
-    def read(self, found: Found, limit: int | None = None) -> Result:
+    def read(self, file: InputFile, limit: int | None = None) -> FileResult:
         """Read one file, or only its first `limit` bytes; whatever is wrong with it is in the result."""
-        name = found.shown
+        name = file.label
         try:
-            with open_bytes(found.path) as stream, _bar(name, stream, self.show, limit) as (watched, turns):
+            with open_bytes(file.path) as stream, _bar(name, stream, self.show, limit) as (watched, turns):
                 if self.engine is None:
-                    return Result(name, seen=self._look(watched, found, turns))
-                return Result(name, done=self._store(self.engine, watched, found, turns))
+                    return FileResult(name, survey=self._look(watched, file, turns))
+                return FileResult(name, ingested=self._store(self.engine, watched, file, turns))
         except UnknownFormat as error:
-            if not found.asked:
-                return Result(name, skipped=str(error).partition(" Known are: ")[0])
-            return Result(name, error=describe(error))
+            if not file.is_named:
+                return FileResult(name, skipped=str(error).partition("\n")[0])
+            return FileResult(name, error=describe(error))
         except (BadDump, OSError, click.UsageError) as error:
-            return Result(name, error=_said(error))
+            return FileResult(name, error=_said(error))
 
-    def again(self, dump: DumpLine) -> Result:
+    def again(self, dump: DumpLine) -> FileResult:
         """Read a kept dump anew; whatever is wrong with it is in the result."""
         if self.engine is None:
             raise ValueError("nothing is stored here")
         name = f"{dump.filename} ({dump.sha256[:12]})"
         try:
             with _counter(name, self.show) as turns:
-                done = ingest_again(
-                    self.engine, self.settings, dump.id, format=self.format, home=self.home, progress=turns
+                ingested = ingest_again(
+                    self.engine,
+                    self.settings,
+                    dump.id,
+                    format=self.format,
+                    home=self.home,
+                    watch=_told(turns),
+                    mapping=self.mapping,
                 )
-                return Result(name, done=done)
+                return FileResult(name, ingested=ingested)
         except NotKept as error:
-            return Result(name, error={"code": "not_kept", "message": str(error), "at": None})
+            return FileResult(name, error={"code": "not_kept", "message": str(error), "at": None})
         except (BadDump, UnknownFormat, OSError) as error:
-            return Result(name, error=_said(error))
+            return FileResult(name, error=_said(error))
 
-    def _store(self, engine: sa.Engine, stream: BinaryIO, found: Found, turns: Callable[[int], None]) -> Ingested:
-        return ingest(
+    def _store(
+        self, engine: sa.Engine, stream: BinaryIO, file: InputFile, turns: Callable[[int], None]
+    ) -> IngestResult:
+        progress = _told(turns)
+        ingested = ingest(
             engine,
             self.settings,
             stream,
-            filename=found.filename,
+            filename=file.filename,
             format=self.format,
             home=self.home,
-            progress=turns,
-            known_only=not found.asked,
+            watch=progress,
+            known_only=not file.is_named,
             mapping=self.mapping,
         )
+        progress.tell(progress)
+        return ingested
 
-    def _look(self, stream: BinaryIO, found: Found, turns: Callable[[int], None]) -> Seen:
+    def _look(self, stream: BinaryIO, file: InputFile, turns: Callable[[int], None]) -> DumpSurvey:
         with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
             spooled = spool(stream, Path(folder), max_bytes=self.settings.max_dump)
-            format_name = self.format or (mapped(self.mapping) if self.mapping else _sniff(spooled, found))
-            return _survey(spooled, found, format_name, self.mapping, turns)
+            format_name = format_by(self.mapping, self.format) or _sniff(spooled, file)
+            return _survey(spooled, file, format_name, self.mapping, turns)
 
 
 def _said(error: BadDump | UnknownFormat | OSError | click.UsageError) -> dict[str, str | None]:
@@ -125,31 +146,38 @@ def _said(error: BadDump | UnknownFormat | OSError | click.UsageError) -> dict[s
     return {"code": "unreadable", "message": message, "at": None}
 
 
-def _sniff(spooled: Spooled, found: Found) -> str:
-    return readers.sniff(spooled.path, found.filename) if found.asked else sniffed(spooled, found.filename)
+def _sniff(spooled: Spooled, file: InputFile) -> str:
+    return readers.sniff(spooled.path, file.filename) if file.is_named else sniffed(spooled, file.filename)
 
 
 def _survey(
     spooled: Spooled,
-    found: Found,
+    file: InputFile,
     format_name: str,
     mapping: Mapping[str, str] | None,
     turns: Callable[[int], None],
-) -> Seen:
+) -> DumpSurvey:
     """Raises `BadDump` where nothing can be read."""
-    seen = Seen(format_name, spooled.bytes)
+    counts = DumpSurvey(format_name, spooled.bytes)
     if spooled.problem is not None:
-        seen.note(spooled.problem)
-    for record in readers.read(spooled.path, found.filename, format=format_name, mapping=mapping):
+        counts.note(spooled.problem)
+    key = told_key(mapping)
+    if mapping is None or key is not None:
+        counts.session_keys = readers.session_keys(spooled.path, file.filename, format=format_name, key=key)
+    for record in readers.read(spooled.path, file.filename, format=format_name, mapping=mapping):
         if isinstance(record, SessionStart):
-            seen.sessions.append(record.external_id)
+            counts.sessions.append(record.external_id)
         elif isinstance(record, Turn):
-            seen.turns += 1
-            if seen.turns % _EVERY == 0:
-                turns(seen.turns)
+            counts.turns += 1
+            if mapping is not None and key is None and len(counts.preview) < _PREVIEWED:
+                counts.preview.append(
+                    {"kind": record.kind, "text": " ".join((record.raw or "(no text)")[:200].split())}
+                )
+            if counts.turns % _EVERY == 0:
+                turns(counts.turns)
         else:
-            seen.note(record)
-    return seen
+            counts.note(record)
+    return counts
 
 
 class _Watched:
@@ -182,9 +210,14 @@ def _bar(
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn())
     turns = TextColumn("{task.fields[turns]}", markup=False)
     with Progress(*columns, turns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(visible(name), total=limit or _size(stream), turns="")
+        task = progress.add_task(visible(name), total=limit or size_of(stream), turns="")
         watched = _Watched(stream, lambda count: progress.advance(task, count), limit)
         yield cast(BinaryIO, watched), lambda count: progress.update(task, turns=f"{counted(count, 'turn')} read")
+
+
+def _told(turns: Callable[[int], None]) -> Progress:
+    """The progress of an ingest that tells `turns` how many were read."""
+    return Progress(lambda progress: turns(progress.turns) if progress.turns else None)
 
 
 @contextmanager
@@ -196,14 +229,6 @@ def _counter(name: str, show: bool) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.markup import escape
 
-    shown = escape(visible(name))
-    with Console(stderr=True).status(f"{shown}: reading") as status:
-        yield lambda count: status.update(f"{shown}: {counted(count, 'turn')} read")
-
-
-def _size(stream: BinaryIO) -> int | None:
-    """Bytes of a regular file, None of a pipe."""
-    try:
-        return os.fstat(stream.fileno()).st_size or None
-    except OSError:
-        return None
+    markup = escape(visible(name))
+    with Console(stderr=True).status(f"{markup}: reading") as status:
+        yield lambda count: status.update(f"{markup}: {counted(count, 'turn')} read")

@@ -14,22 +14,22 @@ STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class InputFile:
     """A file to read: `path` opens it ("-" is standard input), `filename` is what the dump is called.
 
-    `asked` is False for a file that only lay in a folder: where it is no dump, it is passed over.
+    `is_named` is False for a file that only lay in a folder: where it is no dump, it is passed over.
     """
 
     path: str
     filename: str
-    asked: bool = True
+    is_named: bool = True
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         return "standard input" if self.path == STDIN else click.format_filename(self.path)
 
 
-def find(arguments: Iterable[str], name: str = "stdin") -> Iterator[Found]:
+def find(arguments: Iterable[str], name: str = "stdin") -> Iterator[InputFile]:
     """The files for the arguments, in their order; `name` is what standard input is called.
 
     An argument is "-", a file, a folder (all files below it, sorted; hidden ones are left out), or a pattern that
@@ -37,16 +37,16 @@ def find(arguments: Iterable[str], name: str = "stdin") -> Iterator[Found]:
     """
     for argument in arguments:
         if argument == STDIN:
-            yield Found(STDIN, name)
+            yield InputFile(STDIN, name)
         elif Path(argument).is_dir():
             yield from below(argument)
         elif not Path(argument).exists() and glob.has_magic(argument):
             yield from _matching(argument)
         else:
-            yield Found(argument, _last(argument))
+            yield InputFile(argument, _last(argument))
 
 
-def below(folder: str) -> Iterator[Found]:
+def below(folder: str) -> Iterator[InputFile]:
     """The files in a folder and its folders, sorted; a folder that cannot be read comes as a file that cannot be."""
     refused: list[OSError] = []
     for top, folders, files in os.walk(folder, onerror=refused.append):
@@ -54,17 +54,17 @@ def below(folder: str) -> Iterator[Found]:
         for file in sorted(files):
             path = Path(top, file)
             if not file.startswith(".") and path.is_file():
-                yield Found(str(path), click.format_filename(path.relative_to(folder).as_posix()), asked=False)
-    yield from (Found(str(error.filename), _last(str(error.filename))) for error in refused)
+                yield InputFile(str(path), click.format_filename(path.relative_to(folder).as_posix()), is_named=False)
+    yield from (InputFile(str(error.filename), _last(str(error.filename))) for error in refused)
 
 
-def _matching(pattern: str) -> Iterator[Found]:
+def _matching(pattern: str) -> Iterator[InputFile]:
     matches = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
     if not matches:
-        yield Found(pattern, _last(pattern))
+        yield InputFile(pattern, _last(pattern))
     for match in matches:
         if not Path(match).is_dir():
-            yield Found(match, _last(match))
+            yield InputFile(match, _last(match))
         elif "**" not in pattern:
             yield from below(match)
 

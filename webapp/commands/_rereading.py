@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from sqlalchemy import orm
 
-from webapp.commands._reading import Reader, Result
-from webapp.store import dumps
+from webapp.commands._file_reader import FileReader, FileResult
+from webapp.store.sessions import dumps
 
 
-def read_again(reader: Reader, prefixes: Sequence[str]) -> Iterator[Result]:
+def read_again(reader: FileReader, prefixes: Sequence[str]) -> Iterator[FileResult]:
     """What comes of each kept dump whose hash or file name begins with one of `prefixes`; of all where there are none.
 
     The newest come first: the longest dump of a session that grew says most, and the shorter ones then fit it.
@@ -20,11 +20,11 @@ def read_again(reader: Reader, prefixes: Sequence[str]) -> Iterator[Result]:
     chosen: set[int] = set()
     with reader.engine.connect() as connection:
         for prefix in prefixes or ("",):
-            found = dumps.beginning(connection, prefix)
-            chosen.update(found)
-            if not found and prefixes:
+            dumps_found = dumps.beginning(connection, prefix)
+            chosen.update(dumps_found)
+            if not dumps_found and prefixes:
                 message = "no dump's hash or file name begins with this"
-                yield Result(prefix, error={"code": "no_such_dump", "message": message, "at": None})
+                yield FileResult(prefix, error={"code": "no_such_dump", "message": message, "at": None})
     for number in sorted(chosen, reverse=True):
         with orm.Session(reader.engine) as db:
             dump = dumps.find(db, number)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from webapp.commands import _found
-from webapp.commands._reading import Reader, Result
+from webapp.commands import _input_files
+from webapp.commands._file_reader import FileReader, FileResult
+from webapp.store.write import arrival
 
 RESTLESS = 5
 """looks after which a file of lines is read though it never rests"""
@@ -20,11 +21,13 @@ FINAL = 30
 """looks after which a file that rests is read to its end, a line cut there included"""
 SHARE = 10
 """a file is read again no sooner than after this many times what its last reading took"""
+RECENT = 300
+"""seconds since a file was written, up to which its program may still be running"""
 _BLOCK = 64 * 1024
 _LONGEST_LINE = 64 * 1024 * 1024
 
 
-class Look(NamedTuple):
+class FileState(NamedTuple):
     """What a look at a file costs: its size in bytes and when it was changed, in nanoseconds."""
 
     size: int
@@ -32,87 +35,97 @@ class Look(NamedTuple):
 
 
 @dataclass(slots=True)
-class Known:
+class WatchedFile:
     """A file that is watched: the last look, how many looks it has been the same or never, and what was read of it."""
 
-    look: Look
+    look: FileState
     same: int = 0
     restless: int = 0
-    read: Look | None = None
+    last_read: FileState | None = None
     cut: bool = False
     not_before: float = 0.0
 
 
-class Watch:
+class FolderWatch:
     """Looks at the files below `arguments`; `poll` reads those that rest and were not read as they are."""
 
-    def __init__(self, reader: Reader, arguments: Sequence[str], interval: float) -> None:
+    def __init__(self, reader: FileReader, arguments: Sequence[str], interval: float) -> None:
         self._reader = reader
         self._arguments = arguments
         self._interval = interval
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, WatchedFile] = {}
 
-    def forever(self) -> Iterator[Result]:
+    def forever(self) -> Iterator[FileResult]:
         """What comes of each file that is read, until something is raised."""
         while True:
             yield from self.poll()
             time.sleep(self._interval)
 
-    def poll(self) -> Iterator[Result]:
-        there = set()
-        for file in _found.find(self._arguments):
-            if (look := _look(file.path)) is None or file.path in there:
+    def poll(self) -> Iterator[FileResult]:
+        present = set()
+        for file in _input_files.find(self._arguments):
+            if (look := _look(file.path)) is None or file.path in present:
                 continue
-            there.add(file.path)
-            known = self._seen(file.path, look)
-            if self._is_due(known) and (result := self._read(file, known)) is not None:
+            present.add(file.path)
+            record = self._seen(file.path, look)
+            if self._is_due(record) and (result := self._read(file, record)) is not None:
                 yield result
-        for path in self._known.keys() - there:
+        for path in self._known.keys() - present:
             del self._known[path]
 
-    def _seen(self, path: str, look: Look) -> Known:
-        known = self._known.get(path)
-        if known is None:
+    def _seen(self, path: str, look: FileState) -> WatchedFile:
+        record = self._known.get(path)
+        if record is None:
             old = time.time() - look.changed / 1e9 > self._interval
-            known = self._known[path] = Known(look, same=1 if old else 0)
-        elif known.look == look:
-            known.same += 1
-            known.restless = 0
+            record = self._known[path] = WatchedFile(look, same=1 if old else 0)
+        elif record.look == look:
+            record.same += 1
+            record.restless = 0
         else:
-            known.look, known.same = look, 0
-            known.restless += 1
-        return known
+            record.look, record.same = look, 0
+            record.restless += 1
+        return record
 
-    def _is_due(self, known: Known) -> bool:
-        if known.look.size == 0 or time.monotonic() < known.not_before:
+    def _is_due(self, record: WatchedFile) -> bool:
+        if record.look.size == 0 or time.monotonic() < record.not_before:
             return False
-        if known.read == known.look:
-            return known.cut and known.same >= FINAL
-        return known.same >= 1 or known.restless >= RESTLESS
+        if record.last_read == record.look:
+            return record.cut and record.same >= FINAL
+        return record.same >= 1 or record.restless >= RESTLESS
 
-    def _read(self, file: _found.Found, known: Known) -> Result | None:
+    def _read(self, file: _input_files.InputFile, record: WatchedFile) -> FileResult | None:
         """None where there is nothing to say: the file went away, is not whole yet, or is no dump, as before."""
-        final = known.same >= FINAL
+        final = record.same >= FINAL
         limit = None if final else _whole_lines(file.path)
-        if known.same == 0 and limit is None:
+        if record.same == 0 and limit is None:
             return None
-        known.cut = limit is not None and limit < known.look.size
-        again, known.read, known.restless = known.read is not None, known.look, 0
+        record.cut = limit is not None and limit < record.look.size
+        again, record.last_read, record.restless = record.last_read is not None, record.look, 0
         if limit == 0:
             return None
         began = time.monotonic()
-        result = self._reader.read(replace(file, asked=False), limit)
-        known.not_before = time.monotonic() + SHARE * (time.monotonic() - began)
-        gone = result.error is not None and _look(file.path) is None
-        return None if gone or (again and result.skipped is not None) else result
+        result = self._read_live(replace(file, is_named=False), limit, record.look)
+        record.not_before = time.monotonic() + SHARE * (time.monotonic() - began)
+        is_gone = result.error is not None and _look(file.path) is None
+        return None if is_gone or (again and result.skipped is not None) else result
+
+    def _read_live(self, file: _input_files.InputFile, limit: int | None, look: FileState) -> FileResult:
+        """Read a file; sessions of one that was written a moment ago count as growing while somebody looks at them."""
+        engine = self._reader.engine
+        before = arrival.last_change(engine) if engine is not None else 0
+        result = self._reader.read(file, limit)
+        is_recent = time.time() - look.changed / 1e9 < RECENT
+        if engine is not None and is_recent and result.ingested is not None and result.ingested.created:
+            arrival.mark_watched(engine, result.ingested.keys, before)
+        return result
 
 
-def _look(path: str) -> Look | None:
+def _look(path: str) -> FileState | None:
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError:
         return None
-    return Look(found.st_size, found.st_mtime_ns)
+    return FileState(status.st_size, status.st_mtime_ns)
 
 
 def _whole_lines(path: str) -> int | None:

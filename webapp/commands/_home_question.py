@@ -1,0 +1,113 @@
+"""Asks in the terminal which parser a program uses, with how many responses would have failed under each."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import click
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.parsing import UnknownProfile
+from webapp.parsing.words import counted
+from webapp.store.homes import changes, trials
+from webapp.store.homes.trials import Question
+from webapp.store.models import Session
+from webapp.store.sessions import dumps
+from webapp.visible import visible
+
+_LATER = "later"
+MOST_TRIED = 1000
+"""responses on which every profile is tried while somebody waits: some seven seconds of a processor"""
+_MOST = 10_000
+"""sessions that one question is about"""
+
+
+def where_dump(engine: sa.Engine, ident: str) -> sa.ColumnElement[bool]:
+    """A dump's sessions; raises `NoSuchDump`."""
+    with orm.Session(engine) as db:
+        return trials.of_dump(dumps.find_id(db, ident))
+
+
+def question(engine: sa.Engine, where: sa.ColumnElement[bool] | None) -> Question | None:
+    with engine.connect() as connection:
+        return trials.question(connection, where)
+
+
+def counted_question(
+    engine: sa.Engine, where: sa.ColumnElement[bool] | None, most: int | None = None
+) -> Question | None:
+    """The question with its numbers; those not known yet are counted now, on `most` responses at most."""
+    asked = question(engine, where)
+    if asked is None or asked.is_counted:
+        return asked
+    trials.count_all(engine, where=where, most=most)
+    return question(engine, where)
+
+
+def say(asked: Question, help_texts: Mapping[str, str]) -> None:
+    """What is asked, and each parser with its number."""
+    click.echo(words(asked))
+    for candidate in asked.candidates:
+        failed = "not counted yet" if candidate.failed is None else f"{candidate.failed:,} would have failed"
+        click.echo(visible(f"  {candidate.profile:<22} {failed:>24}  {help_texts[candidate.profile]}"))
+    if not asked.is_counted:
+        click.echo("fencepost home which counts them all")
+
+
+def words(asked: Question) -> str:
+    return (
+        f"parser unknown: {asked.not_json:,} of {counted(asked.responses, 'response')} "
+        f"{'is' if asked.not_json == 1 else 'are'} not plain JSON"
+    )
+
+
+def of_keys(engine: sa.Engine, keys: Sequence[str]) -> Question | None:
+    """What is to be asked about these sessions; None where every response of unknown parsers is plain JSON."""
+    asked = question(engine, Session.key.in_(keys[:_MOST]))
+    return asked if asked is not None and asked.not_json else None
+
+
+def after_ingest(engine: sa.Engine, keys: Sequence[str], asked: Question) -> None:
+    """Say that the parser of sessions that came is unknown; where a person sits at a terminal, ask for it."""
+    where = Session.key.in_(keys[:_MOST])
+    if not (os.isatty(0) and os.isatty(1)):
+        click.echo(f"{words(asked)}; say which parser your program uses: --home P, or fencepost home set P", err=True)
+        return
+    asked = counted_question(engine, where, MOST_TRIED) or asked
+    say(asked, trials.profiles_help())
+    name = click.prompt("Which of them does your program use?", default=_LATER, err=True)
+    while name != _LATER:
+        try:
+            home = changes.home_of_name(name)
+            break
+        except UnknownProfile as unknown:
+            click.echo(visible(str(unknown)), err=True)
+            name = click.prompt("Which of them does your program use?", default=_LATER, err=True)
+    else:
+        return
+    with engine.connect() as connection:
+        ids = connection.scalars(sa.select(Session.id).where(where, Session.home_source == "unknown")).all()
+    number = changes.begin(engine, ids, home, scope={"keys": list(keys[:100])})
+    changes.work(engine, number)
+    click.echo(
+        visible(f"{counted(len(ids), 'session')} read by {home.profile}; fencepost home undo {number} takes it back")
+    )
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """What to tell how many of how many sessions are done: a bar shows it on a terminal."""
+    if quiet or not os.isatty(2):
+        yield lambda _finished, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("sessions", total=None)
+        yield lambda finished, total: bar.update(task, completed=finished, total=total)
+    sys.stderr.flush()

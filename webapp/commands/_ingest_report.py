@@ -1,0 +1,176 @@
+"""What `fencepost ingest` says: a line a file with its problems, a table of all files, or one JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from webapp.commands._file_reader import DumpSurvey, FileResult
+from webapp.dumps.answer_alarm import MissingAnswers
+from webapp.dumps.records import Problem
+from webapp.dumps.session_keys import SessionKeys
+from webapp.parsing.words import counted
+from webapp.store.ingest.start import IngestResult
+from webapp.visible import visible
+
+MOST_SHOWN = 10
+"""problems of one file printed word for word"""
+MOST_ROWS = 200
+"""files in the table"""
+_STORED = ("dump", "sessions", "keys", "problems", "created", "new", "grown", "new_turns", "changed")
+_SEEN = ("format", "bytes", "sessions", "turns", "problems", "problem_count", "session_keys", "preview")
+
+
+def say(result: FileResult) -> None:
+    """A line for the file, then its first problems."""
+    if result.skipped is not None:
+        click.echo(visible(f"– {result.file}: passed over. {result.skipped}"), err=True)
+        return
+    if result.error is not None:
+        at = f" (at {result.error['at']})" if result.error.get("at") else ""
+        click.echo(visible(f"✕ {result.file}: {result.error.get('message')}{at}"), err=True)
+        return
+    new = result.survey is not None or (result.ingested is not None and result.ingested.created)
+    problems = sorted((result.ingested or result.survey or _NOTHING).problems, key=_is_no_alarm)
+    mark = "▲" if lacks_answers(result) else "●" if new else "·"
+    click.echo(visible(f"{mark} {result.file}: {_summary(result)}"))
+    for line in _of_keys(result.survey.session_keys) if result.survey is not None else ():
+        click.echo(visible(f"  {line}"))
+    for turn in result.survey.preview if result.survey is not None else ():
+        click.echo(visible(f"  {turn['kind']}: {turn['text']}"))
+    for problem in problems[:MOST_SHOWN]:
+        click.echo(visible(f"  {problem.at}: {problem.reason}"), err=True)
+    if (more := problems_of(result) - MOST_SHOWN) > 0:
+        click.echo(f"  and {counted(more, 'problem')} more", err=True)
+
+
+_NOTHING = DumpSurvey("", 0)
+
+
+def _is_no_alarm(problem: Problem) -> bool:
+    return not isinstance(problem, MissingAnswers)
+
+
+def lacks_answers(result: FileResult) -> bool:
+    """Whether a session of the file was read without an answer, or mostly empty."""
+    problems = (result.ingested or result.survey or _NOTHING).problems
+    return any(isinstance(problem, MissingAnswers) for problem in problems)
+
+
+def problems_of(result: FileResult) -> int:
+    """How many problems the file has, those not kept word for word included."""
+    if result.ingested is not None:
+        return result.ingested.dump.problem_count
+    return result.survey.problem_count if result.survey is not None else 0
+
+
+def _of_keys(keys: SessionKeys | None) -> Iterator[str]:
+    """By which key entries are put together to sessions, and what the others would give."""
+    if keys is None or (keys.entries < 2 and not keys.told):
+        return
+    if keys.key is None:
+        yield f"no session key: all {keys.entries:,} entries are one session; --session-key KEY names one"
+    else:
+        without = f" ({keys.without:,} entries are without it)" if keys.without else ""
+        yield f"sessions by {keys.key}: {keys.sessions:,}{without}; --session-key KEY takes another, - none"
+    for choice in keys.choices:
+        if choice.key != keys.key:
+            sessions = counted(choice.sessions, "session")
+            yield f"  {choice.key}: {sessions}, in {choice.entries:,} of {keys.entries:,} entries"
+
+
+def _summary(result: FileResult) -> str:
+    """For example `windlass, 3 sessions (1 new, 1 grown), 40 new turns, 2 problems`."""
+    parts = _of_ingested(result.ingested) if result.ingested is not None else _of_survey(result.survey or _NOTHING)
+    if count := problems_of(result):
+        parts.append(counted(count, "problem"))
+    if lacks_answers(result):
+        parts.append("answers missing")
+    return ", ".join(parts)
+
+
+def _of_ingested(ingested: IngestResult) -> list[str]:
+    parts = [ingested.dump.format or "unknown format", counted(len(ingested.sessions), "session")]
+    if ingested.changed:
+        parts.append(f"{counted(ingested.changed, 'session')} now read by {ingested.dump.home}")
+    if not ingested.created:
+        return [*parts, "all there already"]
+    kinds = ((ingested.new, "new"), (ingested.grown, "grown"))
+    parts[1] += f" ({', '.join(f'{number} {kind}' for number, kind in kinds if number)})"
+    return [*parts, counted(ingested.new_turns, "new turn")]
+
+
+def _of_survey(counts: DumpSurvey) -> list[str]:
+    return [counts.format, counted(len(counts.sessions), "session"), counted(counts.turns, "turn")]
+
+
+def table(results: Sequence[FileResult]) -> None:
+    """One row a file that is a dump, then how many were read, passed over, and could not be read."""
+    from rich.console import Console
+    from rich.table import Table
+
+    rows = [result for result in results if result.skipped is None]
+    grid = Table("file", "format", title=None, box=None, pad_edge=False)
+    dry = any(result.survey is not None for result in rows)
+    for name in ("sessions", "turns" if dry else "new turns", "problems"):
+        grid.add_column(name, justify="right")
+    for result in rows[:MOST_ROWS]:
+        grid.add_row(visible(result.file), *_cells(result))
+    click.echo()
+    if rows:
+        Console(markup=False, highlight=False).print(grid)
+    if len(rows) > MOST_ROWS:
+        click.echo(f"and {counted(len(rows) - MOST_ROWS, 'file')} more")
+    click.echo(_total(results))
+
+
+def _cells(result: FileResult) -> tuple[str, ...]:
+    if result.error is not None:
+        return ("could not be read", "", "", "")
+    format_name, numbers = "", (0, 0, problems_of(result))
+    if result.ingested is not None:
+        format_name = result.ingested.dump.format or ""
+        numbers = (len(result.ingested.sessions), result.ingested.new_turns, numbers[2])
+    elif result.survey is not None:
+        format_name = result.survey.format
+        numbers = (len(result.survey.sessions), result.survey.turns, numbers[2])
+    return (format_name, *(f"{number:,}" for number in numbers))
+
+
+def _total(results: Sequence[FileResult]) -> str:
+    """For example `3 files read, 1 passed over, 1 could not be read`."""
+    failed = sum(result.error is not None for result in results)
+    skipped = sum(result.skipped is not None for result in results)
+    parts = [f"{counted(len(results) - failed - skipped, 'file')} read"]
+    parts += [f"{skipped:,} passed over"] if skipped else []
+    return ", ".join([*parts, *([f"{failed:,} could not be read"] if failed else [])])
+
+
+def passed_over(results: Sequence[FileResult]) -> None:
+    """One line for all files of folders that are no dumps, with the first of them and why."""
+    skipped = [result for result in results if result.skipped is not None]
+    if skipped:
+        count, first = counted(len(skipped), "file"), f"{skipped[0].file}: {skipped[0].skipped}"
+        click.echo(visible(f"– {count} passed over, the first {first} (--json lists them all)"), err=True)
+
+
+def document(results: Sequence[FileResult], dry_run: bool) -> dict[str, Any]:
+    """What came of each file, as `--json` prints it."""
+    return {
+        "dry_run": dry_run,
+        "files": [_file(result) for result in results if result.skipped is None],
+        "skipped": [{"file": result.file, "reason": result.skipped} for result in results if result.skipped],
+    }
+
+
+def _file(result: FileResult) -> dict[str, Any]:
+    about: dict[str, Any] = {"file": result.file, "error": result.error}
+    if result.ingested is not None:
+        about["answers_missing"] = lacks_answers(result)
+        return {**about, **{name: getattr(result.ingested, name) for name in _STORED}}
+    if result.survey is not None:
+        about["answers_missing"] = lacks_answers(result)
+        return {**about, **{name: getattr(result.survey, name) for name in _SEEN}}
+    return about

@@ -1,0 +1,114 @@
+"""`fencepost check`: the gate, a parser over labelled responses against a committed baseline."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from webapp.commands import _filters, _gate_sample, _store
+from webapp.commands._profiles import PROFILE
+from webapp.exports.splits import SPLITS
+from webapp.gate import allowances, profiles, reports, running
+from webapp.gate.checking import KINDS, Report, as_dict
+from webapp.gate.samples import BadLines
+from webapp.visible import visible
+
+BASELINE = "fencepost-baseline.jsonl"
+MOST_LINES = 20
+
+
+@click.command("check", short_help="Check a parser against a baseline: the gate for CI.")
+@click.option("--profile", "name", required=True, type=PROFILE, metavar="P", help="The profile, or module:function.")
+@click.option("--baseline", type=click.Path(path_type=Path), default=BASELINE, show_default=True, metavar="FILE")
+@click.option(
+    "--labels", "labels", type=click.Path(path_type=Path), metavar="FILE", help="Cases, or an export of labels."
+)
+@click.option("--database", metavar="URL", help="Labelled responses of this database, else of FENCEPOST_DATABASE.")
+@click.option("--split", type=click.Choice(SPLITS), help="Only one half of the responses: tune on dev, gate on test.")
+@click.option("--strict", is_flag=True, help="Fail too where a value changed that no label speaks of.")
+@click.option("--update", is_flag=True, help="Write the baseline anew, unless there is a regression.")
+@click.option("--allow", type=click.Path(path_type=Path), metavar="FILE", help='Regressions allowed: {"id", "reason"}.')
+@click.option("-o", "outputs", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help=".json, .xml, .md")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@_filters.options
+def command(
+    name: str,
+    baseline: Path,
+    labels: Path | None,
+    database: str | None,
+    split: str | None,
+    strict: bool,
+    update: bool,
+    allow: Path | None,
+    outputs: tuple[Path, ...],
+    as_json: bool,
+    **filters: Any,
+) -> None:
+    """Run a parser over responses whose values people said, and compare with the baseline that was committed.
+
+    The first run writes the baseline and exits with 1: review and commit it. A response that is read worse than before
+    by its final label is a regression, and fails, unless --allow names it with a reason. Of a database all labelled
+    responses are checked, or with filters those under them, labelled or not.
+
+    Exits with 0 when passed, with 1 when not or where the parser cannot be run, with 2 when used wrongly or where
+    baseline and responses do not speak of the same.
+    """
+    if wrong := [path for path in outputs if path.suffix not in reports.SUFFIXES]:
+        raise click.UsageError(f"-o takes {', '.join(reports.SUFFIXES)}, not {wrong[0].name!r}")
+    if labels is not None and (database is not None or _filters.chosen(filters) is not None):
+        raise click.UsageError("--labels is a file: --database and filters are not for it")
+    try:
+        with _store.in_words():
+            profile = profiles.resolve(name)
+        allowed = {} if allow is None else allowances.read(allow)
+        sample = _gate_sample.of_file(labels) if labels else _gate_sample.of_database(database, filters)
+        options: dict[str, Any] = {"strict": strict, "split": split, "update": update}
+        report = running.run(sample, profile, baseline, allowed=allowed, **options)
+        for path in outputs:
+            path.write_text(reports.written(report, path.suffix), encoding="utf-8", errors="backslashreplace")
+    except (BadLines, OSError) as error:
+        raise click.UsageError(visible(str(error))) from None
+    _tell(report, baseline, as_json)
+    sys.exit(report.exit_code)
+
+
+def _tell(report: Report, baseline: Path, as_json: bool) -> None:
+    """The report on standard output, and where a workflow's runner is, in its summary and as its error lines."""
+    if as_json:
+        _store.print_json(as_dict(report))
+    else:
+        _print(report, baseline)
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(reports.to_markdown(report))
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in reports.error_lines(report):
+            click.echo(line, err=as_json)
+
+
+def _print(report: Report, baseline: Path) -> None:
+    split = f", split {report.split}" if report.split else ""
+    click.echo(
+        visible(f"{report.profile} {report.version}: {report.checked:,} responses, {report.labelled:,} labelled{split}")
+    )
+    for kind, words in KINDS.items():
+        changes = report.of(kind)
+        if changes:
+            click.echo(f"\n{kind} {len(changes):,}: {words}")
+        for change in changes[:MOST_LINES]:
+            click.echo(f"  {visible(change.sample.id)}: {reports.sentence(change)}")
+        if len(changes) > MOST_LINES:
+            click.echo(f"  and {len(changes) - MOST_LINES:,} more; -o report.json has them all")
+    for ident in report.unused:
+        click.echo(f"\nallowed, and not needed any more: {visible(ident)}")
+    if report.written:
+        click.echo(f"\nbaseline {report.written}: {visible(str(baseline))}")
+    for reason in report.reasons[:MOST_LINES]:
+        click.echo(visible(reason))
+    if len(report.reasons) > MOST_LINES:
+        click.echo(f"and {len(report.reasons) - MOST_LINES:,} more; -o report.json has them all")
+    click.echo(report.verdict)

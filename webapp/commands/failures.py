@@ -1,0 +1,100 @@
+"""`fencepost failures`: the kinds of failure that are stored, new ones first."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+from sqlalchemy import orm
+
+from webapp.commands import _filters, _store
+from webapp.parsing.words import counted
+from webapp.store.failures import algorithm, as_json, groups
+from webapp.store.failures.groups import GroupLine, Groups
+from webapp.store.sessions.filters import HOME, Filters
+from webapp.visible import visible
+
+_ago = re.compile(r"(\d{1,6})(m|h|d|w)")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+@click.command("failures", short_help="List failure groups, new ones first.")
+@click.option("--new", "only_new", is_flag=True, help="Only groups that are first seen in the time that --since says.")
+@click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Groups that are printed.")
+@click.option("--regroup", is_flag=True, help="Give responses that an earlier version grouped this version's groups.")
+@click.option("--json", "as_json_", is_flag=True, help="Print the groups as JSON, as /api/failures does.")
+@_filters.options
+def command(only_new: bool, limit: int, regroup: bool, as_json_: bool, **filters: Any) -> None:
+    """List the kinds of failure under the list's filters: how many responses, since when, in which models.
+
+    --since and --until also take a time ago, such as 30m, 1h or 2d, and hold for the response, as --model, --agent,
+    --phase, --tool and --label do; every other filter is of its session. Without --since, new is what is first seen in
+    the last 7 days.
+
+    Exits with 0, with 1 where --new lists any group, with 2 when used wrongly.
+    """
+    settings = _store.settings()
+    now = datetime.now(UTC)
+    given = {name: _absolute(name, value, now) for name, value in filters.items()}
+    narrowed = _filters.chosen(given) or Filters()
+    with _store.engine(settings) as engine:
+        if regroup:
+            count = algorithm.renew(engine)
+            click.echo(f"{counted(count, 'parse')} grouped anew; their old groups are kept beside", err=True)
+        with orm.Session(engine) as db:
+            page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=now)
+    if as_json_:
+        _store.print_json(as_json.page_dict(page))
+    else:
+        _print(page, narrowed, only_new)
+    sys.exit(1 if only_new and page.total else 0)
+
+
+def _absolute(name: str, value: Any, now: datetime) -> Any:
+    """A time ago as the time that it was."""
+    match = _ago.fullmatch(value) if name in ("filter_since", "filter_until") and value else None
+    if match is None:
+        return value
+    try:
+        return (now - timedelta(**{_UNITS[match[2]]: int(match[1])})).isoformat()
+    except OverflowError:
+        raise click.UsageError(f"{value} ago is before the year 1") from None
+
+
+def _print(page: Groups, filters: Filters, only_new: bool) -> None:
+    kind = "new failure group" if only_new else "failure group"
+    click.echo(f"{counted(page.total, kind)}, {_of(page)}")
+    for line in page.groups:
+        _print_group(line)
+    if page.total > len(page.groups):
+        click.echo(f"  and {page.total - len(page.groups):,} more: --limit {page.total}")
+    if page.coverage.not_run:
+        why = "their parser is unknown" if filters.under == HOME else f"{filters.under} was not run on them"
+        click.echo(f"  not known of {counted(page.coverage.not_run, 'response')}: {why}")
+    if page.former:
+        words = "was grouped" if page.former == 1 else "were grouped"
+        click.echo(f"  {counted(page.former, 'response')} {words} by another version of the algorithm: --regroup")
+
+
+def _of(page: Groups) -> str:
+    if page.coverage.run is None:
+        return f"{counted(page.count, 'failed response')}; under these filters nobody counted of how many"
+    return f"{page.count:,} of {counted(page.coverage.run, 'response')} failed"
+
+
+def _print_group(line: GroupLine) -> None:
+    share = "" if line.share is None else f" ({line.share:.1%})"
+    state = line.state if line.why is None else f"{line.state}: {line.why}"
+    marks = ["new"] if line.is_new else []
+    marks += [f"new in {visible(model)}" for model in line.new_models]
+    marks += [state] if state != "open" else []
+    marks += [f"assigned to {visible(line.assignee)}"] if line.assignee else []
+    click.echo(f"  {line.count:>8,}{share}  {visible(line.title)}{' · ' + ', '.join(marks) if marks else ''}")
+    seen = f"{line.first_seen:%Y-%m-%d %H:%M} to {line.last_seen:%Y-%m-%d %H:%M} UTC"
+    models = ", ".join(f"{visible(name or 'no model named')} {count:,}" for name, count in line.models[:4])
+    more = f" and {line.more_models + max(0, len(line.models) - 4)} more" if line.more_models or line.models[4:] else ""
+    click.echo(f"            {counted(line.sessions, 'session')}, {seen}, {models}{more}")
+    click.echo(f"            {visible(line.key)}")

@@ -1,0 +1,198 @@
+"""`fencepost home`: which parser the programs behind stored sessions use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.commands import _home_question, _store
+from webapp.commands._profiles import PROFILE
+from webapp.parsing import UnknownProfile, installing
+from webapp.parsing import profile as find_profile
+from webapp.parsing.words import counted
+from webapp.store.db.database import writing
+from webapp.store.homes import changes, rules, scopes, trials
+from webapp.store.homes.scopes import Scope
+from webapp.store.sessions import sessions
+from webapp.store.sessions.dumps import NoSuchDump
+from webapp.store.sessions.filters import BadFilter, of_parameters
+from webapp.store.write.home import Home
+from webapp.visible import visible
+from webapp.web.people import system_user
+
+
+@click.group("home", short_help="Set the parser that the programs behind sessions use.")
+def command() -> None:
+    """Set the parser ("home profile") of the programs behind stored sessions; it decides which responses failed."""
+
+
+@command.command("set")
+@click.argument("profile", type=PROFILE, metavar="P")
+@click.argument("idents", nargs=-1, metavar="[SESSION…]")
+@click.option("--dump", metavar="D", help="All sessions of a dump: its number or the beginning of its sha256.")
+@click.option("--format", "format_name", metavar="F", help="All sessions of a source format.")
+@click.option("--service", metavar="NAME", help="All sessions of a service.")
+@click.option("--filter", "filters", metavar="NAME=VALUE", multiple=True, help="The list's filters: model=m q=text …")
+@click.option("--all", "everything", is_flag=True, help="All sessions.")
+@click.option("--unknown", "unknown_only", is_flag=True, help="Only those whose parser is unknown.")
+@click.option("--remember", is_flag=True, help="Use it for later imports of that format or service too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the change as JSON.")
+def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: bool, **scope_options: Any) -> None:
+    """Give sessions the parser P, or "unknown" for none; updates verdicts, counts and findings.
+
+    Exits with 0 when done, with 1 where there is no such session, with 2 when used wrongly. Interrupted, it goes on
+    with the server, or with `fencepost home resume`.
+    """
+    settings = _store.settings()
+    with _store.engine(settings) as engine:
+        try:
+            home = changes.home_of_name(profile)
+            _refuse_absent(home)
+            with orm.Session(engine) as db:
+                scope = _scope(db, idents, **scope_options)
+                ids = scopes.session_ids(db, scope)
+        except (UnknownProfile, BadFilter) as wrong:
+            raise click.UsageError(str(wrong)) from None
+        except (scopes.BadScope, NoSuchDump, sessions.NoSuchSession) as missing:
+            raise click.ClickException(str(missing)) from None
+        if remember:
+            _remember(engine, scope, home.profile)
+        number = changes.begin(engine, ids, home, scope=scope.as_dict(), author=system_user())
+        _work(engine, number, as_json)
+
+
+def _refuse_absent(home: Home) -> None:
+    """Exit with 1 where the parser cannot run here: what failed under it could not be said."""
+    if home.known:
+        with _store.in_words():
+            installing.refuse_absent(find_profile(home.profile))
+
+
+def _scope(
+    db: orm.Session,
+    idents: tuple[str, ...],
+    dump: str | None,
+    format_name: str | None,
+    service: str | None,
+    filters: tuple[str, ...],
+    everything: bool,
+    unknown_only: bool,
+) -> Scope:
+    """Raises `BadFilter`, `NoSuchSession`; a usage error where not just one scope is given."""
+    if sum(map(bool, (idents, dump, format_name, service, filters, everything))) != 1:
+        raise click.UsageError("Give sessions, or one of --dump, --format, --service, --filter and --all.")
+    if filters or everything:
+        pairs = [option.partition("=") for option in filters]
+        if wrong := [option for option, (_, sign, _) in zip(filters, pairs, strict=True) if not sign]:
+            raise click.UsageError(f"--filter takes NAME=VALUE, not {wrong[0]!r}.")
+        return Scope(filters=of_parameters({name: value for name, _, value in pairs}), unknown_only=unknown_only)
+    keys = tuple(sessions.find(db, ident).key for ident in idents)
+    return Scope(keys, dump, format_name, service, unknown_only=unknown_only)
+
+
+def _remember(engine: sa.Engine, scope: Scope, profile: str) -> None:
+    kind, value = ("service", scope.service) if scope.service else ("format", scope.format)
+    if not value:
+        raise click.UsageError("--remember is for --format and --service.")
+    try:
+        with writing(engine) as connection:
+            rules.remember(connection, kind, value, profile, system_user())
+    except rules.BadRule as bad:
+        raise click.UsageError(str(bad)) from None
+
+
+def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
+    with _home_question.progress(as_json) as tell:
+        changes.work(engine, number, on_progress=tell)
+    with engine.connect() as connection:
+        line = changes.find(connection, number)
+    if as_json:
+        _store.print_json(line)
+        return
+    sessions = counted(line.total, "session")
+    if line.undoes:
+        click.echo(f"{sessions} as before")
+    else:
+        click.echo(visible(f"{line.profile}: {sessions}; fencepost home undo {number} takes it back"))
+
+
+@command.command("undo")
+@click.argument("number", type=int)
+@click.option("--json", "as_json", is_flag=True, help="Print the change as JSON.")
+def undo(number: int, as_json: bool) -> None:
+    """Give the sessions of a change back what they had; those changed since are left alone."""
+    with _store.engine(_store.settings()) as engine:
+        try:
+            undoing = changes.begin_undoing(engine, number, system_user())
+        except changes.NoSuchChange as missing:
+            raise click.ClickException(str(missing)) from None
+        _work(engine, undoing, as_json)
+
+
+@command.command("resume")
+def resume() -> None:
+    """Finish the changes that were interrupted."""
+    with _store.engine(_store.settings()) as engine:
+        changes.work_all(engine)
+
+
+@command.command("changes")
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+def list_changes(as_json: bool) -> None:
+    """List the last changes, the newest first."""
+    with _store.engine(_store.settings()) as engine, engine.connect() as connection:
+        lines = changes.lines(connection)
+    if as_json:
+        _store.print_json(lines)
+        return
+    for line in lines:
+        undone = ", undone" if line.undone else f", undoes {line.undoes}" if line.undoes else ""
+        what = f"{line.profile} for {scopes.scope_words(line.scope)}"
+        click.echo(visible(f"{line.id:>5}  {line.state:<9} {line.finished:,} of {line.total:,}  {what}{undone}"))
+
+
+@command.command("rules")
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+def list_rules(as_json: bool) -> None:
+    """List the rules that are remembered for sessions that come later."""
+    with _store.engine(_store.settings()) as engine, engine.connect() as connection:
+        lines = rules.lines(connection)
+    if as_json:
+        _store.print_json(lines)
+        return
+    for line in lines:
+        click.echo(visible(f"{line.id:>5}  {line.kind} {line.value}: {line.profile}"))
+
+
+@command.command("forget")
+@click.argument("number", type=int)
+def forget(number: int) -> None:
+    """Delete a rule; what came under it stays as it is."""
+    with _store.engine(_store.settings()) as engine:
+        try:
+            line = rules.forget(engine, number)
+        except rules.NoSuchRule as missing:
+            raise click.ClickException(str(missing)) from None
+    click.echo(visible(f"forgotten: {line.kind} {line.value}"))
+
+
+@command.command("which")
+@click.option("--dump", metavar="D", help="Only sessions of a dump.")
+@click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
+def which(dump: str | None, as_json: bool) -> None:
+    """Try every profile on the sessions whose parser is unknown: how many responses would have failed under each."""
+    with _store.engine(_store.settings()) as engine:
+        try:
+            where = None if dump is None else _home_question.where_dump(engine, dump)
+        except NoSuchDump as missing:
+            raise click.ClickException(str(missing)) from None
+        question = _home_question.counted_question(engine, where)
+    if as_json:
+        _store.print_json(question)
+    elif question is None:
+        click.echo("every parser is known")
+    else:
+        _home_question.say(question, trials.profiles_help())

@@ -1,0 +1,51 @@
+"""`fencepost minimal`: the shortest cut of a response that still fails the same way."""
+
+from __future__ import annotations
+
+import sys
+from io import TextIOWrapper
+
+import click
+
+from webapp import jsontext
+from webapp.commands._input import open_bytes, to_text
+from webapp.commands._profiles import PROFILE
+from webapp.parsing import UnknownProfile, installing, minimal, profile
+
+
+@click.command("minimal", short_help="The shortest cut of a response that fails the same way.")
+@click.option(
+    "--profile", "name", type=PROFILE, default="direct", show_default=True, metavar="P", help="The parser that fails."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.argument("file", default="-", metavar="[FILE|-]")
+def command(name: str, as_json: bool, file: str) -> None:
+    """Cut the response in FILE, or on standard input, as short as it gets while it still fails the same way.
+
+    The same way: the profile fails, and the cut is of the same failure group. Prints the cut; how it was reached
+    goes to standard error. Where the budget ends first, standard error says that it did.
+
+    Exits with 0 when there is a reproduction, with 1 when the profile does not fail, with 2 when used wrongly.
+    """
+    _check(name)
+    with open_bytes(file) as source:
+        raw = to_text(source.read(), "standard input" if file == "-" else click.format_filename(file))
+    result = minimal.of_profile(raw, name)
+    if as_json:
+        document = {"profile": name, "same": result.same, "exhausted": result.exhausted, "tests": result.tests}
+        click.echo(jsontext.portable(document | {"length": len(raw), "text": result.text if result.same else None}))
+    elif result.same:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
+        click.echo(result.text)
+    click.echo(minimal.sentence(result, len(raw), name), err=True)
+    sys.exit(0 if result.same else 1)
+
+
+def _check(name: str) -> None:
+    try:
+        installing.refuse_absent(profile(name))
+    except installing.NotInstalled as missing:
+        raise click.ClickException(str(missing)) from None
+    except UnknownProfile as unknown:
+        raise click.UsageError(str(unknown)) from None

@@ -1,0 +1,71 @@
+"""`fencepost verify`: what is in a file against what is stored of it."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from webapp.commands import _store
+from webapp.commands._input import open_bytes
+from webapp.dumps import BadDump, UnknownFormat, spool
+from webapp.parsing.words import counted
+from webapp.store.sessions import verification
+from webapp.store.sessions.dumps import NoSuchDump
+from webapp.visible import visible
+
+_MOST_PRINTED = 20
+_NAMES = ("sessions", "answers", "tokens_in", "tokens_out")
+
+
+@click.command("verify", short_help="Check that everything in a file is stored.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.argument("path", metavar="FILE")
+def command(as_json: bool, path: str) -> None:
+    """Check that everything in the dump FILE (- for standard input; gzip and zstd too) is stored.
+
+    Compares sessions, answers and sums of tokens with the database, and looks for every string of over 200
+    characters, whatever the format: a string that is in no turn and no entry is shown with its place. What
+    could not be compared, as bytes that hold no text, is named. Exits with 0 when all is there, with 1
+    when something is missing, with 2 when used wrongly.
+    """
+    settings = _store.settings()
+    with _store.engine(settings) as engine, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
+        try:
+            with open_bytes(path) as stream:
+                spooled = spool(stream, Path(folder), max_bytes=settings.max_dump)
+            result = verification.verify(engine, spooled, click.format_filename(path))
+        except OSError as error:
+            raise click.UsageError(str(error)) from None
+        except (BadDump, UnknownFormat, NoSuchDump) as error:
+            raise click.ClickException(str(error)) from None
+    if as_json:
+        _store.print_json(_document(result))
+    else:
+        _say(result)
+    sys.exit(0 if result.is_whole else 1)
+
+
+def _document(result: verification.Verification) -> dict[str, Any]:
+    names = ("format", "file", "stored", "missing_sessions", "strings", "missing_count", "missing", "not_compared")
+    return {"whole": result.is_whole, **{name: getattr(result, name) for name in names}}
+
+
+def _say(result: verification.Verification) -> None:
+    for name in _NAMES:
+        in_file, stored = getattr(result.file, name), getattr(result.stored, name)
+        mark = "●" if stored >= in_file else "✕"
+        click.echo(f"{mark} {name.replace('_', ' ')}: {in_file:,} in the file, {stored:,} stored")
+    strings = f"{counted(result.strings, 'long string')}, {result.missing_count:,} in no turn and no entry"
+    click.echo(f"{'✕' if result.missing_count else '●'} {strings}")
+    for session in result.missing_sessions[:_MOST_PRINTED]:
+        click.echo(visible(f"  session {session!r} is not stored"), err=True)
+    for string in result.missing[:_MOST_PRINTED]:
+        click.echo(visible(f"  {string.at} ({string.length:,} characters): {string.beginning}"), err=True)
+    if (more := result.missing_count - _MOST_PRINTED) > 0:
+        click.echo(f"  and {counted(more, 'string')} more", err=True)
+    for problem in result.not_compared[:_MOST_PRINTED]:
+        click.echo(visible(f"  {problem.at}: {problem.reason}"), err=True)
