@@ -13,71 +13,88 @@ from flask import Flask
 from webapp import paths
 from webapp.config import Settings
 from webapp.extensions import db, htmx
-from webapp.store import database
+from webapp.store.db import database
 from webapp.web import (
-    background,
-    dumps,
+    answers,
     errors,
     exports,
     filters,
-    growing,
     guards,
+    guide,
+    help_pages,
     helpers,
-    jobs,
-    labels,
     login,
-    mappings,
     patterns,
     playground,
     profiles,
-    selection,
-    sessions,
+    responses,
+    runs,
     statistics,
-    taking,
     templating,
     traces,
-    turns,
-    views,
 )
-from webapp.web.ids import SessionIdConverter, SessionIds
+from webapp.web.comparing import compare_pages
+from webapp.web.dumps import dump_pages, job_pages, mapping_api, mapping_pages, uploads, worker_process
+from webapp.web.failures import failure_actions, failure_pages, failures_api
+from webapp.web.homes import home_pages
+from webapp.web.ids import Int64Converter, SessionIdConverter, SessionIds
+from webapp.web.labels import queue_pages
+from webapp.web.sessions import growth, saved_views, selection, session_pages
+from webapp.web.turns import turn_pages
 
 BLUEPRINTS = (
-    sessions,
-    growing,
-    turns,
-    dumps,
-    jobs,
-    mappings,
-    labels,
+    session_pages,
+    growth,
+    turn_pages,
+    dump_pages,
+    job_pages,
+    mapping_api,
+    mapping_pages,
+    queue_pages,
     exports,
+    home_pages,
+    failure_pages,
+    failure_actions,
+    failures_api,
     profiles,
+    compare_pages,
+    responses,
+    runs,
     selection,
     statistics,
-    views,
+    saved_views,
     patterns,
     playground,
     traces,
     login,
+    guide,
+    help_pages,
 )
+
+
+KEY_BYTES = 32
 
 
 def create_app(settings: Settings | None = None) -> Flask:
     """The app over a migrated database. Raises `BadSetting`, and `NewerDatabase` for one that newer code made."""
     settings = settings or Settings.from_environment()
-    app = Flask("webapp", template_folder=paths.resource("templates"), static_folder=paths.resource("static"))
-    app.request_class = taking.Request
+    templates, static = paths.resource("templates"), paths.resource("static")
+    app = answers.LinkingApp("webapp", template_folder=templates, static_folder=static)
+    app.response_class = answers.Printable
+    app.json = answers.PortableJson(app)
+    app.request_class = uploads.SpoolingRequest
     configure(app, settings)
     db.init_app(app)
     # It closes asynchronous sessions after each request, in a thread and an event loop of their own; there are none.
     app.teardown_appcontext_funcs = [end for end in app.teardown_appcontext_funcs if not iscoroutinefunction(end)]
     htmx.init_app(app)
     with app.app_context():
-        database.prepare(db.engine)
+        database.prepare(db.engine, durable=settings.durable)
         database.migrate(db.engine)
-    app.url_map.converters["session_id"] = SessionIdConverter
+    app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
-    for part in (guards, errors, filters, helpers, templating, background):
+    for part in (guards, errors, filters, helpers, templating, worker_process):
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
     return app
@@ -90,8 +107,9 @@ def configure(app: Flask, settings: Settings) -> None:
         SECRET_KEY=secret_key(settings.data / "secret_key"),
         SQLALCHEMY_ENGINES={"default": database.options(settings.database)},
         MAX_CONTENT_LENGTH=settings.max_upload,
-        MAX_FORM_MEMORY_SIZE=2 * 1024 * 1024,
+        SESSION_COOKIE_NAME="fencepost",
         SESSION_COOKIE_SAMESITE="Lax",
+        SESSION_COOKIE_SECURE=settings.secure,
         SEND_FILE_MAX_AGE_DEFAULT=31536000,
     )
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
@@ -100,12 +118,15 @@ def configure(app: Flask, settings: Settings) -> None:
 def secret_key(path: Path) -> bytes:
     """The key kept in `path`, made at random on the first run and readable by its owner alone.
 
-    It is linked into place whole, so that of two servers that start at once both read the same key.
+    It is linked into place whole, so that of two servers that start at once both read the same key. A key that a full
+    disk or a hand left short is made anew, since anybody may guess it: who was signed in signs in again.
     """
+    if path.exists() and path.stat().st_size < KEY_BYTES:
+        path.unlink(missing_ok=True)
     if not path.exists():
         draft = path.with_name(f"{path.name}.{os.getpid()}")
         with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(32))
+            file.write(secrets.token_bytes(KEY_BYTES))
         with suppress(FileExistsError):
             os.link(draft, path)
         draft.unlink()

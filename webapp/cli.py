@@ -11,11 +11,19 @@ from webapp import __version__
 COMMANDS = {
     "serve": "Serve the web pages and the API.",
     "ingest": "Read dumps into the database.",
+    "verify": "Compare a file with what is stored of it.",
     "parse": "Parse one response, or many, and show the trace.",
+    "minimal": "The shortest cut of a response that fails the same way.",
     "dump": "Write a session as one JSON document.",
     "label": "List labels, or judge a response.",
     "replay": "Run a profile over stored responses.",
+    "compare": "Compare two profiles over stored responses.",
+    "failures": "List failure groups, new ones first.",
+    "check": "Check a parser against a baseline: the gate for CI.",
+    "home": "Say which parser sessions' own programs use.",
     "profiles": "List the profiles: ours, the reports', a library's.",
+    "mcp": "Serve what is stored to an agent, read-only (MCP).",
+    "token": "Make an access token for FENCEPOST_TOKEN.",
     "db": "Create, migrate and check the database.",
 }
 HIDDEN = frozenset({"work"})
@@ -52,3 +60,10 @@ class Lazy(click.Group):
 @click.version_option(__version__, prog_name="fencepost")
 def main() -> None:
     """Fencepost shows the moment an LLM's answer should have become JSON and did not."""
+    from webapp.capture import specs
+
+    try:
+        specs.configured()
+        specs.schemas()
+    except specs.BadSpec as bad:
+        raise click.UsageError(str(bad)) from None

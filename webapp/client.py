@@ -40,8 +40,8 @@ _FINAL = frozenset({400, 404, 405, 413, 415, 422})  # what a server answers to w
 class Refused(Exception):
     """The server answered, and did not take what was sent."""
 
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(f"the server answered {status}: {said[:500]}")
+    def __init__(self, status: int, answer_text: str) -> None:
+        super().__init__(f"the server answered {status}: {answer_text[:500]}")
         self.status = status
 
 
@@ -119,10 +119,10 @@ class Recorder:
         with self._wake:
             self._guarded(self._start)
             self._asked += 1
-            wanted = self._asked
+            flush_number = self._asked
             self._wake.notify_all()
             self._wake.wait_for(
-                lambda: self._answered >= wanted or not (self._sender and self._sender.is_alive()), timeout
+                lambda: self._answered >= flush_number or not (self._sender and self._sender.is_alive()), timeout
             )
             return not self._pending and self._sent == self._written and self._failures == 0
 
@@ -150,9 +150,9 @@ class Recorder:
             self._drop(1)
 
     def _encode(self, kind: str, text: Any, fields: dict[str, Any]) -> None:
-        known = {name: value for name, value in fields.items() if value is not None}
-        own = {"session_id": self.session, "recorded_at": time.time(), "kind": kind, "text": _text(text)}
-        self._put(json.dumps({**known, **own}, default=repr, skipkeys=True).encode("ascii") + b"\n")
+        given_fields = {name: value for name, value in fields.items() if value is not None}
+        entry = {"session_id": self.session, "recorded_at": time.time(), "kind": kind, "text": _text(text)}
+        self._put(json.dumps({**given_fields, **entry}, default=repr, skipkeys=True).encode("ascii") + b"\n")
 
     def _put(self, line: bytes) -> None:
         if os.getpid() != self._pid:
@@ -232,11 +232,14 @@ class Recorder:
                         self.dropped += self._journal.end(self._sent) if self._journal else 0
                         return
                     self._wake.wait(seconds)
-                until, asked = self._written, self._answered if self._pending else self._asked
-            failure = self._try(until)
+                until, flush_number = self._written, self._answered if self._pending else self._asked
+            if self._left_over:
+                self._left_over = False
+                self._guarded(self._send_left_over)  # what this session has to say does not wait for it
+            failure = self._guarded(self._send, until)
             with self._wake:
                 self._note(until, failure)
-                self._answered = asked
+                self._answered = flush_number
                 self._wake.notify_all()
 
     def _seconds(self) -> float | None:
@@ -248,13 +251,6 @@ class Recorder:
         wait = self._every if self._written >= GROWTH * self._sent else max(self._every, self._written / RATE)
         at = max(self._not_before, self._tried_at + wait)
         return None if at == math.inf else max(0.0, at - time.monotonic())
-
-    def _try(self, until: int) -> Exception | None:
-        """Why the journal could not be sent; whatever it is, it is tried again as for a server that is away."""
-        if self._left_over:
-            self._left_over = False
-            self._guarded(self._send_left_over)  # what this session has to say does not wait for it
-        return self._guarded(self._send, until)
 
     def _send(self, until: int) -> None:
         if self._journal is not None and until > self._sent:
@@ -357,11 +353,11 @@ def _post(url: str, token: str | None, file: BinaryIO, size: int, filename: str)
         target = f"{quote(parts.path.rstrip('/'), safe='/%')}/api/dumps?{query}"
         connection.request("POST", target, body=_beginning(file, size), headers=headers)
         answer = connection.getresponse()
-        said = answer.read(65536).decode(errors="replace")
+        answer_text = answer.read(65536).decode(errors="replace")
     finally:
         connection.close()
     if answer.status not in (200, 201):
-        raise Refused(answer.status, said)
+        raise Refused(answer.status, answer_text)
 
 
 def _beginning(file: BinaryIO, size: int) -> Iterator[bytes]:

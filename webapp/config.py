@@ -8,13 +8,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from webapp import paths
+from webapp.capture import specs
 
 
 class BadSetting(ValueError):
     """A setting cannot be read; the message names the variable and what it takes."""
 
 
-MEGABYTE = 1024 * 1024
+KILOBYTE = 1024
+MEGABYTE = 1024 * KILOBYTE
+SHORTEST_TOKEN = 16
+"""characters: `fencepost token` makes longer ones"""
 DEFAULT_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -24,11 +28,17 @@ class Settings:
 
     data: Path
     database: str
-    home: str = "fencepost"
+    home: str = "unknown"
     token: str | None = None
     trusted_hosts: tuple[str, ...] = DEFAULT_HOSTS
     max_upload: int = 1024 * MEGABYTE
     max_dump: int = 4096 * MEGABYTE
+    secure: bool = False
+    durable: bool = False
+    findings: Path | None = None
+    webhook: str | None = None
+    webhook_secret: str | None = None
+    profiles: tuple[str, ...] = ()
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -38,11 +48,17 @@ class Settings:
         return cls(
             data=data,
             database=environ.get("FENCEPOST_DATABASE") or f"sqlite:///{data / 'fencepost.sqlite3'}",
-            home=environ.get("FENCEPOST_HOME") or "fencepost",
-            token=environ.get("FENCEPOST_TOKEN") or None,
+            home=environ.get("FENCEPOST_HOME") or "unknown",
+            token=_token(environ),
             trusted_hosts=(*DEFAULT_HOSTS, *_words(hosts)) if hosts else DEFAULT_HOSTS,
             max_upload=_megabytes(environ, "FENCEPOST_MAX_UPLOAD", 1024),
             max_dump=_megabytes(environ, "FENCEPOST_MAX_DUMP", 4096),
+            secure=_switch(environ, "FENCEPOST_SECURE"),
+            durable=_switch(environ, "FENCEPOST_DURABLE"),
+            findings=_findings(environ),
+            webhook=_webhook(environ),
+            webhook_secret=environ.get("FENCEPOST_WEBHOOK_SECRET") or None,
+            profiles=_profiles(environ),
         )
 
     def environment(self) -> dict[str, str]:
@@ -52,17 +68,25 @@ class Settings:
             "FENCEPOST_DATABASE": self.database,
             "FENCEPOST_HOME": self.home,
             "FENCEPOST_MAX_DUMP": str(max(1, self.max_dump // MEGABYTE)),
+            "FENCEPOST_DURABLE": str(int(self.durable)),
+            **({"FENCEPOST_FINDINGS": str(self.findings)} if self.findings else {}),
         }
 
 
 HELP = {
     "data": "folder for the database, kept dumps and written session dumps",
     "database": "SQLAlchemy URL; SQLite in the data folder, or postgresql+psycopg://…",
-    "home": "home profile of sessions whose dump and format name none",
-    "token": "access token; without one only loopback is served",
+    "home": "parser of programs whose dump, format and rules name none; unset: unknown",
+    "token": "access token of 16 characters or more (fencepost token makes one); without one only loopback is served",
     "trusted_hosts": "further host names to answer to, comma-separated",
     "max_upload": "largest upload as sent, in megabytes (1024)",
     "max_dump": "largest dump once decompressed, in megabytes (4096)",
+    "secure": "1 where browsers come by HTTPS: cookies go no other way",
+    "durable": "1 to have SQLite write through to the disk at each commit: slower, and no power cut takes any of it",
+    "findings": "TOML file of findings of your own (docs/findings.md); unset: Fencepost's rules alone",
+    "webhook": "http(s) address that new failure groups are posted to (docs/failures.md)",
+    "webhook_secret": "what those posts are signed with, 16 characters or more",
+    "profiles": "parsers of your own, comma-separated: pkg.mod:function, pkg.mod:function@/their/python, cmd:…, name=…",
 }
 
 
@@ -73,6 +97,55 @@ def describe() -> list[tuple[str, str]]:
 
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _profiles(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of the configured parsers, those of the nearest pyproject.toml among them."""
+    try:
+        specs.schemas()
+        return tuple(specs.configured(environ))
+    except specs.BadSpec as bad:
+        raise BadSetting(str(bad)) from None
+
+
+def _token(environ: Mapping[str, str]) -> str | None:
+    token = environ.get("FENCEPOST_TOKEN") or None
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise BadSetting(f"FENCEPOST_TOKEN takes {SHORTEST_TOKEN} characters or more; fencepost token makes one")
+    return token
+
+
+def _webhook(environ: Mapping[str, str]) -> str | None:
+    url, secret = environ.get("FENCEPOST_WEBHOOK") or None, environ.get("FENCEPOST_WEBHOOK_SECRET") or ""
+    if url is None:
+        return None
+    if not url.lower().startswith(("http://", "https://")) or not url.isprintable() or " " in url:
+        raise BadSetting(f"FENCEPOST_WEBHOOK takes an address that begins with http:// or https://, not {url[:100]!r}")
+    if len(secret) < SHORTEST_TOKEN:
+        raise BadSetting(f"FENCEPOST_WEBHOOK needs FENCEPOST_WEBHOOK_SECRET, {SHORTEST_TOKEN} characters or more")
+    return url
+
+
+def _findings(environ: Mapping[str, str]) -> Path | None:
+    """The file of findings of one's own, read once here so that what is wrong with it is said at the start."""
+    named = environ.get("FENCEPOST_FINDINGS")
+    if not named:
+        return None
+    from webapp.findings import own  # most starts have none, and --help needs it as little
+
+    path = Path(named).expanduser().absolute()
+    try:
+        own.refuse_taken_names(own.load(path))
+    except own.BadFindings as bad:
+        raise BadSetting(f"FENCEPOST_FINDINGS: {bad}") from None
+    return path
+
+
+def _switch(environ: Mapping[str, str], name: str) -> bool:
+    text = environ.get(name) or "0"
+    if text not in ("0", "1"):
+        raise BadSetting(f"{name} takes 0 or 1, not {text!r}")
+    return text == "1"
 
 
 def _megabytes(environ: Mapping[str, str], name: str, default: int) -> int:

@@ -7,20 +7,18 @@ word: a debugger may not change what it shows.
 from __future__ import annotations
 
 import json
+import re
+import uuid
+from collections.abc import Callable, Sequence
 from json import encoder
 from typing import Any
 
 _encoder = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False)
-_make: Any = getattr(encoder, "c_make_encoder", None)
-_pieces: Any = _make and _make(
-    None, _encoder.default, encoder.encode_basestring_ascii, None, ":", ",", False, False, True
-)
-"""What `_encoder` makes anew for each text, where Python has it in C."""
 
 
 def dumps(value: Any) -> str:
     """Compact ASCII JSON; NaN and Infinity as Python writes them."""
-    return "".join(_pieces(value, 0)) if _pieces else _encoder.encode(value)
+    return _encoder.encode(value)
 
 
 def quoted(text: str) -> str:
@@ -43,3 +41,94 @@ def pretty(value: Any) -> str:
     except RecursionError:
         return "⟨nested too deeply to show⟩"
     return text
+
+
+def canonical(values: Sequence[Any]) -> str | None:
+    """A text that is the same for values that are the same JSON: 1 is 1.0 and keys have no order, true is not 1.
+
+    None where they are nested too deeply, or hold a number that is too long, to be written so.
+    """
+    try:
+        text = _sorted(list(values))
+        if not _fraction.search(text):
+            return text
+        return _sorted(json.loads(dumps(list(values)), parse_float=_number))
+    except (RecursionError, ValueError):
+        return None
+
+
+def same_as(values: Sequence[Any]) -> str:
+    """As `canonical`; of values that cannot be written so, a text that is like no other."""
+    text = canonical(values)
+    return f"too deep to compare {uuid.uuid4()}" if text is None else text
+
+
+_fraction = re.compile(r"\d[.eE]")
+
+
+def _sorted(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _number(text: str) -> int | float:
+    number = float(text)
+    return int(number) if number.is_integer() else number
+
+
+MARK = "$fencepost:float"
+"""`{"$fencepost:float": "NaN"}` stands for a number that JSON has not; see docs/exports.md."""
+_strict = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False, allow_nan=False)
+_FLOATS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+def portable(value: Any) -> str:
+    """Compact ASCII JSON that every reader takes: NaN and the infinities, which JSON has not, as marked texts."""
+    try:
+        text = _strict.encode(value)
+    except ValueError:
+        return _strict.encode(marked(value))
+    return _strict.encode(marked(value)) if MARK in text else text
+
+
+def marked(value: Any) -> Any:
+    """`value` with `{MARK: "NaN"}` for what is no number in JSON. An object that looks so already gets a $ more."""
+    return _rebuilt(value, _marked_leaf, lambda key: f"${key}" if _is_mark(key) else key)
+
+
+def unmarked(value: Any) -> Any:
+    """What `marked` was given."""
+    return _rebuilt(value, _unmarked_leaf, lambda key: key[1:] if _is_mark(key) and key != MARK else key)
+
+
+def _marked_leaf(value: Any) -> Any:
+    if isinstance(value, float) and (value != value or value in (_FLOATS["Infinity"], _FLOATS["-Infinity"])):
+        return {MARK: _encoder.encode(value)}
+    return value
+
+
+def _unmarked_leaf(value: Any) -> Any:
+    if isinstance(value, dict) and len(value) == 1 and isinstance(text := value.get(MARK), str):
+        return _FLOATS.get(text, value)
+    return value
+
+
+def _rebuilt(value: Any, leaf: Callable[[Any], Any], name: Callable[[Any], Any]) -> Any:
+    """A copy of `value` with other leaves and keys, made without recursion: values may be nested deeply."""
+    copy: list[Any] = [None]
+    todo: list[tuple[Any, Any, Any]] = [(copy, 0, value)]
+    while todo:
+        holder, place, item = todo.pop()
+        holder[place] = new = leaf(item)
+        if new is not item:
+            continue
+        if isinstance(item, dict):
+            holder[place] = new = dict.fromkeys(map(name, item))
+            todo.extend((new, name(key), child) for key, child in item.items())
+        elif isinstance(item, list | tuple):
+            holder[place] = new = [None] * len(item)
+            todo.extend((new, index, child) for index, child in enumerate(item))
+    return copy[0]
+
+
+def _is_mark(key: Any) -> bool:
+    return isinstance(key, str) and key.endswith(MARK) and not key[: -len(MARK)].strip("$")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, Protocol
 
@@ -22,24 +23,29 @@ def collect(package: str) -> dict[str, Any]:
     A module's first docstring line is its plugin's help (see `help_of`). Two plugins of one name are
     an error in the code, so they raise `ValueError`.
     """
-    found: dict[str, Any] = {}
+    plugins: dict[str, Any] = {}
     for module in _modules(package):
         plugin: Named | None = getattr(module, "plugin", None)
         if plugin is None:
             continue
-        if plugin.name in found:
+        if plugin.name in plugins:
             raise ValueError(f"two plugins of {package} are called {plugin.name!r}")
-        found[plugin.name] = plugin
-    return found
+        plugins[plugin.name] = plugin
+    return plugins
 
 
-def find(package: str, name: str) -> Any:
-    """The plugin called `name`, or None; where a module is called as its plugin, no other one is imported."""
+def find(package: str, name: str, configured: Mapping[str, Any] | None = None) -> Any:
+    """The plugin called `name`, or None; where a module is called as its plugin, no other one is imported.
+
+    Those that are `configured` from outside are looked at before all modules are.
+    """
     module = name.replace("-", "_")
     if module in _names(package):
         plugin = getattr(importlib.import_module(f"{package}.{module}"), "plugin", None)
         if plugin is not None and plugin.name == name:
             return plugin
+    if configured and name in configured:
+        return configured[name]
     return collect(package).get(name)
 
 

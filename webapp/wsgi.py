@@ -6,9 +6,14 @@ ago is removed. Not for `--preload`: threads and database connections do not sur
 
 from __future__ import annotations
 
+from webapp import memory
 from webapp.app import create_app
-from webapp.commands.serve import look_after, spool_beside
+from webapp.commands.serve import spool_beside
+from webapp.extensions import db
+from webapp.store.jobs import upkeep
 
+memory.use_one_arena()
 app = create_app()
 spool_beside(app.config["SETTINGS"])
-look_after(app)
+with app.app_context():
+    upkeep.start(db.engine, app.config["SETTINGS"])

@@ -1,0 +1,54 @@
+"""How an optional library is installed into this copy of Fencepost: by make in a checkout, else by pip, pipx or uv.
+
+Fencepost is on no package index, so no command may ask one for `fencepost[…]`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from importlib.metadata import PackageNotFoundError, requires
+from importlib.util import find_spec
+from pathlib import Path
+
+from webapp import paths
+
+_OF_EXTRA = re.compile(r"""^([^;]+?)\s*;.*\bextra\s*==\s*['"]([\w-]+)['"]""")
+
+
+def install_extra(extra: str) -> str:
+    """The command that installs the libraries of one extra: `make extras EXTRAS=redact`."""
+    if paths.is_checkout():
+        return f"make extras EXTRAS={extra}"
+    return install_command(*_requirements(extra))
+
+
+def install_command(*distributions: str) -> str:
+    """The command that installs packages beside this Fencepost."""
+    names = shlex.join(distributions)
+    if {"pipx", "venvs"} <= set(Path(sys.prefix).parts):
+        return f"pipx inject {shlex.quote(Path(sys.prefix).name)} {names}"
+    python = shlex.quote(_python())
+    if find_spec("pip") is None:
+        return f"uv pip install --python {python} {names}"
+    return f"{python} -m pip install {names}"
+
+
+def _requirements(extra: str) -> list[str]:
+    """What the extra requires, as the installed wheel's metadata says: `pyarrow>=18`."""
+    try:
+        lines = requires("fencepost") or []
+    except PackageNotFoundError:
+        lines = []
+    matches = (_OF_EXTRA.match(line) for line in lines)
+    return [match[1].strip() for match in matches if match and match[2] == extra]
+
+
+def _python() -> str:
+    """This Python, as short as it can be typed here."""
+    executable = Path(sys.executable)
+    try:
+        return str(executable.relative_to(Path.cwd()))
+    except ValueError:
+        return str(executable)
