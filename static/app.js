@@ -23,15 +23,28 @@ function step(by, selector) {
   row.scrollIntoView({ block: "nearest" });
 }
 
+// --- keys that somebody changed or switched off (WCAG 2.1.4); kept in this browser
+const stored = (act) => { try { return act(localStorage); } catch { return null; } };
+const keymap = () => JSON.parse(stored((kept) => kept.getItem("keymap")) || "{}");
+const keysOn = () => stored((kept) => kept.getItem("keys")) !== "off";
+const shownKey = (key) => keymap()[key] ?? key;
+// What the page calls the key that was pressed: undefined where that one was given away.
+function meant(pressed) {
+  const map = keymap();
+  const origin = Object.keys(map).find((key) => map[key] === pressed);
+  return origin ?? (pressed in map ? undefined : pressed);
+}
+
 const moves = { j: [1, "[data-row]"], k: [-1, "[data-row]"], n: [1, "[data-row][data-failed]"], p: [-1, "[data-row][data-failed]"] };
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (document.querySelector("dialog[open], :popover-open")) return;
   if (typing(event.target)) { if (event.key === "Escape") event.target.blur(); return; }
-  const keyed = [...document.querySelectorAll("[data-key]")].find((element) => element.dataset.key === event.key);
+  const key = event.key.length > 1 ? event.key : event.key === "?" ? "?" : keysOn() ? meant(event.key) : undefined;
+  const keyed = [...document.querySelectorAll("[data-key]")].find((element) => element.dataset.key === key);
   if (keyed) { event.preventDefault(); press(keyed); return; }
-  const move = moves[event.key];
+  const move = moves[key];
   if (move && document.querySelector(move[1])) { event.preventDefault(); step(...move); }
 });
 
@@ -51,17 +64,72 @@ function showKeys(dialog) {
   const list = dialog.querySelector("dl");
   list.replaceChildren();
   const entries = [...document.querySelectorAll("[data-key]")].map((element) => [element.dataset.key, element.dataset.help]);
-  if (document.querySelector("[data-row]")) entries.push(["j k", "next and previous row"], ["Enter", "open it"]);
-  if (document.querySelector("[data-row][data-failed]")) entries.push(["n p", "next and previous failure"]);
+  const has = (selector) => document.querySelector(selector);
+  if (has("[data-row]")) entries.push(["j", "next row"], ["k", "previous row"], ["Enter", "open the row"]);
+  if (has("[data-row][data-failed]")) entries.push(["n", "next failure"], ["p", "previous failure"]);
+  const listed = new Set();
   for (const [key, help] of entries) {
+    if (listed.has(key)) continue;
+    listed.add(key);
     const term = document.createElement("dt");
-    for (const name of key.split(" ")) { const k = document.createElement("kbd"); k.textContent = name; term.append(k, " "); }
+    const k = document.createElement("kbd");
+    k.textContent = shownKey(key);
+    term.append(k);
     const words = document.createElement("dd");
     words.textContent = help;
+    if (key.length === 1 && key !== "?") words.append(" ", changer(key, help, dialog));
     list.append(term, words);
   }
-  dialog.showModal();
+  document.getElementById("keys-on").checked = keysOn();
+  if (!dialog.open) dialog.showModal();
 }
+
+function changer(key, help, dialog) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "plain";
+  button.textContent = "change";
+  button.ariaLabel = `change the key for: ${help}`;
+  const said = document.getElementById("keys-said");
+  button.addEventListener("click", () => {
+    said.textContent = `Press the new key for “${help}”, Esc to leave it.`;
+    button.addEventListener("keydown", (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      if (event.key.length !== 1) { said.textContent = "Nothing changed."; return; }
+      const map = keymap();
+      const holder = [...dialog.querySelectorAll("dt kbd")].find((each) => each.textContent === event.key);
+      if (holder && event.key !== shownKey(key)) { said.textContent = `${event.key} is taken on this page. Choose another key.`; return; }
+      if (event.key === key) delete map[key]; else map[key] = event.key;
+      stored((kept) => kept.setItem("keymap", JSON.stringify(map)));
+      said.textContent = `${help}: ${event.key}`;
+      showKeys(dialog);
+      drawKeys();
+      document.querySelector(`[aria-label="change the key for: ${CSS.escape(help)}"]`)?.focus();
+    }, { once: true });
+  });
+  return button;
+}
+
+// The keys that the page names are those that work: changed ones as they are now, none where they are off.
+function drawKeys() {
+  root.classList.toggle("no-keys", !keysOn());
+  for (const element of document.querySelectorAll("body kbd:not(dialog kbd)")) {
+    element.dataset.origin ??= element.textContent;
+    if (element.dataset.origin.length === 1) element.textContent = shownKey(element.dataset.origin);
+  }
+}
+document.getElementById("keys-on")?.addEventListener("change", (event) => {
+  stored((kept) => kept.setItem("keys", event.target.checked ? "on" : "off"));
+  drawKeys();
+});
+document.getElementById("keys-reset")?.addEventListener("click", () => {
+  stored((kept) => kept.removeItem("keymap"));
+  showKeys(document.getElementById("keys"));
+  drawKeys();
+});
+drawKeys();
+document.addEventListener("htmx:after:swap", drawKeys);
 
 // --- no answer at all: say so where messages stand, and leave the page as it was
 document.addEventListener("htmx:error", (event) => {

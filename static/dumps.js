@@ -6,7 +6,13 @@
   const queue = [];
   let current = null;
 
-  const size = (bytes) => { let unit = 0; while (bytes >= 1000 && unit < 3) { bytes /= 1000; unit += 1; } return `${bytes.toFixed(unit && bytes < 100 ? 1 : 0)} ${["bytes", "kB", "MB", "GB"][unit]}`; };
+  function size(bytes) {
+    let unit = 0;
+    for (; bytes >= 1000 && unit < 3; unit += 1) bytes /= 1000;
+    return `${bytes.toFixed(unit && bytes < 100 ? 1 : 0)} ${["bytes", "kB", "MB", "GB"][unit]}`;
+  }
+  const LOST = "The connection was lost. Check that the server runs, then send it again; "
+    + "what is there already is not stored twice.";
   const WORDS = {
     401: "You are signed out. Load the page anew, sign in, and send it again.",
     413: "It is larger than this server takes. Raise FENCEPOST_MAX_UPLOAD, or use fencepost ingest FILE.",
@@ -17,7 +23,8 @@
   // --- rows
   function rowOf(file, name) {
     const row = document.getElementById("sending").content.firstElementChild.cloneNode(true);
-    const item = { file, name, row, words: row.querySelector("[data-said]"), bar: row.querySelector("progress"), tag: row.querySelector(".tag"), request: null };
+    const [words, bar, tag] = ["[data-said]", "progress", ".tag"].map((selector) => row.querySelector(selector));
+    const item = { file, name, row, words, bar, tag, request: null };
     row.querySelector(".id").textContent = name;
     row.querySelector("[data-size]").textContent = size(file.size);
     item.bar.setAttribute("aria-label", `sending ${name}`);
@@ -58,8 +65,10 @@
     const { file, bar } = item;
     if (file.size > Number(form.dataset.max)) { state(item, "not sent", WORDS[413], "bad"); return Promise.resolve(); }
     const body = new FormData();
-    const map = form.querySelector("[name=map]");
-    if (map?.value) body.append("map", map.value);
+    for (const name of ["map", "home", "session_key", "ask"]) {
+      const choice = form.querySelector(`[name=${name}]`);
+      if (choice?.value && (choice.type !== "checkbox" || choice.checked)) body.append(name, choice.value);
+    }
     body.append("file", file, item.name);
     const request = item.request = new XMLHttpRequest();
     request.open("POST", form.action);
@@ -75,7 +84,7 @@
     return new Promise((done) => {
       request.onloadend = () => { item.request = null; done(); };
       request.onabort = () => state(item, "cancelled", "Cancelled while it was sent: nothing of it was stored.", "drop");
-      request.onerror = () => state(item, "not sent", "The connection was lost. Check that the server runs, then send it again; what is there already is not stored twice.", "bad");
+      request.onerror = () => state(item, "not sent", LOST, "bad");
       request.onload = () => answered(item, request);
       request.send(body);
     });
@@ -87,7 +96,8 @@
     const rows = [...parsed.content.querySelectorAll("tr")];
     if (!rows.length) {
       const status = new URL(request.responseURL).pathname.startsWith("/login") ? 401 : request.status;
-      state(item, "not stored", WORDS[status] || `The server answered ${status}. Its log says why; send it again when that is mended.`, "bad");
+      const words = WORDS[status] || `The server answered ${status}. Its log says why; send it again when that is mended.`;
+      state(item, "not stored", words, "bad");
       return;
     }
     const here = item.row.contains(document.activeElement);
@@ -96,7 +106,23 @@
     for (const row of rows) window.htmx?.process(row);
     if (here) rows[0].querySelector("[data-row]")?.focus();
     said.textContent = `${item.name}: ${request.status === 200 ? "received" : "could not be read"}`;
+    ask();
   }
+
+  // --- which parser the sessions that came use: asked anew when more came, unless somebody is about to answer
+  async function ask() {
+    const asking = document.getElementById("asking");
+    if (!asking || asking.contains(document.activeElement)) return;
+    const answer = await fetch(asking.dataset.url);
+    if (!answer.ok) return;
+    asking.innerHTML = await answer.text();
+    window.htmx?.process(asking);
+  }
+  document.addEventListener("htmx:after:swap", () => {
+    const reading = document.querySelectorAll("table.dumps progress").length;
+    if (!reading && ask.reading) ask();
+    ask.reading = reading;
+  });
 
   function add(files) {
     for (const [file, name] of files) queue.push(rowOf(file, name));
@@ -141,7 +167,10 @@
       for (const input of inputs) input.value = "";
     };
     for (const input of inputs) input.addEventListener("change", chosen);
-    form.addEventListener("submit", (event) => { event.preventDefault(); if (inputs.some((input) => input.files.length)) chosen(); else inputs[0].click(); });
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (inputs.some((input) => input.files.length)) chosen(); else inputs[0].click();
+    });
     window.addEventListener("beforeunload", (event) => { if (current) event.preventDefault(); });
   }
 

@@ -29,7 +29,7 @@
 
   async function again() {
     if (await look().catch(() => true)) setTimeout(again, 2000);
-    else line.textContent = "This session grows no more.";
+    else line.textContent = "No new turns for five minutes. Reload to look again.";
   }
 
   // A window that is drawn anew takes the focus with it: back to the same turn.
@@ -37,7 +37,8 @@
   timeline.addEventListener("focusin", (event) => { row = event.target.closest(".turn")?.id; });
   timeline.addEventListener("focusout", (event) => { if (event.relatedTarget) row = null; });
   new MutationObserver(() => {
-    if (row && document.activeElement === document.body) document.getElementById(row)?.querySelector("[data-row]")?.focus({ preventScroll: true });
+    if (!row || document.activeElement !== document.body) return;
+    document.getElementById(row)?.querySelector("[data-row]")?.focus({ preventScroll: true });
   }).observe(timeline, { childList: true });
 
   setTimeout(again, 2000);

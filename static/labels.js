@@ -5,7 +5,7 @@
   const root = () => document.getElementById("debugger");
   const form = () => document.getElementById("judge");
   const expected = () => document.getElementById("expected");
-  const KEPT = ["judgement", "cause", "note", "expects", "expected"];
+  const KEPT = ["judgement", "cause", "note", "expects", "expected", "source"];
   const partial = { "HX-Request-Type": "partial" };
   let looked = 0;
   let since = performance.now();
@@ -35,7 +35,7 @@
     const now = values();
     if (JSON.stringify(now) === drawn) { store((kept) => kept.removeItem(key())); return; }
     store((kept) => kept.setItem(key(), JSON.stringify({ ...now, unsent })));
-    if (!unsent) tell("Draft kept in this browser.");
+    if (!unsent) tell("Draft saved in this browser.");
   }
   function restore() {
     looked = 0;
@@ -45,12 +45,14 @@
     const draft = JSON.parse(store((kept) => kept.getItem(key())) ?? "null");
     if (!draft) return;
     for (const name of KEPT) {
-      for (const field of form().elements[name].length === undefined ? [form().elements[name]] : form().elements[name]) {
+      const named = form().elements[name];
+      for (const field of !named ? [] : named.length === undefined ? [named] : named) {
         if (field.type === "radio") field.checked = field.value === draft[name];
         else field.value = draft[name] ?? "";
       }
     }
-    tell(draft.unsent ? "Draft kept: the server did not take it. Enter saves it now." : "Draft kept: this was not saved yet.", draft.unsent);
+    const why = draft.unsent ? "the server did not take it. Enter saves it now." : "not saved as a label yet.";
+    tell(`Draft: ${why}`, draft.unsent);
     if (draft.expected || draft.expects) check();
   }
 
@@ -78,7 +80,8 @@
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
       if (options.saves) keep(true);
-      tell(`The server does not answer. ${options.saves ? "Your label is kept in this browser and sent again until it does." : "It is asked again until it does."}`, true);
+      const next = options.saves ? "Your label stays in this browser and is sent again" : "The page asks again";
+      tell(`The server does not answer. ${next} until it does.`, true);
       retry = setTimeout(() => go(url, options, push), 2000);
     } finally {
       busy = false;
@@ -90,7 +93,8 @@
     event.stopImmediatePropagation();
     const saves = event.target === form();
     if (saves) form().elements.seconds.value = seconds().toFixed(1);
-    go(event.target.action, { method: "POST", body: new URLSearchParams(new FormData(event.target)), saves });
+    const data = new FormData(event.target, event.submitter);
+    go(event.target.action, { method: "POST", body: new URLSearchParams(data), saves });
   }, true);
   document.addEventListener("click", (event) => {
     const link = event.target.closest(".queue a[data-go], .queue a[data-fill], .queue [data-mark]");
@@ -98,7 +102,7 @@
     event.preventDefault();
     if (link.dataset.drop !== undefined) store((kept) => kept.removeItem(key()));
     if (link.matches("[data-go]")) go(link.href);
-    else if (link.matches("[data-fill]")) fill(link.href);
+    else if (link.matches("[data-fill]")) fill(link.href, link.dataset.source);
     else mark(link.dataset.mark);
   });
   addEventListener("popstate", () => { if (root()?.matches(".queue")) go(location.href, {}, false); });
@@ -106,18 +110,26 @@
   // --- keys that app.js does not know: Enter where nothing else takes it, Ctrl+Enter inside a text box
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing || !form() || document.querySelector("dialog[open]")) return;
-    const box = event.target.closest("textarea");
-    const plain = !event.target.closest("a, button, input, textarea, select, summary");
-    if ((box && (event.ctrlKey || event.metaKey)) || plain) { event.preventDefault(); form().requestSubmit(); }
+    const box = event.target.closest("textarea, input");
+    const plain = !event.target.closest("a, button, input:not([type=radio]), textarea, select, summary");
+    if (!(box && (event.ctrlKey || event.metaKey)) && !plain) return;
+    event.preventDefault();
+    Promise.resolve(filling).then(() => form()?.requestSubmit());
   });
 
   // --- the expected value: filled from elsewhere, and checked as it is typed
-  async function fill(url) {
-    const answer = await fetch(url).catch(() => null);
-    if (!answer?.ok) { tell("The server does not answer.", true); return; }
-    expected().value = await answer.text();
-    pick();
-    expected().focus();
+  // The focus stays on the page, so that Enter saves; a save waits for what is being fetched.
+  let filling = null;
+  function fill(url, source = "") {
+    filling = (async () => {
+      const answer = await fetch(url).catch(() => null);
+      if (!answer?.ok) { tell("The server does not answer.", true); return; }
+      expected().value = await answer.text();
+      form().elements.source.value = source;
+      pick();
+      root().focus({ preventScroll: true });
+    })();
+    return filling;
   }
   function mark(url) {
     const range = /^#r=(\d+-\d+)$/.exec(location.hash)?.[1];
@@ -143,10 +155,12 @@
   document.addEventListener("input", (event) => {
     if (!form()?.contains(event.target)) return;
     clearTimeout(waiting);
-    if (event.target === expected()) waiting = setTimeout(pick, 150);
+    if (event.target === expected()) { form().elements.source.value = ""; waiting = setTimeout(pick, 150); }
     else { if (event.target.name === "expects") waiting = setTimeout(check, 50); keep(); }
   });
-  addEventListener("keyup", () => { if (form() && document.activeElement?.type === "radio" && JSON.stringify(values()) !== drawn) keep(); });
+  addEventListener("keyup", () => {
+    if (form() && document.activeElement?.type === "radio" && JSON.stringify(values()) !== drawn) keep();
+  });
 
   document.addEventListener("htmx:after:swap", (event) => { if (!event.target.closest?.("#progress")) restore(); });
   restore();

@@ -67,12 +67,16 @@
     menu.style.top = `${Math.min(box.bottom + 2, innerHeight - menu.offsetHeight - 8)}px`;
     menu.querySelector("button").focus();
   }
-  menu?.addEventListener("toggle", (event) => { if (event.newState === "closed" && document.activeElement === document.body) rowNow()?.querySelector("[data-row]").focus(); });
+  menu?.addEventListener("toggle", (event) => {
+    const lost = event.newState === "closed" && document.activeElement === document.body;
+    if (lost) rowNow()?.querySelector("[data-row]").focus();
+  });
   async function copyOf(what) {
     const link = rowNow().querySelector("[data-row]");
     const own = rowNow().querySelector(".dots").dataset.id;
     const dump = link.href.replace("/sessions/", "/api/session/") + "/dump";
-    const text = { link: link.href, id: own ? JSON.parse(own) : decodeURIComponent(link.href.split("/").pop()), curl: `curl -o session.json '${dump}'` }[what];
+    const id = own ? JSON.parse(own) : decodeURIComponent(link.href.split("/").pop());
+    const text = { link: link.href, id, curl: `curl -o session.json '${dump}'` }[what];
     menu.querySelector("p").textContent = (await copied(text)) ? "Copied" : "The browser refused to copy";
   }
   async function copied(text) {
@@ -90,7 +94,9 @@
   document.addEventListener("input", (event) => {
     if (!event.target.matches("[data-narrow]")) return;
     const wanted = event.target.value.toLowerCase();
-    for (const item of event.target.closest("details").querySelectorAll("li")) item.hidden = !item.textContent.toLowerCase().includes(wanted);
+    for (const item of event.target.closest("details").querySelectorAll("li")) {
+      item.hidden = !item.textContent.toLowerCase().includes(wanted);
+    }
   });
 
   // --- the search box stands outside of what is swapped, so it reads the filters from the address

@@ -135,12 +135,33 @@
   for (const name of ["scroll", "resize"]) addEventListener(name, () => { drawn ||= requestAnimationFrame(look); }, { passive: true });
 
   const start = line.querySelector(".window");
-  for (let first = 0; first < +start.dataset.first; first += step) { count = first + step; const empty = spacer(first); start.before(empty); watcher.observe(empty); }
+  for (let first = 0; first < +start.dataset.first; first += step) {
+    count = first + step;
+    const empty = spacer(first);
+    start.before(empty);
+    watcher.observe(empty);
+  }
   count = 0;
   watcher.observe(start);
   grow(+line.dataset.count);
   line.addEventListener("grown", (event) => grow(event.detail));
-  if (/^#t\d+$/.test(location.hash)) go(+location.hash.slice(2), false);
-  else if (+start.dataset.first) start.scrollIntoView();
+  // Back and u lead to the turn that one left, just where it stood in the window.
+  const place = `turn ${location.pathname}`;
+  addEventListener("pagehide", () => {
+    const row = document.getElementById(`t${here()}`);
+    try { sessionStorage.setItem(place, row ? `${row.id} ${row.getBoundingClientRect().top}` : ""); } catch { /* no storage */ }
+  });
+  async function arrive() {
+    const [row, top] = sessionStorage.getItem(place)?.split(" ") ?? [];
+    const back = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+    const hash = back && row ? `#${row}` : location.hash;
+    if (!/^#t\d+$/.test(hash)) { if (+start.dataset.first) start.scrollIntoView(); return; }
+    if (back) history.scrollRestoration = "manual";
+    await go(+hash.slice(2));
+    if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded, { once: true }));
+    requestAnimationFrame(() => document.querySelector(`${hash} [data-row]`)?.focus({ preventScroll: true }));  // the browser's own jump takes the focus away
+    if (`#${row}` === hash) scrollBy(0, document.getElementById(row).getBoundingClientRect().top - top);
+  }
+  arrive();
   look();
 }

@@ -1,4 +1,4 @@
-// Outcome strips: pointing at a mark, or going through the marks with the arrow keys, names the response and makes the
+// Outcome strips and the map of a session. Strips: pointing at a mark, or going through the marks with the arrow keys, names the response and makes the
 // strip a link to its turn, so that a click, Enter and the browser's own menu all lead there.
 "use strict";
 
@@ -10,6 +10,7 @@
   tip.hidden = true;
   document.body.append(tip);
   let now = null;
+  const percent = (share) => `${(100 * share).toLocaleString("en", { maximumSignificantDigits: 2 })} %`;
 
   function point(strip, mark) {
     if (now === mark) return;
@@ -26,11 +27,42 @@
     strip.href = `${path}/responses/${first}${each > 1 ? `?of=${each}` : ""}`;
     mark.classList.add("at");
     const which = last > first ? `responses ${first + 1}–${last + 1}` : `response ${first + 1}`;
-    tip.textContent = `${which} of ${of}: ${last > first ? "at worst " : ""}${names[mark.className[0]]}`;
+    const failed = strip.dataset.failures?.split(" ")[first / each] ?? 0;
+    const share = `${failed} of ${last - first + 1} failed, ${percent(failed / (last - first + 1))}`;
+    tip.textContent = `${which} of ${of}: ${+failed ? share : `${last > first ? "at worst " : ""}${names[mark.className[0]]}`}`;
+    beside(mark);
+  }
+  function beside(mark) {
     const box = mark.getBoundingClientRect();
     tip.style.left = `${Math.max(4, Math.min(box.left - 8, innerWidth - tip.offsetWidth - 4))}px`;
     tip.style.top = `${box.top > 40 ? box.top - tip.offsetHeight - 7 : box.bottom + 7}px`;
   }
+
+  // The map of a session: one stop for Tab, arrows go from mark to mark, and each says what it stands for.
+  function tell(cell) {
+    tip.hidden = !cell;
+    if (!cell) return;
+    tip.textContent = cell.getAttribute("aria-label");
+    beside(cell);
+  }
+  for (const [name, on] of [["pointerover", true], ["pointerout", false], ["focusin", true], ["focusout", false]]) {
+    document.addEventListener(name, (event) => {
+      const cell = event.target.closest?.(".map svg a");
+      if (cell) tell(on ? cell : null);
+    });
+  }
+  document.addEventListener("keydown", (event) => {
+    const cell = event.target.closest?.(".map svg a");
+    if (!cell || !["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) return;
+    event.preventDefault();
+    const cells = [...cell.ownerSVGElement.querySelectorAll("a")];
+    const at = cells.indexOf(cell);
+    const to = cells[{ ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: cells.length - 1 }[event.key]];
+    if (!to) return;
+    cell.setAttribute("tabindex", -1);
+    to.setAttribute("tabindex", 0);
+    to.focus();
+  });
 
   document.addEventListener("pointermove", (event) => {
     const strip = event.target.closest?.("a.strip");
@@ -42,7 +74,8 @@
     if (strip && event.target !== strip) point(strip, event.target);
   });
   document.addEventListener("focusin", (event) => {
-    if (event.target.matches("a.strip") && event.target.matches(":focus-visible")) point(event.target, event.target.querySelector(".f, .s") || event.target.firstElementChild);
+    const strip = event.target;
+    if (strip.matches("a.strip:focus-visible")) point(strip, strip.querySelector(".f, .s, [class^=q]") || strip.firstElementChild);
   });
   document.addEventListener("focusout", (event) => { if (now?.parentElement === event.target) point(event.target, null); });
   document.addEventListener("keydown", (event) => {

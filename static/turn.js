@@ -83,26 +83,9 @@
     if (!got) return;
     event.preventDefault();
     event.clipboardData.setData("text/plain", got.text);
-    if (!got.whole) put(fetch(`${pane.dataset.raw}?r=${got.from}-${got.to}`).then((answer) => answer.text()));
+    if (!got.whole) copyText(fetch(`${pane.dataset.raw}?r=${got.from}-${got.to}`).then((answer) => answer.text()));
   });
-  async function put(promise) {
-    const text = await promise;
-    try { await navigator.clipboard.writeText(text); } catch {
-      const area = document.createElement("textarea");
-      area.value = text;
-      document.body.append(area);
-      area.select();
-      document.execCommand("copy");
-      area.remove();
-    }
-    document.querySelectorAll(".told").forEach((told) => { told.textContent = `copied ${size(text).toLocaleString("en")} characters`; });
-  }
   document.addEventListener("click", (event) => {
-    const source = event.target.closest("[data-copy], [data-copy-link]");
-    if (source && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
-      event.preventDefault();
-      put(source.matches("[data-copy]") ? fetch(source.href).then((answer) => answer.text()) : source.href + location.hash);
-    }
     const row = event.target.closest("[role=treeitem]");
     if (row) { move(row); if (row.ariaExpanded) fold(row, row.ariaExpanded === "false"); }
   });
@@ -238,8 +221,25 @@
   settle();
   for (const name of ["htmx:after:swap", "settle"]) document.addEventListener(name, settle);
 
-  // --- playground: a dropped file is its text
+  // --- playground: a dropped file is its text, a paste anywhere goes into the box, and so does typing while it is empty
   const pad = document.getElementById("pad");
+  const elsewhere = (event) => pad && !typing(event.target) && !document.querySelector("dialog[open], :popover-open");
+  document.addEventListener("paste", (event) => {
+    const text = event.clipboardData?.getData("text/plain");
+    if (!elsewhere(event) || !text) return;
+    event.preventDefault();
+    const area = pad.querySelector("textarea");
+    area.value = text;
+    area.focus();
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  document.addEventListener("keydown", (event) => {
+    const area = pad?.querySelector("textarea");
+    if (!elsewhere(event) || area.value || event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("a, button, summary") && event.key === " ") return;
+    event.stopImmediatePropagation();
+    area.focus();
+  }, true);
   for (const name of pad ? ["dragover", "dragleave", "drop"] : []) {
     document.addEventListener(name, async (event) => {
       if (!event.dataTransfer?.types.includes("Files")) return;

@@ -1,0 +1,23 @@
+// Copying: a link with data-copy copies what it leads to, one with data-copy-link its own address.
+"use strict";
+
+async function copyText(promise) {
+  const text = await promise;
+  try { await navigator.clipboard.writeText(text); } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  const words = `copied ${[...text].length.toLocaleString("en")} characters`;
+  document.querySelectorAll(".told").forEach((told) => { told.textContent = words; });
+}
+
+document.addEventListener("click", (event) => {
+  const source = event.target.closest("[data-copy], [data-copy-link]");
+  if (!source || !source.href || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  copyText(source.matches("[data-copy]") ? fetch(source.href).then((answer) => answer.text()) : source.href + location.hash);
+});
