@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from webapp import jsontext
+
 FOLDER = Path(__file__).resolve().parents[1] / "cases"
 
 
@@ -28,7 +30,7 @@ def read(path: Path) -> list[Case]:
         raw = "\n".join(lines[first + 1 : second])
         if lines[first - 1] == "escaped":
             raw = raw.encode("ascii").decode("unicode_escape")
-        values = [json.loads(line) for line in lines[second + 1 : third]]
+        values = [jsontext.unmarked(json.loads(line)) for line in lines[second + 1 : third]]
         cases.append(Case(f"{path.stem}-{number + 1}", raw, values, lines[third + 1].split()))
     return cases
 

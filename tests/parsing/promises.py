@@ -7,7 +7,7 @@ import json
 from webapp.parsing import Trace, parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
-from webapp.parsing.machine import repairs
+from webapp.parsing.machine.repair import repairs
 
 PIECES = [
     *"{}[]\"',:\\\n ()+;#`“”：\x00\ud800\ufeff",

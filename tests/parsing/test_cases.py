@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from webapp import plugins
 from webapp.parsing import Attempt, parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
-from webapp.parsing.machine import repairs
+from webapp.parsing.machine.repair import help_of_repairs, repairs
 
 _spec = importlib.util.spec_from_file_location("fencepost_cases", Path(__file__).with_name("_cases.py"))
 assert _spec and _spec.loader
@@ -65,8 +66,23 @@ def test_no_edit_can_be_left_out(case) -> None:
     assert [_spare(case.raw, trace.attempts[at]) for at in trace.chosen] == [[] for _ in trace.chosen]
 
 
-@pytest.mark.parametrize("folder", ["repairs", "strategies"])
-def test_the_documentation_names_every_plugin_with_its_help(folder: str) -> None:
+@pytest.mark.parametrize(
+    ("heading", "helps"),
+    [("Repairs", help_of_repairs()), ("Strategies", plugins.help_of("webapp.parsing.strategies"))],
+)
+def test_each_plugin_that_the_documentation_names_does_what_it_says(heading: str, helps: dict[str, str]) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "parsing.md").read_text("utf-8")
-    for name, line in plugins.help_of(f"webapp.parsing.{folder}").items():
-        assert f"| `{name}` | {line} |" in page
+    section = page.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", section, re.MULTILINE))
+    assert rows and rows == {name: helps.get(name) for name in rows}
+
+
+def test_what_the_documentation_says_is_not_read_is_not_read_for_that_reason() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "parsing.md").read_text("utf-8")
+    section = page.partition("## What is not read\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| `(.+)` \| (.+) \|$", section, re.MULTILINE)
+    assert len(rows) > 10
+    for raw, why in rows:
+        trace = parse(raw)
+        assert trace.values == (), raw
+        assert any(why in (attempt.reason or "") for attempt in trace.attempts), raw

@@ -8,7 +8,8 @@ from webapp.parsing import parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
 from webapp.parsing.escaped import peel
-from webapp.parsing.machine import Machine
+from webapp.parsing.machine.reader import read_value
+from webapp.parsing.machine.state import Machine
 from webapp.parsing.span import Span
 from webapp.parsing.sweep import sweep
 
@@ -71,7 +72,7 @@ def test_the_sweep_and_the_machine_make_the_same_edits() -> None:
     raw = '{\'a\': True, b: [1, 2,], // one\n "c": \'x\', "d": "line\nbreak",}'
     stop, swept = sweep(raw, 0, len(raw))
     machine = Machine(raw, 0, len(raw))
-    machine.run()
+    read_value(machine)
     assert stop == len(raw)
     assert swept == machine.edits()
 
@@ -83,3 +84,18 @@ def test_a_layer_of_escapes_keeps_its_places() -> None:
     assert [layer.raw_start(at) for at in (0, 1, 2)] == [5, 7, 8]
     edits = parse(raw).attempts[-1].edits
     assert apply(raw, Span(5, layer.end), edits) == '{"a": "b\\n" }'
+
+
+def test_a_key_behind_which_something_odd_stands_is_refused_and_not_dropped() -> None:
+    trace = parse('{"a" ~ 1}')
+    assert (trace.verdict, trace.values, trace.truncated) == ("failed", (), False)
+    assert "stands where a colon belongs" in (trace.attempts[-1].reason or "")
+
+
+def test_values_beyond_the_limit_are_not_read_and_the_rest_is_named() -> None:
+    raw = '```json\n{"a": 1}\n```\n' * 5_000
+    trace = parse(raw)
+    last = trace.attempts[-1]
+    assert trace.exhausted and 3_900 < len(trace.values) < 4_100
+    assert (last.outcome, last.span.end) == ("rejected", len(raw))
+    assert "not looked at" in (last.reason or "")

@@ -161,4 +161,4 @@ def test_time_grows_no_faster_than_the_text(name: str) -> None:
             parse(raw)
             best = min(best, time.process_time() - start)
         times.append(best)
-    assert times[1] / times[0] < 10 * 2.5
+    assert times[1] / times[0] < 50  # ten times the text; 100 where the time grows with its square

@@ -78,7 +78,7 @@ def test_without_the_library_it_says_so(monkeypatch):
     monkeypatch.setattr(json_repair, "import_module", absent)
     trace = parse("{'a': 1}", "json-repair")
     assert trace.verdict == "none"
-    assert trace.attempts[-1].reason == "the library is not installed: fencepost[json-repair]"
+    assert trace.attempts[-1].reason == "not run: json-repair is not installed"
 
 
 def test_the_version_is_the_library_s():

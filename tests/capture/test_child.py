@@ -1,0 +1,197 @@
+"""The child in other people's environments: other interpreters, packages called like ours, decoders that we lack."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from webapp.capture.process import CHILD, Outcome, ParserProcess
+
+VERSIONS = range(9, 15)
+THEIRS = """
+import json, theirs_alone
+
+def parse(text):
+    return {"by": theirs_alone.NAME, "value": json.loads(text)}
+"""
+DECODERS = {
+    "orjson": "loads",
+    "ujson": "loads",
+    "json5": "loads",
+    "jiter": "from_json",
+    "json_repair": "repair_json",
+    "partial_json_parser": "loads",
+    "pydantic_core": "from_json",
+}
+STAND_IN = """
+class Refused(ValueError):
+    pos = 2
+
+def {name}(text, **options):
+    text = text if isinstance(text, str) else text.decode()
+    if text == "bad":
+        raise Refused("not " + text)
+    return [text]
+"""
+USER = """
+import importlib
+
+def parse(text):
+    module, name, given = text.split(" ")
+    return getattr(importlib.import_module(module), name)(given.encode() if module == "orjson" else given)
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another virtual environment, with a package that is called `webapp` and one that it needs."""
+    folder = tmp_path_factory.mktemp("theirs")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "webapp").mkdir()
+    (site / "webapp" / "__init__.py").touch()
+    (site / "webapp" / "parsers.py").write_text(THEIRS)
+    (site / "theirs_alone.py").write_text("NAME = 'theirs'\n")
+    return folder
+
+
+def test_a_second_environment_with_a_package_called_webapp(environment: Path, tmp_path: Path) -> None:
+    python = environment / "bin" / "python"
+    with_flask = subprocess.run([python, "-c", "import flask"], capture_output=True)
+    assert with_flask.returncode, "the second environment has none of our packages"
+    child = ParserProcess("webapp.parsers:parse", str(python), tmp_path)
+    outcome = child.parse("[1]")
+    child.close()
+    assert outcome.value == {"by": "theirs", "value": [1]}
+    assert [call.text for call in outcome.calls] == ["[1]"]
+
+
+def test_it_is_written_for_python_3_9_and_needs_the_standard_library_alone() -> None:
+    tree = ast.parse(CHILD.read_text("utf-8"), feature_version=(3, 9))
+    names = {
+        name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
+    }
+    assert names - sys.stdlib_module_names == set()
+
+
+@pytest.mark.parametrize("minor", VERSIONS)
+def test_it_runs_under_each_python(minor: int, tmp_path: Path) -> None:
+    folders = sorted(Path.home().glob(f".pyenv/versions/3.{minor}.*/bin"))
+    python = shutil.which(f"python3.{minor}", path=os.pathsep.join([*map(str, folders), os.environ["PATH"]]))
+    if python is None:
+        pytest.skip(f"there is no Python 3.{minor} on this machine")
+    parsers = Path(__file__).with_name("parsers.py")
+    child = ParserProcess(f"{parsers}:fence_then_trim", python, tmp_path)
+    outcome = child.parse('```json\n{"a": 1}}\n```')
+    child.close()
+    assert (outcome.value, [call.ok for call in outcome.calls]) == ({"a": 1}, [False, True])
+
+
+@pytest.fixture(scope="module")
+def decoders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ParserProcess]:
+    """A parser that uses any of the decoders, each a stand-in that has its name."""
+    folder = tmp_path_factory.mktemp("decoders")
+    for module, name in DECODERS.items():
+        (folder / f"{module}.py").write_text(STAND_IN.format(name=name))
+    (folder / "user.py").write_text(USER)
+    child = ParserProcess("user:parse", folder=folder)
+    yield child
+    child.close()
+
+
+@pytest.mark.parametrize(("module", "name"), DECODERS.items())
+def test_every_known_decoder_is_hooked(decoders: ParserProcess, module: str, name: str) -> None:
+    outcome = decoders.parse(f"{module} {name} good")
+    assert [(call.sink, call.text, call.ok) for call in outcome.calls] == [(f"{module}.{name}", "good", True)]
+    refused = decoders.parse(f"{module} {name} bad")
+    (call,) = refused.calls
+    assert call.error is not None and (call.error.type, call.error.position) == ("Refused", 2)
+
+
+MODELS = """
+import json
+from pydantic import BaseModel, TypeAdapter
+
+class Plan(BaseModel):
+    steps: list[int]
+
+def parse(text):
+    try:
+        return Plan.model_validate_json(text)
+    except ValueError:
+        return TypeAdapter(object).validate_json(text)
+"""
+
+
+def test_pydantic_is_seen_through_its_plugins(tmp_path: Path) -> None:
+    pytest.importorskip("pydantic")
+    (tmp_path / "models.py").write_text(MODELS)
+    child = ParserProcess("models:parse", folder=tmp_path)
+    fits, misfit, broken = child.parse('{"steps": [1]}'), child.parse('{"steps": 1}'), child.parse('{"steps": [1,}')
+    child.close()
+    assert fits.value == {"steps": [1]} and [call.sink for call in fits.calls] == ["pydantic.validate_json"]
+    assert [(call.ok, call.error and call.error.type) for call in misfit.calls] == [(False, "list_type"), (True, None)]
+    first = broken.calls[0].error
+    assert first is not None and (first.type, first.position) == ("json_invalid", 13)
+
+
+def test_a_value_that_the_parser_changes_later_is_shown_as_it_was_decoded(tmp_path: Path) -> None:
+    (tmp_path / "changing.py").write_text(
+        "import json\n\ndef parse(text):\n    value = json.loads(text)\n    value.clear()\n    return value\n"
+    )
+    child = ParserProcess("changing:parse", folder=tmp_path)
+    outcome = child.parse('{"a": 1}')
+    child.close()
+    assert (outcome.value, outcome.calls[0].value) == ({}, {"a": 1})
+
+
+def test_the_version_follows_the_code(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+
+    def version(code: str) -> str:
+        file.write_text(code)
+        child = ParserProcess("mine:parse", folder=tmp_path)
+        try:
+            return child.version()
+        finally:
+            child.close()
+
+    first = version("def parse(text): return 1\n")
+    assert first == version("def parse(text): return 1\n") != version("def parse(text): return 2000\n")
+
+
+def test_several_threads_of_ours_wait_for_each_other(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("import json\n\ndef parse(text):\n    return json.loads(text)\n")
+    child = ParserProcess("mine:parse", folder=tmp_path)
+    outcomes: dict[int, Outcome] = {}
+    threads = [
+        threading.Thread(target=lambda number=number: outcomes.__setitem__(number, child.parse(json.dumps(number))))
+        for number in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    child.close()
+    assert {number: outcome.value for number, outcome in outcomes.items()} == {number: number for number in range(8)}
+
+
+def test_a_deep_value_comes_back_or_is_said_to_be_too_deep(tmp_path: Path) -> None:
+    loop = "    for _ in range(int(text)):\n        value = [value]\n"
+    (tmp_path / "mine.py").write_text(f"def parse(text):\n    value = set()\n{loop}    return value\n")
+    child = ParserProcess("mine:parse", folder=tmp_path)
+    outcome = child.parse("3000")
+    child.close()
+    assert outcome.ok and "nested too deep" in json.dumps(outcome.value)

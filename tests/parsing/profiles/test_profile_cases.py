@@ -1,0 +1,36 @@
+"""Each profile gives the values that its case file says, with the verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.parsing import _cases
+from tests.parsing.profiles.test_released import RELEASED
+from webapp.parsing import parse, profiles
+
+FOLDER = Path(__file__).parent
+CASES = [
+    pytest.param(path.stem, case, id=case.name)
+    for path in sorted((FOLDER / "cases").glob("*.md"))
+    for case in _cases.read(path)
+]
+
+
+@pytest.mark.parametrize(("profile", "case"), CASES)
+def test_case(profile: str, case: _cases.Case) -> None:
+    trace = parse(case.raw, profile)
+    assert list(trace.values) == case.values
+    assert [trace.verdict] == case.done
+
+
+@pytest.mark.parametrize("name", profiles())
+def test_every_profile_has_cases_or_tests_of_its_own(name: str) -> None:
+    """A family's members are tested by the file of the first: `master-scored` in `test_master.py`; `test_released.py`
+    holds those of released parsers against these."""
+    if name in RELEASED or name == "vercel-ai":
+        return
+    stem = name.replace("-", "_")
+    tests = [path.stem.removeprefix("test_") for path in FOLDER.glob("test_*.py")] + ["fencepost"]
+    assert (FOLDER / "cases" / f"{name}.md").exists() or any(stem == own or stem.startswith(own) for own in tests)

@@ -1,0 +1,225 @@
+"""Our re-statements of people's parsers against the released ones: same value or same refusal on every text."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.parsing.profiles._released import functions, module, not_here, wheel
+from webapp.capture.child import plain
+from webapp.parsing import parse
+from webapp.parsing.decode import decode
+from webapp.parsing.edit import apply
+from webapp.parsing.engine import profile, profiles
+from webapp.parsing.profiles._library import LibraryParser
+
+Parser = Callable[[str], Any]
+SEED = 20261122
+
+
+def texts(shared: Path) -> list[str]:
+    """The shared cases, and each of them with a character less and cut off somewhere."""
+    files = [(shared / "cases" / name).read_text("utf-8", "surrogatepass") for name in FILES]
+    cases = [json.loads(line)["text"] for file in files for line in file.split("\n") if line]
+    assert len(cases) == 239
+    return [*cases, *_mutations([case for case in cases if 0 < len(case) < 3000])]
+
+
+FILES = ("extraction.jsonl", "extraction-2.jsonl")
+
+
+def _mutations(cases: list[str]) -> Iterator[str]:
+    dice = random.Random(SEED)
+    for case in cases:
+        at = dice.randrange(len(case))
+        yield case[:at] + case[at + 1 :]
+        yield case[: dice.randrange(len(case))]
+
+
+class Refused(ValueError):
+    """What the stand-ins raise for the frameworks' own exceptions."""
+
+    def __init__(self, *args: Any, **facts: Any) -> None:
+        super().__init__(*args)
+
+
+def langchain() -> Parser:
+    path = wheel("langchain-core", _version("langchain")) / "langchain_core" / "utils" / "json.py"
+    return module(path, langchain_core__exceptions={"OutputParserException": Refused}).parse_json_markdown
+
+
+def llamaindex() -> Parser:
+    path = wheel("llama-index-core", _version("llamaindex")) / "llama_index" / "core" / "output_parsers" / "utils.py"
+    return module(path, llama_index__core__output_parsers__base={"OutputParserException": Refused}).parse_json_markdown
+
+
+def instructor() -> Parser:
+    path = wheel("instructor", _version("instructor")) / "instructor" / "v2" / "core" / "json.py"
+    cut_out = module(path).extract_json_from_codeblock
+    return lambda text: json.loads(cut_out(text))
+
+
+def smolagents() -> Parser:
+    path = wheel("smolagents", _version("smolagents")) / "smolagents" / "utils.py"
+    (blob,) = functions(path, "parse_json_blob")
+    return lambda text: blob(text)[0]
+
+
+def crewai() -> Parser:
+    import json5
+    from json_repair import repair_json
+
+    path = wheel("crewai", _version("crewai")) / "crewai" / "tools" / "tool_usage.py"
+    names = {"json5": json5, "repair_json": repair_json, "JSONDecodeError": json.JSONDecodeError}
+    (validate,) = functions(path, "_validate_tool_input", inside="ToolUsage", **names)
+    usage = SimpleNamespace(agent=None, _emit_validate_input_error=lambda error: None)
+    return lambda text: validate(usage, text)
+
+
+class EveryField(dict[str, Any]):
+    """The fields of a signature that takes whatever the response holds."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> Any:
+        return SimpleNamespace(annotation=object)
+
+    def keys(self) -> Any:
+        return SameAsAny()
+
+
+class SameAsAny:
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = object.__hash__
+
+
+def dspy() -> Parser:
+    import json_repair
+    import regex
+
+    path = wheel("dspy", _version("dspy")) / "dspy" / "adapters" / "json_adapter.py"
+    names = {"json_repair": json_repair, "regex": regex, "AdapterParseError": Refused, "SignatureMeta": object}
+    names |= {"parse_value": lambda value, annotation: value, "apply_output_field_defaults": lambda _, fields: fields}
+    (parse_fields,) = functions(path, "parse", inside="JSONAdapter", **names)
+    signature = SimpleNamespace(output_fields=EveryField())
+    return lambda text: parse_fields(SimpleNamespace(), signature, text)
+
+
+def pydantic_ai() -> Parser:
+    import re
+
+    from pydantic import TypeAdapter
+
+    path = wheel("pydantic-ai-slim", _version("pydantic-ai")) / "pydantic_ai" / "_utils.py"
+    line = next(line for line in path.read_text("utf-8").splitlines() if line.startswith("_MARKDOWN_FENCES_PATTERN"))
+    space: dict[str, Any] = {"re": re}
+    exec(line, space)
+    (strip,) = functions(path, "strip_markdown_fences", _MARKDOWN_FENCES_PATTERN=space["_MARKDOWN_FENCES_PATTERN"])
+    adapter = TypeAdapter(object)
+    return lambda text: adapter.validate_json(strip(text))
+
+
+RELEASED = {
+    "langchain": langchain,
+    "llamaindex": llamaindex,
+    "instructor": instructor,
+    "smolagents": smolagents,
+    "crewai": crewai,
+    "dspy": dspy,
+    "pydantic-ai": pydantic_ai,
+}
+
+
+def _version(name: str) -> str:
+    found = profile(name)
+    assert isinstance(found, LibraryParser)
+    return found.restates
+
+
+def test_every_library_parser_is_held_against_its_release() -> None:
+    libraries = {name for name, found in profiles().items() if isinstance(found, LibraryParser)}
+    assert libraries == set(RELEASED)
+
+
+def outcome(parser: Parser, text: str) -> str | None:
+    """The value as canonical JSON; None where it raises or gives None, by which nothing was read."""
+    try:
+        value = parser(text)
+    except Exception:  # noqa: BLE001 — whatever it raises, it read nothing
+        return None
+    return None if value is None else json.dumps(plain(value), sort_keys=True)
+
+
+def ours(name: str, text: str) -> str | None:
+    values = parse(text, name).values
+    return None if not values or values[0] is None else json.dumps(values[0], sort_keys=True)
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_a_restatement_reads_what_the_release_reads(name: str, shared: Path) -> None:
+    release = RELEASED[name]()
+    different = [text for text in texts(shared) if outcome(release, text) != ours(name, text)]
+    assert different == []
+
+
+def test_vercel_reads_what_the_release_reads_in_node(shared: Path, tmp_path: Path) -> None:
+    cases = texts(shared)
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    (tmp_path / "run.cjs").write_text(f"{_fix_json(tmp_path)}\n{_RUN}")
+    done = subprocess.run(["node", "run.cjs"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True)
+    release = json.loads(done.stdout)
+    for text, (ok, value) in zip(cases, release, strict=True):
+        values = parse(text, "vercel-ai").values
+        assert bool(values) is ok, text
+        assert not ok or _as_javascript(values[0]) == _as_javascript(value), text
+
+
+_RUN = """
+const attempt = (text) => { try { return [true, JSON.parse(text)] } catch { return [false, null] } }
+const read = (text) => { const first = attempt(text); return first[0] ? first : attempt(fixJson(text)) }
+console.log(JSON.stringify(JSON.parse(require('fs').readFileSync('cases.json', 'utf8')).map(read)))
+"""
+
+
+def _fix_json(folder: Path) -> str:
+    """The source of `fixJson` in the released package, fetched by npm."""
+    version = profile("vercel-ai").version.removeprefix("restated-")
+    if not shutil.which("npm") or not shutil.which("node"):
+        not_here("needs Node and npm")
+    done = subprocess.run(["npm", "pack", f"ai@{version}", "--silent"], cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        not_here(f"ai {version} cannot be had: {done.stderr.strip()[-300:]}")
+    shutil.unpack_archive(folder / f"ai-{version}.tgz", folder)
+    source = (folder / "package" / "dist" / "index.mjs").read_text("utf-8")
+    start = source.index("function fixJson(input)")
+    return source[start : source.index("\n}\n", start) + 3]
+
+
+def _as_javascript(value: Any) -> Any:
+    """Numbers as JavaScript has them: all are floats, and large integers lose their last digits."""
+    if isinstance(value, dict):
+        return {key: _as_javascript(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_as_javascript(item) for item in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+@pytest.mark.parametrize("name", sorted(profiles()))
+def test_what_was_decoded_is_what_the_edits_make(name: str, shared: Path) -> None:
+    for text in texts(shared)[::3]:
+        trace = parse(text, name)
+        for attempt in trace.attempts:
+            made = apply(text, attempt.span, attempt.edits)
+            if attempt.ok:
+                assert json.dumps(decode(made, strict=False).value) == json.dumps(attempt.value), (name, text)

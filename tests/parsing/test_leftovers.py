@@ -1,0 +1,80 @@
+"""Nothing is left out in silence: what could be JSON and was not taken lies in an attempt that says why."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.parsing._cases import every
+from tests.parsing.promises import PIECES
+from webapp.parsing import Trace, parse
+
+TOKEN = re.compile(r'[{\[]|"[^"\n]{1,100}"\s{0,20}:')
+
+
+def unexplained(raw: str, trace: Trace) -> list[str]:
+    """The brackets and keys outside of every attempt but the first, which is the whole text as it stands."""
+    if trace.attempts[0].ok:
+        return []
+    covered = bytearray(len(raw) + 1)
+    for attempt in trace.attempts[1:]:
+        start, end = attempt.span
+        covered[start:end] = b"\1" * (end - start)
+    return [match[0] for match in TOKEN.finditer(raw) if not covered[match.start()]]
+
+
+def given(shared: Path) -> list[str]:
+    files = [shared / "cases" / name for name in ("extraction.jsonl", "extraction-2.jsonl")]
+    lines = [line for file in files for line in file.read_text("utf-8", "surrogatepass").split("\n") if line]
+    return [json.loads(line)["text"] for line in lines] + [case.raw for case in every()]
+
+
+def test_every_case_explains_what_it_does_not_take(shared: Path) -> None:
+    assert [raw for raw in given(shared) if unexplained(raw, parse(raw))] == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_mutations_explain_what_they_do_not_take(shared: Path, seed: int) -> None:
+    texts, chance = [raw for raw in given(shared) if len(raw) < 3_000], random.Random(seed)
+    for _ in range(1_000):
+        raw = chance.choice(texts)
+        for _ in range(chance.randint(1, 3)):
+            at = chance.randint(0, len(raw))
+            raw = raw[:at] + chance.choice([*PIECES, "", ""]) + raw[at + chance.randint(0, 2) :]
+        assert unexplained(raw, parse(raw)) == [], raw
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ('{"a": 1} and "b": 2', "a key"),
+        ('see {"a": 1} here ] ok', "a closing bracket behind a value"),
+        ('<think>{"a": 0}</think>{"a": 1}', "inside a thought"),
+    ],
+)
+def test_what_lies_beside_a_value_is_named(raw: str, reason: str) -> None:
+    trace = parse(raw)
+    assert trace.values == ({"a": 1},)
+    assert any(attempt.outcome == "rejected" and reason in (attempt.reason or "") for attempt in trace.attempts)
+    assert trace.ambiguous == ("<think>" not in raw)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"a": {"b": 1}}, "c": 2}',
+        '{"a": {"b": {"c": 1}}, "d": 2}}',
+        '{"name": "[1]", "id": [[], "n": 1}',
+    ],
+)
+def test_a_value_that_could_be_read_otherwise_says_so(raw: str) -> None:
+    assert parse(raw).ambiguous
+
+
+@pytest.mark.parametrize("raw", ['{"tool": "t", "arguments": {"a": 1}}}', '{"a": 1, "b": 2,}', '[{"a": 1}, {"a": 2}'])
+def test_a_plain_repair_does_not(raw: str) -> None:
+    assert not parse(raw).ambiguous

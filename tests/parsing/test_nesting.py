@@ -1,0 +1,44 @@
+"""Nesting that is too deep is told as that, with its depth, and alike wherever the caller stands in the stack."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from webapp import jsontext
+from webapp.parsing import Trace, parse
+from webapp.parsing.nesting import nesting, too_deep
+
+
+def below(frames: int, raw: str) -> Trace:
+    return parse(raw) if not frames else below(frames - 1, raw)
+
+
+@pytest.mark.parametrize("frames", [0, 60, 300])
+@pytest.mark.parametrize(("depth", "verdict"), [(600, "clean"), (890, "clean"), (950, "failed"), (5_000, "failed")])
+def test_the_limit_is_the_same_for_every_caller(frames: int, depth: int, verdict: str) -> None:
+    assert below(frames, "[" * depth + "]" * depth).verdict == verdict
+
+
+def test_the_failure_names_the_depth_and_the_innermost_bracket() -> None:
+    error = parse("[" * 1_200 + "]" * 1_200).attempts[-1].error
+    assert error and error.type == "RecursionError" and error.message.startswith("Nested 1,200 deep")
+    assert error.at == 1_199
+
+
+def test_brackets_in_strings_do_not_count() -> None:
+    assert nesting('{"a": "[[[[", "b": [[1]]}') == (3, 20)
+    assert not too_deep('["' + "[" * 2_000 + '"]', 0, 2_004)
+
+
+@pytest.mark.parametrize(
+    ("raw", "values"),
+    [
+        ('{"a": 1E400}', [{"a": {"$fencepost:float": "Infinity"}}]),
+        ('["inf", -1e999]', [["inf", {"$fencepost:float": "-Infinity"}]]),
+    ],
+)
+def test_a_number_too_large_for_a_float_is_marked_in_a_written_trace(raw: str, values: list[Any]) -> None:
+    assert json.loads(jsontext.portable(parse(raw).as_dict()))["values"] == values
