@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +19,8 @@ from tests.store.made import Bring, BringRecords
 from webapp import jsontext
 from webapp.config import Settings
 from webapp.dumps.records import Record
-from webapp.store import database
-from webapp.store.ingest import Ingested, ingest
+from webapp.store.db import database
+from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.models import Base
 
 SERVER = "postgresql+psycopg://root@127.0.0.1:5432"
@@ -60,17 +61,16 @@ BOTH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 
 
 @pytest.fixture(params=BOTH)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def url(request: pytest.FixtureRequest, tmp_path: Path, migrated: Path) -> str:
     """The URL of a migrated database without rows: each test runs on both."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'store.sqlite3'}"
+        return f"sqlite:///{shutil.copyfile(migrated, tmp_path / 'store.sqlite3')}"
     return f"{SERVER}/{request.getfixturevalue('postgres')}"
 
 
 @pytest.fixture
 def engine(url: str) -> Iterator[sa.Engine]:
     engine = database.connect(url)
-    database.migrate(engine)
     yield engine
     if engine.dialect.name == "postgresql":
         with engine.begin() as connection:
@@ -117,7 +117,7 @@ def db(engine: sa.Engine) -> Iterator[orm.Session]:
 def bring(engine: sa.Engine, settings: Settings) -> Bring:
     """Ingest a document (written as JSON), bytes, or a text."""
 
-    def bring(document: Any, filename: str = "dump.json", **options: Any) -> Ingested:
+    def bring(document: Any, filename: str = "dump.json", **options: Any) -> IngestResult:
         data = document if isinstance(document, bytes) else jsontext.dumps(document).encode()
         return ingest(engine, settings, io.BytesIO(data), filename=filename, **options)
 
@@ -128,7 +128,7 @@ def bring(engine: sa.Engine, settings: Settings) -> Bring:
 def bring_records(bring: Bring, monkeypatch: pytest.MonkeyPatch) -> BringRecords:
     """Ingest records as if a format had read them; `end` is raised behind them."""
 
-    def bring_records(*records: Record, end: Exception | None = None, name: str = "", **options: Any) -> Ingested:
+    def bring_records(*records: Record, end: Exception | None = None, name: str = "", **options: Any) -> IngestResult:
         def read(*_: object, **__: object) -> Iterator[Record]:
             yield from records
             if end is not None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from webapp.store.ingest import Ingested
+from webapp.store.ingest.start import IngestResult
 
-Bring = Callable[..., Ingested]
-BringRecords = Callable[..., Ingested]
+Bring = Callable[..., IngestResult]
+BringRecords = Callable[..., IngestResult]
 
 CALL = '```json\n{"tool": "run_code", "arguments": {"code": "1"}}\n```'
 BROKEN = '```json\n{"tool": "run_code", "arguments": {"code": "1"}}}}\n```'

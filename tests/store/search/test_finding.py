@@ -16,10 +16,15 @@ from hypothesis import strategies as st
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
-from webapp.store import database, labels, search, sessions, turns
+from webapp.store import search
+from webapp.store.db import database
+from webapp.store.labels import labels
 from webapp.store.models import TURNS_A_SESSION, Dump, Session, Turn
 from webapp.store.search import words
 from webapp.store.search.hits import MOST_ENDINGS
+from webapp.store.search.index import index_turns
+from webapp.store.search.query import Query, parse
+from webapp.store.sessions import sessions, turns
 
 
 @pytest.fixture
@@ -216,19 +221,19 @@ def store(connection: sa.Connection, texts: list[str]) -> int:
         place = {"ordinal": at, "position": at, "entry": at, "kind": "prompt"}
         turn_id = number * TURNS_A_SESSION + at
         connection.execute(sa.insert(Turn).values(id=turn_id, session_id=number, raw=text, **place))
-        search.index_turns(connection, [(turn_id, text.encode("utf-8", "surrogatepass"))])
+        index_turns(connection, [(turn_id, text.encode("utf-8", "surrogatepass"))])
     return number
 
 
-def naive(text: str, query: search.Query) -> bool:
+def naive(text: str, query: Query) -> bool:
     """Whether `text` matches, told by its words."""
     found = f" {' '.join(words.words(text))} "
 
     def holds(tokens: tuple[str, ...], prefix: bool) -> bool:
         return re.search(" " + re.escape(" ".join(tokens)) + ("" if prefix else " "), found) is not None
 
-    wanted = [holds(term.tokens, term.prefix) for term in query.wanted]
-    return bool(wanted) and all(wanted) and not any(holds(term.tokens, term.prefix) for term in query.unwanted)
+    wanted = [holds(term.tokens, term.prefix) for term in query.required]
+    return bool(wanted) and all(wanted) and not any(holds(term.tokens, term.prefix) for term in query.excluded)
 
 
 @given(TEXTS, st.lists(PARTS, max_size=4))
@@ -237,10 +242,10 @@ def test_the_same_as_going_through_all_texts(scratch: sa.Engine, texts: list[lis
     with scratch.begin() as connection:
         number = store(connection, joined)
         found = search.find(connection, query, session_id=number).matches
-        over_all = search.find(connection, query, allowed=[number], each=100).matches
+        over_all = search.find(connection, query, allowed=[number], a_session=100).matches
         search.remove(connection, number)
         assert search.find(connection, query, session_id=number).matches == ()
-    expected = [at for at, text in enumerate(joined) if naive(text, search.parse(query))]
+    expected = [at for at, text in enumerate(joined) if naive(text, parse(query))]
     assert [(match.turn_id or 0) % TURNS_A_SESSION for match in found] == expected
     assert over_all == found
 

@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.store.search import Query, parse
-from webapp.store.search.query import LONGEST, MOST_TERMS, MOST_TOKENS, Term
+from webapp.store.search.query import LONGEST, MOST_TERMS, MOST_TOKENS, Query, Term, parse
 
 
 def said(query: Query) -> list[str]:
     """The terms as text: - before what is excluded, * behind a prefix."""
-    wanted = [" ".join(term.tokens) + "*" * term.prefix for term in query.wanted]
-    return wanted + ["-" + " ".join(term.tokens) + "*" * term.prefix for term in query.unwanted]
+    wanted = [" ".join(term.tokens) + "*" * term.prefix for term in query.required]
+    return wanted + ["-" + " ".join(term.tokens) + "*" * term.prefix for term in query.excluded]
 
 
 @pytest.mark.parametrize(
@@ -47,9 +46,9 @@ def test_what_is_typed_is_read_as(text: str, terms: list[str]) -> None:
 
 def test_a_long_query_is_cut_and_says_so() -> None:
     many = parse(" ".join(f"w{number}" for number in range(MOST_TERMS + 1)))
-    assert (len(many.wanted), many.cut) == (MOST_TERMS, True)
+    assert (len(many.required), many.cut) == (MOST_TERMS, True)
     phrase = parse('"' + "x " * (MOST_TOKENS + 1) + '"')
-    assert (len(phrase.wanted[0].tokens), phrase.cut) == (MOST_TOKENS, True)
+    assert (len(phrase.required[0].tokens), phrase.cut) == (MOST_TOKENS, True)
     assert parse("x" * (LONGEST + 1)).cut
     assert not parse("x y").cut
 
@@ -57,4 +56,4 @@ def test_a_long_query_is_cut_and_says_so() -> None:
 @given(st.text())
 def test_any_text_is_a_query(text: str) -> None:
     query = parse(text)
-    assert all(isinstance(term, Term) and all(term.tokens) for term in query.wanted + query.unwanted)
+    assert all(isinstance(term, Term) and all(term.tokens) for term in query.required + query.excluded)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.store import database
+from webapp.store.db import database
 from webapp.store.search.words import words
 
 KNOWN = st.characters(exclude_categories=("Cn", "Co", "Mn", "Mc", "Me", "Cs"), max_codepoint=0x3FF)

@@ -1,0 +1,152 @@
+"""Opening and migrating: to head, once, by two at a time, and never a newer database."""
+
+from __future__ import annotations
+
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from flask import Flask
+from flask_alembic import Alembic
+from sqlalchemy import orm
+
+from webapp import paths
+from webapp.store.db import database
+from webapp.store.labels.queues import queue
+from webapp.store.models import Base
+
+
+def test_metadata_and_migrations_agree(blank: sa.Engine) -> None:
+    with blank.connect() as connection:
+        options = {"compare_type": True, "compare_server_default": True, "include_name": _is_ours}
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
+    """All but the search index, whose tables no model describes."""
+    return kind != "table" or not (name or "").startswith("search_")
+
+
+def test_head_is_the_newest_revision() -> None:
+    assert ScriptDirectory.from_config(database.alembic_config()).get_heads() == [database.HEAD]
+
+
+def test_a_fresh_database_is_brought_to_head(tmp_path: Path) -> None:
+    engine = database.connect(f"sqlite:///{tmp_path / 'new' / 'folder' / 'store.sqlite3'}")
+    assert database.revision(engine) is None
+    database.migrate(engine)
+    assert database.revision(engine) == database.HEAD
+    database.migrate(engine)
+    engine.dispose()
+
+
+def test_a_newer_database_is_refused_in_words(blank: sa.Engine) -> None:
+    with blank.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(database.NewerDatabase, match="'9999', which this Fencepost does not know"):
+        database.migrate(blank)
+    assert database.revision(blank) == "9999"
+
+
+def test_two_may_migrate_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.sqlite3'}"
+    failures: list[BaseException] = []
+
+    def start() -> None:
+        engine = database.connect(url)
+        try:
+            database.migrate(engine)
+        except sa.exc.SQLAlchemyError as error:
+            failures.append(error)
+        finally:
+            engine.dispose()
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_the_migration_can_be_taken_back(blank: sa.Engine) -> None:
+    from alembic.runtime.environment import EnvironmentContext
+
+    config = database.alembic_config()
+    script = ScriptDirectory.from_config(config)
+    with database.writing(blank) as connection:
+        step = EnvironmentContext(config, script, fn=lambda at, _: script._downgrade_revs("base", at))
+        with step as context:
+            context.configure(connection=connection)
+            context.run_migrations()
+    assert set(sa.inspect(blank).get_table_names()) == {"alembic_version"}
+
+
+def test_sqlite_runs_in_wal_mode_with_foreign_keys(tmp_path: Path) -> None:
+    engine = database.connect(f"sqlite:///{tmp_path / 'store.sqlite3'}")
+    with engine.connect() as connection:
+        found = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "foreign_keys")]
+    engine.dispose()
+    assert found == ["wal", 1]
+
+
+def test_flask_alembic_finds_the_same_revisions(blank: sa.Engine) -> None:
+    """Its layout is the one used here: revisions flat in the folder, no env.py."""
+    app = Flask(__name__)
+    app.config["ALEMBIC"] = {"script_location": str(paths.resource("migrations"))}
+    alembic = Alembic(run_mkdir=False, metadatas=Base.metadata, engines=blank)
+    alembic.init_app(app)
+    with app.app_context():
+        assert [script.revision for script in alembic.heads()] == [database.HEAD]
+        assert [script.revision for script in alembic.current()] == [database.HEAD]
+
+
+def test_a_queue_reads_its_order_from_an_index(tmp_path: Path) -> None:
+    engine = database.connect(f"sqlite:///{tmp_path / 'store.sqlite3'}")
+    database.migrate(engine)
+    plans: list[str] = []
+
+    def explain(
+        connection: sa.Connection, _cursor: object, statement: str, parameters: tuple[object, ...], *_: object
+    ) -> None:
+        if statement.startswith("SELECT") and "ORDER BY session.failed DESC" in statement:
+            raw = connection.connection.cursor()
+            plans.extend(row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", parameters))
+            raw.close()
+
+    sa.event.listen(engine, "before_cursor_execute", explain)
+    with orm.Session(engine) as db:
+        queue._stretch(db, queue.Spec("disagree"), {"at": [True, "2020-01-01T00:00:00+00:00", 1]})
+    engine.dispose()
+    assert "USING INDEX ix_session_failed_happened ((failed,happened_at" in plans[0]
+    assert not any("TEMP B-TREE" in step or "SCAN" in step for step in plans)
+
+
+def test_the_database_is_its_owners_alone(tmp_path: Path) -> None:
+    path = tmp_path / "own" / "fencepost.sqlite3"
+    engine = database.connect(f"sqlite:///{path}")
+    database.migrate(engine)
+    assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in path.parent.iterdir())
+    engine.dispose()
+
+
+def test_an_older_database_is_no_longer_everybodys(tmp_path: Path) -> None:
+    path = tmp_path / "fencepost.sqlite3"
+    path.touch()
+    path.chmod(0o644)
+    database.connect(f"sqlite:///{path}").dispose()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(("durable", "level"), [(False, 1), (True, 2)])
+def test_durable_commits_wait_for_the_disk(tmp_path: Path, durable: bool, level: int) -> None:
+    engine = database.connect(f"sqlite:///{tmp_path / 'd.sqlite3'}", durable=durable)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
+    engine.dispose()

@@ -1,0 +1,109 @@
+"""A full disk: words, a sound database, and nothing lost of what came before."""
+
+from __future__ import annotations
+
+import errno
+import io
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.jobs.test_jobs import ENTRIES, all_whole, lines
+from webapp.config import Settings
+from webapp.store.db import database, disk_full
+from webapp.store.ingest import dump_files
+from webapp.store.ingest.start import ingest
+from webapp.store.jobs import jobs, worker
+from webapp.store.models import Dump
+
+ROOT = Path(__file__).resolve().parents[3]
+SESSIONS = 30
+
+CHILD = """
+import resource, sys
+from pathlib import Path
+from webapp.config import Settings
+from webapp.store.db import database, disk_full
+from webapp.store.jobs import worker
+from webapp.store.ingest.start import ingest
+
+data, url, most, how, dump = sys.argv[1:]
+engine = database.connect(url)
+settings = Settings(data=Path(data), database=url, home="direct")
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), int(most)))
+if how == "job":
+    worker.work(engine, settings)
+    sys.exit(7)
+try:
+    with open(dump, "rb") as stream:
+        ingest(engine, settings, stream, filename="big.jsonl")
+except disk_full.DiskFull as error:
+    print(error)
+    sys.exit(7)
+"""
+
+
+@pytest.fixture
+def limited(tmp_path: Path) -> Settings:
+    """A database with one session in it, on a disk that will have no room: no file may grow beyond a size."""
+    settings = Settings(data=tmp_path / "data", database=f"sqlite:///{tmp_path / 'x.sqlite3'}", home="direct")
+    engine = database.connect(settings.database)
+    database.migrate(engine)
+    ingest(engine, settings, io.BytesIO(lines(1)), filename="first.jsonl")
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    engine.dispose()
+    return settings
+
+
+def fill(settings: Settings, most: int, how: str, dump: Path) -> subprocess.CompletedProcess[str]:
+    arguments = [str(settings.data), settings.database, str(most), how, str(dump)]
+    return subprocess.run(
+        [sys.executable, "-c", CHILD, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limits on a file's size")
+@pytest.mark.parametrize("how", ["ingest", "job"])
+@pytest.mark.parametrize("room", [100_000, 2_500_000])
+def test_no_room_while_a_dump_is_read(limited: Settings, tmp_path: Path, room: int, how: str) -> None:
+    """No room for the spool, and room for that but not for the database."""
+    dump = tmp_path / "big.jsonl"
+    dump.write_bytes(lines(SESSIONS).replace(b"run_code", b"run_code" * 10))
+    engine = database.connect(limited.database)
+    if how == "job":
+        with dump.open("rb") as stream:
+            jobs.make(engine, limited, filename="big.jsonl", path=jobs.own(limited, stream))
+    assert dump.stat().st_size > 100_000
+    done = fill(limited, room, how, dump)
+    assert done.returncode == 7 or "disk" in done.stderr, done.stderr
+    with sqlite3.connect(engine.url.database or "") as plain:
+        assert plain.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    plain.close()
+    with orm.Session(engine) as db:
+        assert 1 <= all_whole(db) <= SESSIONS
+    worker.work(engine, limited)
+    with dump.open("rb") as stream:
+        again = ingest(engine, limited, stream, filename="big.jsonl")
+    with orm.Session(engine) as db:
+        assert (len(again.sessions), again.dump.turn_count) == (SESSIONS, SESSIONS * ENTRIES)
+        assert set(db.scalars(sa.select(Dump.state))) == {"done"}
+    engine.dispose()
+    assert [path.name for path in dump_files.incoming(limited.data).iterdir()] == []
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+def test_the_system_s_errors_are_told(code: int) -> None:
+    with pytest.raises(disk_full.DiskFull, match="Make room"), disk_full.in_words():
+        raise OSError(code, "no room")
+
+
+def test_other_errors_stay_what_they_are() -> None:
+    with pytest.raises(PermissionError), disk_full.in_words():
+        raise PermissionError(errno.EACCES, "no")
+    assert not disk_full.is_full(ValueError())

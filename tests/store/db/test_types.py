@@ -1,0 +1,113 @@
+"""Column types: what goes in comes out, on both databases."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy.dialects import sqlite
+
+from webapp import jsontext
+from webapp.dumps.records import Turn
+from webapp.store.db import packing
+from webapp.store.db.types import ExactJson, ExactText, PackedJson, ShortText, UtcDateTime, short
+from webapp.store.write import rows
+
+DIALECT = sqlite.dialect()
+
+table = sa.Table(
+    "kept", sa.MetaData(), sa.Column("text", ExactText), sa.Column("value", ExactJson),
+    sa.Column("name", ShortText(8)), sa.Column("time", UtcDateTime),
+)  # fmt: skip
+
+
+@pytest.fixture
+def connection(blank: sa.Engine) -> Any:
+    with blank.connect() as connection:
+        table.create(connection)
+        yield connection
+
+
+def test_what_goes_in_comes_out(connection: sa.Connection) -> None:
+    time = datetime(2020, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    value = {"a": [1, 10**40, -0.0, None, "\0\ud800"], "": float("inf")}
+    connection.execute(table.insert(), {"text": "a\0\ud800😀", "value": value, "name": "a\0\ud800é", "time": time})
+    (row,) = connection.execute(sa.select(table)).all()
+    assert (row.text, row.value, row.name) == ("a\0\ud800😀", value, "a\ufffd\ufffdé")
+    assert row.time == time and row.time.tzinfo is UTC
+
+
+def test_nothing_is_null(connection: sa.Connection) -> None:
+    connection.execute(table.insert(), dict.fromkeys(("text", "value", "name", "time")))
+    assert connection.execute(sa.select(table)).all() == [(None, None, None, None)]
+
+
+def test_not_a_number_survives(connection: sa.Connection) -> None:
+    connection.execute(table.insert(), {"value": [float("nan")]})
+    assert math.isnan(connection.scalars(sa.select(table.c.value)).one()[0])
+
+
+@given(st.text(st.characters(exclude_categories=()), max_size=40), st.integers(1, 30))
+def test_a_short_text_is_short_and_can_be_stored(text: str, length: int) -> None:
+    kept = short(text, length)
+    assert len(kept) == min(len(text), length)
+    assert "\0" not in kept
+    assert kept.encode().decode() == kept
+
+
+DEEP: Any = 0
+for _ in range(200):
+    DEEP = [DEEP]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        [],
+        "\ud800 alone",
+        {"content": "\x00\ud83d" * 200, "NaN": [float("inf"), -0.0, 10**400]},
+        DEEP,
+        {"attempts": [{"strategy": "whole", "span": [0, 61]}] * 50},
+    ],
+)
+def test_packed_json_gives_back_every_value(value: Any) -> None:
+    kept = PackedJson().process_bind_param(value, DIALECT)
+    assert PackedJson().process_result_value(kept, DIALECT) == value
+    assert kept == rows.packed_json(value)
+
+
+def test_packed_json_keeps_nan() -> None:
+    kept = PackedJson().process_bind_param([float("nan")] * 100, DIALECT)
+    assert all(found != found for found in PackedJson().process_result_value(kept, DIALECT))
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(), st.lists))
+def test_packed_json_gives_back_random_values(value: Any) -> None:
+    kept = PackedJson().process_bind_param({"value": value}, DIALECT)
+    assert PackedJson().process_result_value(kept, DIALECT) == {"value": value}
+
+
+def test_packed_json_is_smaller_and_plain_text_from_before_is_still_read() -> None:
+    value = {"timestamp": 1.7e9, "node_type": "agent", "role": "agent", "content": None, "tool_calls": None}
+    plain = ExactJson().process_bind_param(value, DIALECT)
+    kept = PackedJson().process_bind_param(value, DIALECT)
+    assert plain is not None and kept is not None
+    assert kept[:1] == packing.PACKED and len(kept) < len(plain)
+    assert PackedJson().process_result_value(plain, DIALECT) == value
+
+
+@given(st.text(max_size=8), st.recursive(st.none() | st.text(max_size=4), lambda inner: st.lists(inner), max_leaves=8))
+def test_an_entry_is_kept_without_its_text_and_hashed_with_it(word: str, beside: Any) -> None:
+    for raw in (word, f"{word} and {word}", f'{word} "," {word}', ","):
+        source = {"a": [beside, {"text": None}, raw], "text": None, raw: word, "z": ",", "null": beside}
+        for path in (("text",), ("a", 1, "text")):
+            turn = Turn(0, "response", raw, source=source, raw_at=path)
+            row = rows.turn_row(turn, rows.encoded(raw), first=True)
+            assert jsontext.loads(packing.unpack(row["source"])) == source
+            assert row["entry_sha256"] == rows.entry_digest(turn)

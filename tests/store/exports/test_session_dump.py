@@ -1,0 +1,107 @@
+"""Session dumps: entries unchanged, the file written whole, its name safe."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
+from webapp import __version__, jsontext
+from webapp.config import Settings
+from webapp.dumps.records import SessionStart, Turn
+from webapp.store.exports import session_dump
+from webapp.store.ingest.start import ingest
+from webapp.store.sessions import sessions
+
+ENTRIES = [
+    entry("do it", "turn_input", odd={"nan": float("inf"), "big": 10**40, "t": [1, None, "\ud800"]}),
+    entry(CALL, model="m1"),
+    entry(CALL, "turn_output"),
+    entry(BROKEN, tool_calls='[{"a": 1}]'),
+    entry({"a": [1]}),
+    entry(None),
+    {},
+]
+
+
+def test_entries_come_out_as_they_came_in(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", ENTRIES, extra="kept"))
+    document = jsontext.unmarked(jsontext.loads(b"".join(session_dump.stream(db, sessions.find(db, "s1")))))
+    assert (document["session_id"], document["entry_count"], document["entries"]) == ("s1", 7, ENTRIES)
+    assert "dumped_at" in document
+    assert document["fencepost"]["extra"]["extra"] == "kept"
+
+
+def test_the_block_says_how_to_read_it_again(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", ENTRIES), home="four-tier")
+    session = sessions.find(db, "s1")
+    block = session_dump.fencepost_block(session)
+    expected = {"version": __version__, "format": "windlass", "home": "four-tier", "key": session.key, "revision": 1}
+    assert {name: block[name] for name in expected} == expected
+
+
+def test_the_file_is_written_whole_under_a_safe_name(bring: Bring, db: orm.Session, settings: Settings) -> None:
+    bring(windlass("../../etc/x", ENTRIES))
+    written = session_dump.write(db, settings, sessions.find(db, "../../etc/x"))
+    assert written.entry_count == 7
+    assert written.path == settings.data / written.relative
+    assert written.path.parent == settings.data / "logs" / "session_dumps"
+    assert jsontext.unmarked(jsontext.loads(written.path.read_bytes()))["entries"] == ENTRIES
+    again = session_dump.write(db, settings, sessions.find(db, "../../etc/x"))
+    assert again.path == written.path
+    assert list(written.path.parent.iterdir()) == [written.path]
+
+
+def test_a_plain_id_is_the_files_name(bring: Bring, db: orm.Session, settings: Settings) -> None:
+    bring(windlass("Session-1.a", ENTRIES))
+    assert (
+        session_dump.write(db, settings, sessions.find(db, "Session-1.a")).relative
+        == "logs/session_dumps/Session-1.a.json"
+    )
+
+
+def test_nothing_is_left_where_writing_fails(
+    bring: Bring, db: orm.Session, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(windlass("s1", ENTRIES))
+
+    def fsync(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fsync)
+    with pytest.raises(OSError, match="No space"):
+        session_dump.write(db, settings, sessions.find(db, "s1"))
+    assert list((settings.data / "logs" / "session_dumps").iterdir()) == []
+
+
+def test_turns_without_entries_come_out_as_small_ones(bring_records: BringRecords, db: orm.Session) -> None:
+    bring_records(SessionStart("s", "made-up"), Turn(0, "response", "{}", role="assistant"))
+    document = jsontext.unmarked(jsontext.loads(b"".join(session_dump.stream(db, sessions.find(db, "s")))))
+    assert document["entries"] == [{"kind": "response", "role": "assistant", "content": "{}"}]
+
+
+def test_an_entry_of_several_turns_comes_out_once(bring_records: BringRecords, db: orm.Session) -> None:
+    source = {"content": None, "tool_calls": [{"arguments": "{}"}]}
+    text = Turn(0, "response", "said", source=source, raw_at=("content",))
+    bring_records(SessionStart("s", "made-up"), text, Turn(0, "tool_call", "{}"))
+    session = sessions.find(db, "s")
+    assert (session.entry_count, session.turn_count, session.response_count) == (1, 2, 2)
+    document = jsontext.unmarked(jsontext.loads(b"".join(session_dump.stream(db, session))))
+    assert document["entries"] == [{"content": "said", "tool_calls": [{"arguments": "{}"}]}]
+
+
+def test_dumps_of_the_corpus_change_nothing_when_they_come_back(
+    engine: sa.Engine, settings: Settings, db: orm.Session, shared: Path
+) -> None:
+    for path in sorted((shared / "corpus" / "pydantic_ai").glob("*.jsonl")) + sorted(
+        (shared / "cases").glob("*.jsonl")
+    ):
+        with path.open("rb") as stream:
+            for key in ingest(engine, settings, stream, filename=path.name).keys:
+                own = b"".join(session_dump.stream(db, sessions.find(db, key)))
+                again = ingest(engine, settings, io.BytesIO(own), filename="own.json")
+                assert (again.created, again.keys) == (False, [key])

@@ -1,0 +1,81 @@
+"""Failure groups counted by going through all that is stored: what the index must say, whatever happened before."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.parsing import Trace, failure_group
+from webapp.store.failures import failure_reader, groups
+from webapp.store.models import Label, Parse, Session, Turn
+from webapp.store.sessions.filters import HOME, Filters
+
+
+@dataclass
+class Counted:
+    count: int = 0
+    sessions: set[int] = field(default_factory=set)
+    times: list[datetime] = field(default_factory=list)
+    models: Counter[str | None] = field(default_factory=Counter)
+    paths: Counter[str] = field(default_factory=Counter)
+    labelled: int = 0
+
+
+def recount(db: orm.Session, under: str = HOME, *, anew: bool = False, model: str | None = None) -> dict[str, Counted]:
+    """The groups under a profile; with `anew` every key is made of the texts and traces that are stored."""
+    groups_by_key: dict[str, Counted] = defaultdict(Counted)
+    labelled = set(db.scalars(sa.select(Label.turn_id)))
+    parses: dict[int, dict[str, Any]] = defaultdict(dict)
+    columns = [Parse.turn_id, Parse.profile, Parse.failure_group, Parse.failure_path]
+    if anew:
+        columns.append(Parse.trace)
+    for parse in db.execute(sa.select(*columns)):
+        parses[parse.turn_id][parse.profile] = parse
+    query = sa.select(Turn.id, Turn.session_id, Turn.kind, Turn.model, Turn.sent_at, Turn.recorded_failure, Turn.raw)
+    query = query.add_columns(Session.home_profile, Session.happened_at, Turn.duplicate_of)
+    for turn in db.execute(query.join(Session, Session.id == Turn.session_id).where(Session.deleted_at.is_(None))):
+        is_response = turn.kind in ("response", "tool_call") and turn.raw is not None and turn.duplicate_of is None
+        if not is_response or (model is not None and turn.model != model):
+            continue
+        parse = parses[turn.id].get(turn.home_profile if under == HOME else under)
+        key, path = (None, None) if parse is None else (parse.failure_group, parse.failure_path)
+        if anew and parse is not None:
+            ours = Trace.from_dict(parses[turn.id]["fencepost"].trace)
+            made = failure_group.group(turn.raw, Trace.from_dict(parse.trace), ours)
+            assert (None if made is None else made.key) == key, turn.raw
+        if key is None and under == HOME and turn.recorded_failure is not None:
+            key = failure_reader.recorded_key(turn.recorded_failure)
+        if key is not None:
+            counted = groups_by_key[key]
+            counted.count += 1
+            counted.sessions.add(turn.session_id)
+            counted.times.append(turn.sent_at or turn.happened_at)
+            counted.models[turn.model] += 1
+            counted.paths.update([path] if path is not None else [])
+            counted.labelled += turn.id in labelled
+    return dict(groups_by_key)
+
+
+def check(db: orm.Session, under: str = HOME, *, anew: bool = False, model: str | None = None) -> int:
+    """Compare the list with a recount; how many responses failed."""
+    db.rollback()
+    expected = recount(db, under, anew=anew, model=model)
+    page = groups.page(db, Filters(under=under, model=model), limit=500)
+    assert {line.key: line.count for line in page.groups} == {key: one.count for key, one in expected.items()}
+    for line in page.groups:
+        counted = expected[line.key]
+        assert line.sessions == len(counted.sessions)
+        assert (line.first_seen, line.last_seen) == (min(counted.times), max(counted.times))
+        assert all(counted.models[model] == number for model, number in line.models)
+        assert len(line.models) + line.more_models == len(counted.models)
+        assert sum(count for _, count in line.paths) <= sum(counted.paths.values())
+        assert all(counted.paths[path] == count for path, count in line.paths)
+        assert line.labelled == counted.labelled
+        assert sum(line.series) == line.count
+    assert page.count == sum(one.count for one in expected.values())
+    return page.count

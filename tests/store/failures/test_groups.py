@@ -1,0 +1,207 @@
+"""Failure groups: what a line says, states, new and regressed, rates, neighbours, algorithms."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import Bring
+from webapp.store.failures import algorithm, events, group_detail, groups, neighbours, overlay
+from webapp.store.failures.rates import rate, wilson
+from webapp.store.models import Parse, Session, Turn
+from webapp.store.sessions.filters import Filters
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+COMMA = '{"a": [1, 2,]}'
+FENCED = "```json\n{'a': 1}\n```"
+COMMA_KEY = "v1|trailing comma|whole|alone"
+FENCED_KEY = "v1|single quotes|fenced|alone"
+
+
+def response(session: str, ago: timedelta, text: str, model: str = "m1") -> dict[str, Any]:
+    when = (NOW - ago).isoformat()
+    return {"session_id": session, "recorded_at": when, "kind": "response", "text": text, "model": model}
+
+
+def lines(*rows: dict[str, Any]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+DAYS = timedelta(days=1)
+HOURS = timedelta(hours=1)
+
+
+@pytest.fixture
+def stored(bring: Bring) -> None:
+    old = [response("old", 30 * DAYS - number * HOURS, COMMA) for number in range(3)]
+    good = [response("old", 29 * DAYS - number * HOURS, "{}") for number in range(7)]
+    new = [response("new", 2 * HOURS - timedelta(minutes=number), FENCED, "m2") for number in range(4)]
+    bring(lines(*old, *good, *new, response("new", HOURS, COMMA, "m2"), response("new", HOURS / 2, "{}", "m2")))
+
+
+def by_key(db: orm.Session, **filters: Any) -> dict[str, groups.GroupLine]:
+    db.rollback()
+    return {line.key: line for line in groups.page(db, Filters(**filters), now=NOW).groups}
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_line(db: orm.Session) -> None:
+    page = groups.page(db, Filters(), now=NOW)
+    assert [line.key for line in page.groups] == [FENCED_KEY, COMMA_KEY]
+    fenced, comma = page.groups
+    assert (fenced.title, fenced.count, fenced.sessions, fenced.is_new) == ("single quotes — fenced, alone", 4, 1, True)
+    assert (comma.count, comma.sessions, comma.is_new, comma.new_models) == (4, 2, False, ["m2"])
+    assert comma.share == 4 / 16 and page.coverage.of == page.coverage.run == 16 and page.coverage.not_run == 0
+    assert comma.models == [("m1", 3), ("m2", 1)] and comma.paths == [("$.a.*", 4)]
+    assert comma.example is not None and comma.example.external_id == "new"
+    assert sum(comma.series) == 4 and len(comma.series) == groups.BUCKETS
+    assert (page.total, page.count, page.new, page.next, page.former) == (2, 8, 2, None, 0)
+
+
+@pytest.mark.usefixtures("stored")
+def test_filters_hold_for_the_response(db: orm.Session) -> None:
+    assert by_key(db, model="m1")[COMMA_KEY].count == 3
+    assert by_key(db, model="m1")[COMMA_KEY].share == 0.3
+    page = groups.page(db, Filters(since=(NOW - 90 * timedelta(minutes=1)).isoformat()), now=NOW)
+    assert [(line.key, line.count) for line in page.groups] == [(COMMA_KEY, 1)]
+    assert page.coverage.run == 2 and page.groups[0].share == 0.5
+    assert by_key(db, label="labelled") == {}
+    assert groups.page(db, Filters(label="unlabelled"), now=NOW).coverage.run is None
+    assert by_key(db, under="json-repair") == {}
+    assert groups.page(db, Filters(under="json-repair"), now=NOW).coverage.not_run == 16
+    assert by_key(db, home="fencepost") == {}
+
+
+@pytest.mark.usefixtures("stored")
+def test_states(db: orm.Session) -> None:
+    def state(key: str) -> tuple[str, str | None]:
+        db.commit()
+        line = by_key(db)[key]
+        return line.state, line.why
+
+    about: dict[str, Any] = {"author": "ada", "reason": "fixed in the prompt"}
+    assert state(COMMA_KEY) == ("open", None)
+    events.set_state(db, COMMA_KEY, "resolved", count=4, until=NOW, **about)
+    assert state(COMMA_KEY) == ("resolved", None)
+    events.set_state(db, COMMA_KEY, "resolved", count=4, until=NOW - 5 * DAYS, **about)
+    assert state(COMMA_KEY) == ("regressed", "it was seen after 2026-02-24 12:00 UTC")
+    events.set_state(db, COMMA_KEY, "resolved", count=4, profile="direct", version="99", **about)
+    assert state(COMMA_KEY)[0] == "resolved"
+    events.set_state(db, COMMA_KEY, "resolved", count=4, profile="direct", version="0.9", **about)
+    assert state(COMMA_KEY)[0] == "regressed"
+    events.set_state(db, COMMA_KEY, "ignored", count=4, **about)
+    assert state(COMMA_KEY) == ("ignored", None)
+    events.set_state(db, COMMA_KEY, "ignored", count=1, grows=5, **about)
+    assert state(COMMA_KEY) == ("ignored", None)
+    events.set_state(db, COMMA_KEY, "ignored", count=1, grows=4, **about)
+    assert state(COMMA_KEY) == ("open", "it has grown from 1 to 4 responses")
+    events.set_state(db, COMMA_KEY, "ignored", count=4, until=NOW - HOURS, **about)
+    assert state(COMMA_KEY) == ("open", "it was ignored until 2026-03-01 11:00 UTC")
+    events.set_state(db, COMMA_KEY, "open", count=4, **about)
+    assert state(COMMA_KEY) == ("open", None)
+    events.assign(db, COMMA_KEY, "bob", author="ada")
+    db.commit()
+    assert by_key(db)[COMMA_KEY].assignee == "bob"
+    events.assign(db, COMMA_KEY, None, author="bob")
+    db.commit()
+    assert by_key(db)[COMMA_KEY].assignee is None
+    history = events.history(db, COMMA_KEY)
+    assert len(history) == 11 and {event.author for event in history} == {"ada", "bob"}
+
+
+@pytest.mark.parametrize(
+    ("state", "extra"),
+    [
+        ("gone", {}),
+        ("open", {"until": NOW}),
+        ("ignored", {"grows": 1.0}),
+        ("resolved", {"profile": "direct"}),
+        ("ignored", {"profile": "direct", "version": "1"}),
+        ("resolved", {"grows": 2.0}),
+    ],
+)
+def test_states_that_cannot_be_meant(db: orm.Session, state: str, extra: dict[str, Any]) -> None:
+    with pytest.raises(events.BadState):
+        events.set_state(db, COMMA_KEY, state, count=1, author="ada", reason="so", **extra)
+    with pytest.raises(events.BadState):
+        events.set_state(db, COMMA_KEY, "open", count=1, author="ada", reason=" ")
+
+
+@pytest.mark.usefixtures("stored")
+def test_overlays_that_cannot_be_meant(db: orm.Session) -> None:
+    about = {"author": "ada", "reason": "so"}
+    overlay.merge(db, [FENCED_KEY], COMMA_KEY, **about)
+    for change in (
+        lambda: overlay.merge(db, [COMMA_KEY], FENCED_KEY, **about),
+        lambda: overlay.merge(db, [COMMA_KEY], COMMA_KEY, **about),
+        lambda: overlay.merge(db, [], COMMA_KEY, **about),
+        lambda: overlay.merge(db, [FENCED_KEY], COMMA_KEY, author="ada", reason=""),
+        lambda: overlay.split(db, COMMA_KEY, "colour", "red", **about),
+    ):
+        with pytest.raises(overlay.BadOverlay):
+            change()
+    with pytest.raises(overlay.NoSuchChange):
+        overlay.undo(db, 99, **about)
+
+
+@pytest.mark.usefixtures("stored")
+def test_a_group_whole(db: orm.Session) -> None:
+    detail = group_detail.find(db, COMMA_KEY, Filters(), now=NOW)
+    assert detail.line is not None and detail.line.count == 4
+    assert [(one.name, one.count, one.of) for one in detail.models] == [("m1", 3, 10), ("m2", 1, 6)]
+    assert [(one.count, one.of) for one in detail.versions] == [(4, 16)]
+    assert {one.model for one in detail.examples[:2]} == {"m1", "m2"}
+    assert detail.before is not None and detail.after is not None
+    assert (detail.before.count, detail.after.count) == (3, 1)
+    readers = {one.profile: (one.read, one.run) for one in detail.readers}
+    assert (readers["fencepost"], readers["json-repair"], readers["direct"]) == ((4, 4), (0, 0), (0, 4))
+    with pytest.raises(group_detail.NoSuchGroup):
+        group_detail.find(db, "v1|nothing like it", Filters())
+    overlay.merge(db, [FENCED_KEY], COMMA_KEY, author="ada", reason="so")
+    merged = group_detail.find(db, FENCED_KEY, Filters(), now=NOW)
+    assert (merged.asked, merged.key, merged.line and merged.line.count) == (FENCED_KEY, COMMA_KEY, 8)
+    assert group_detail.find(db, COMMA_KEY, Filters(model="nobody"), now=NOW).line is None
+    assert len(group_detail.members(db, COMMA_KEY, Filters())) == 8
+
+
+@pytest.mark.usefixtures("stored")
+def test_neighbours(db: orm.Session) -> None:
+    session = db.scalars(sa.select(Session).where(Session.external_id == "new")).one()
+    ids = db.scalars(sa.select(Turn.id).where(Turn.session_id == session.id).order_by(Turn.id)).all()
+    same = [neighbours.of_turn(db, turn_id) for turn_id in ids]
+    first, last = same[0], same[3]
+    assert first is not None and last is not None and same[-1] is None
+    assert (first.key, first.count, first.sessions, first.here) == (FENCED_KEY, 4, 1, 4)
+    assert first.earlier is None and first.later is not None and first.later.turn_id == ids[1]
+    assert last.later is None and last.earlier is not None and last.earlier.turn_id == ids[2]
+    comma = same[4]
+    assert comma is not None and comma.earlier is not None and comma.earlier.external_id == "old"
+    assert [(one.key, one.here) for one in neighbours.of_session(db, session.id)] == [(FENCED_KEY, 4), (COMMA_KEY, 1)]
+
+
+@pytest.mark.usefixtures("stored")
+def test_another_algorithm_regroups_when_asked_and_keeps_the_old_keys(engine: sa.Engine, db: orm.Session) -> None:
+    old = sa.update(Parse).where(Parse.failure_group == COMMA_KEY).values(failure_group="v0|commas")
+    db.execute(old)
+    db.execute(sa.update(Session).values(changed=Session.changed + 100))
+    db.commit()
+    page = groups.page(db, Filters(), now=NOW)
+    assert page.former == 4 and {line.algorithm for line in page.groups} == {"v0", "v1"}
+    assert algorithm.former(db.connection()) == {"v0": 4}
+    db.rollback()
+    assert algorithm.renew(engine) == 4 and algorithm.renew(engine) == 0
+    assert by_key(db)[COMMA_KEY].count == 4 and algorithm.former(db.connection()) == {}
+    detail = group_detail.find(db, "v0|commas", Filters(), now=NOW)
+    assert detail.line is None and detail.former == [(COMMA_KEY, 4)]
+
+
+def test_rates() -> None:
+    low, high = wilson(1352, 50_000)
+    assert (round(low, 4), round(high, 4)) == (0.0257, 0.0285)
+    assert wilson(0, 10)[0] == 0 and round(wilson(10, 10)[1], 12) == 1
+    assert rate("m", 0, None).share is None and rate("m", 0, 0).low is None

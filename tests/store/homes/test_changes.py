@@ -1,0 +1,330 @@
+"""A home profile that is changed afterwards leaves what a fresh database has that got it from the start."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from webapp.config import Settings
+from webapp.parsing import UnknownProfile
+from webapp.store import index, search
+from webapp.store.db.database import writing
+from webapp.store.homes import changes, scopes
+from webapp.store.homes.scopes import Scope
+from webapp.store.labels.queues import queue
+from webapp.store.models import Base, Finding, LabelQueueItem, Parse, ParseRepair, Session, Turn
+from webapp.store.sessions import sessions
+from webapp.store.sessions.filters import Filters
+from webapp.store.statistics.report import statistics
+from webapp.store.write.home import Home
+
+TEXTS = (
+    '{"a": 1}',
+    '{"a": 1,}',
+    'Sure: {"tool": "run", "arguments": {"x": 1}}',
+    '```json\n{"a": [1, 2]}\n```',
+    '```json\n{"a": [1, 2]}}\n```',
+    "Nothing to see.",
+    '{"a": "cut',
+    CALL,
+    BROKEN,
+    "{'a': None}",
+)
+NOT_DERIVED = ("id", "dump_id", "changed", "grown_at", "ingested_at", "happened_at", "home_source")
+QUEUES = ("failed", "silent", "disagree")
+"""the last runs every profile over every response"""
+DIRECT = Home("direct", "told")
+
+
+def logs(count: int, longest: int = 30) -> bytes:
+    """Recordings of somebody's own, many in one file, of up to `longest` responses."""
+    chance = random.Random(13)
+    rows: list[dict[str, Any]] = []
+    for number in range(count):
+        for turn in range(chance.randint(1, longest)):
+            about = {
+                "session_id": f"chat {number}",
+                "recorded_at": f"2026-01-{number % 28 + 1:02}T10:{turn // 60:02}:{turn % 60:02}Z",
+            }
+            rows.append(about | {"kind": "prompt", "text": f"Question {turn}"})
+            text = chance.choice(TEXTS).replace("1", str(chance.randrange(10)))
+            rows.append(about | {"kind": "response", "text": text, "model": f"m{turn % 3}"})
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+@pytest.fixture
+def bring_unknown(bring: Bring, settings: Settings) -> Bring:
+    """As `bring`, in an installation whose setting names no parser."""
+    object.__setattr__(settings, "home", "unknown")
+    return bring
+
+
+def snapshot(engine: sa.Engine, kinds: Sequence[str] = QUEUES) -> dict[str, Any]:
+    """All that follows from a home profile, without numbers and times."""
+    with orm.Session(engine) as db:
+        names = [column.name for column in Session.__table__.columns if column.name not in NOT_DERIVED]
+        stored = db.scalars(sa.select(Session).order_by(Session.external_id)).all()
+        rows = {row.external_id: {name: getattr(row, name) for name in names} for row in stored}
+        for row in rows.values():
+            row["facets"] = timeless(row["facets"])
+        ids = {row.id: row.external_id for row in stored}
+        seen = {"sessions": rows, "parses": parses(db, ids), "repairs": repairs(db), "findings": found(db, ids)}
+        return seen | {"notes": notes(db, stored), "views": views(db), "queues": queues(db, ids, kinds)}
+
+
+def timeless(facets: dict[str, Any]) -> dict[str, Any]:
+    profiles = {
+        name: counters | {"won": {strategy: won[0] for strategy, won in counters["won"].items()}}
+        for name, counters in facets["profiles"].items()
+    }
+    return facets | {"profiles": profiles}
+
+
+def parses(db: orm.Session, ids: dict[int, str]) -> set[tuple[Any, ...]]:
+    query = sa.select(Turn.session_id, Turn.ordinal, Parse.profile, Parse.version, Parse.verdict, Parse.strategy)
+    rows = db.execute(query.join(Parse, Parse.turn_id == Turn.id)).all()
+    return {(ids[row.session_id], *row[1:]) for row in rows}
+
+
+def repairs(db: orm.Session) -> list[tuple[Any, ...]]:
+    query = sa.select(ParseRepair.profile, ParseRepair.repair, sa.func.sum(ParseRepair.count))
+    return sorted(map(tuple, db.execute(query.group_by(ParseRepair.profile, ParseRepair.repair))))
+
+
+def found(db: orm.Session, ids: dict[int, str]) -> list[tuple[Any, ...]]:
+    rows = db.scalars(sa.select(Finding).order_by(Finding.id))
+    return sorted((ids[row.session_id], row.rule, row.severity, row.turns, str(row.detail)) for row in rows)
+
+
+def notes(db: orm.Session, stored: Any) -> dict[str, list[str]]:
+    """What the search index says of each session, by the session and the place in it."""
+    name = search.index.column(db.connection())
+    size = 2**24 * search.SLOTS
+    ids = {row.id: row.external_id for row in stored}
+    rows = db.execute(sa.text(f"SELECT {name} FROM search_note")).scalars()
+    keys = [key for key in rows if key // size in ids]  # of this test, where several share a database
+    errors = sessions.page(db, Filters(q="JSONDecodeError"), limit=500)
+    return {
+        "places": [f"{ids[key // size]} {key % size}" for key in sorted(keys, key=lambda key: (ids[key // size], key))],
+        "hits": sorted(line.external_id for line in errors.sessions),
+    }
+
+
+def views(db: orm.Session) -> list[Any]:
+    """Pages of the list, their facets, and statistics."""
+    told = []
+    for filters in (
+        Filters(),
+        Filters(failed=True),
+        Filters(verdict="repaired"),
+        Filters(home="unknown"),
+        Filters(rescued=True),
+    ):
+        page = sessions.page(db, filters, limit=500)
+        facets = {name: sorted(facet.values) for name, facet in page.facets.items()}
+        told.append((sorted(line.external_id for line in page.sessions), facets, asdict(page.counts)))
+        figures = statistics(db, filters)
+        told.append(
+            (
+                figures.failed,
+                figures.rescued,
+                figures.responses,
+                [(p.profile, p.home_sessions) for p in figures.profiles],
+            )
+        )
+        told.append([[(entry.value, entry.count) for entry in model.home] for model in figures.models])
+    return told
+
+
+def queues(db: orm.Session, ids: dict[int, str], kinds: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
+    told = {}
+    for kind in kinds:
+        gone_through = queue.complete(db, queue.Spec(kind))
+        items = sa.select(Turn.session_id, Turn.ordinal).join(LabelQueueItem, LabelQueueItem.turn_id == Turn.id)
+        rows = db.execute(items.where(LabelQueueItem.queue_id == gone_through.id))
+        told[kind] = sorted((ids[row.session_id], row.ordinal) for row in rows)
+    return told
+
+
+def empty(engine: sa.Engine) -> None:
+    with writing(engine) as connection:
+        search.clear(connection)
+        for table in reversed(Base.metadata.sorted_tables):
+            connection.execute(table.delete())
+    index._indexes.pop(engine, None)
+
+
+def change_all(engine: sa.Engine, home: Home) -> int:
+    with engine.connect() as connection:
+        ids = connection.scalars(sa.select(Session.id)).all()
+    number = changes.begin(engine, ids, home)
+    assert changes.work(engine, number)
+    return number
+
+
+def test_changed_it_is_as_if_it_had_come_so(bring_unknown: Bring, engine: sa.Engine) -> None:
+    """Over ten thousand responses; over fewer on PostgreSQL, and there in every queue."""
+    many = engine.dialect.name == "sqlite"
+    log, kinds = (logs(105, 200), QUEUES[:2]) if many else (logs(40), QUEUES)
+    bring_unknown(log, filename="log.jsonl")
+    without = snapshot(engine, kinds)
+    assert without["sessions"]["chat 0"]["home_profile"] == "unknown"
+    change_all(engine, DIRECT)
+    changed = snapshot(engine, kinds)
+    empty(engine)
+    bring_unknown(log, filename="log.jsonl", home="direct")
+    fresh = snapshot(engine, kinds)
+    for part, value in fresh.items():
+        assert changed[part] == value, part
+    responses = sum(row["response_count"] for row in changed["sessions"].values())
+    assert responses >= (10_000 if many else 500)
+    assert sum(row["failed_count"] for row in changed["sessions"].values()) > 100
+    assert changed["queues"]["failed"] and not without["queues"]["failed"]
+    assert changed["findings"] != without["findings"]
+
+
+def test_undone_it_is_as_it_was(bring_unknown: Bring, engine: sa.Engine) -> None:
+    bring_unknown(logs(6), filename="log.jsonl")
+    before = snapshot(engine)
+    number = change_all(engine, DIRECT)
+    assert snapshot(engine) != before
+    undoing = changes.begin_undoing(engine, number)
+    assert changes.work(engine, undoing)
+    after = snapshot(engine)
+    of_direct = {row for row in after["parses"] if row[2] == "direct"}
+    assert of_direct, "what a parser made of the responses stays"
+    assert {name: row["strip"] for name, row in after["sessions"].items()} == {
+        name: row["strip"] for name, row in before["sessions"].items()
+    }
+    for part in ("findings", "notes", "queues"):
+        assert after[part] == before[part], part
+    with engine.connect() as connection:
+        assert changes.find(connection, number).undone
+        assert connection.scalars(sa.select(Session.home_source).distinct()).all() == ["unknown"]
+
+
+def test_an_undoing_leaves_what_was_changed_since(bring_unknown: Bring, engine: sa.Engine) -> None:
+    bring_unknown(logs(2), filename="log.jsonl")
+    first = change_all(engine, DIRECT)
+    with engine.connect() as connection:
+        ids = connection.scalars(sa.select(Session.id).order_by(Session.id)).all()
+    changes.work(engine, changes.begin(engine, ids[:1], Home("four-tier", "told")))
+    changes.work(engine, changes.begin_undoing(engine, first))
+    with engine.connect() as connection:
+        homes = connection.scalars(sa.select(Session.home_profile).order_by(Session.id)).all()
+    assert homes == ["four-tier", "unknown"]
+
+
+def test_a_change_goes_on_where_it_was_left(bring_unknown: Bring, engine: sa.Engine) -> None:
+    bring_unknown(logs(5), filename="log.jsonl")
+    with engine.connect() as connection:
+        ids = connection.scalars(sa.select(Session.id)).all()
+    number = changes.begin(engine, ids, DIRECT)
+    steps = iter((False, False, True))
+    assert not changes.work(engine, number, ends=lambda: next(steps))
+    with engine.connect() as connection:
+        assert changes.are_running(connection)
+        assert changes.find(connection, number).finished == 2
+    changes.work_all(engine)
+    with engine.connect() as connection:
+        line = changes.find(connection, number)
+        assert (line.state, line.finished, line.total) == ("done", 5, 5)
+        assert connection.scalars(sa.select(Session.home_profile).distinct()).all() == ["direct"]
+
+
+def test_a_cancelled_change_leaves_the_rest(bring_unknown: Bring, engine: sa.Engine) -> None:
+    bring_unknown(logs(3), filename="log.jsonl")
+    with engine.connect() as connection:
+        ids = connection.scalars(sa.select(Session.id)).all()
+    number = changes.begin(engine, ids, DIRECT)
+    steps = iter((False, True))
+    changes.work(engine, number, ends=lambda: next(steps))
+    changes.cancel(engine, number)
+    assert changes.work(engine, number)
+    with engine.connect() as connection:
+        homes = sorted(connection.scalars(sa.select(Session.home_profile)))
+    assert homes == ["direct", "unknown", "unknown"]
+
+
+def test_the_same_file_again_with_a_home_gives_it(bring_unknown: Bring, engine: sa.Engine) -> None:
+    log = logs(3)
+    bring_unknown(log, filename="log.jsonl")
+    again = bring_unknown(log, filename="log.jsonl", home="direct")
+    assert (again.created, again.changed, again.dump.home) == (False, 3, "direct")
+    with engine.connect() as connection:
+        assert connection.scalars(sa.select(Session.home_profile).distinct()).all() == ["direct"]
+
+
+def test_of_an_unknown_home_nothing_counts_as_failed(bring_unknown: Bring, db: orm.Session) -> None:
+    turns = [{"role": "assistant", "content": text} for text in TEXTS]
+    bring_unknown(turns, filename="chat.json")
+    session = db.scalars(sa.select(Session)).one()
+    assert (session.home_profile, session.home_source) == ("unknown", "unknown")
+    assert (session.failed_count, session.rescued_count, session.failed) == (0, 0, False)
+    assert set(session.strip) <= set("cernu")
+    assert sessions.page(db, Filters(verdict="clean")).total == 0
+    assert sessions.page(db, Filters(home="unknown")).total == 1
+    assert "verdict" not in sessions.page(db, Filters()).facets
+
+
+def test_a_failure_that_the_dump_records_counts_under_an_unknown_home(bring_unknown: Bring, db: orm.Session) -> None:
+    entries = [entry(BROKEN, model="m"), entry("That is no JSON.", "validation_error")]
+    bring_unknown(windlass("s", entries))
+    number = db.scalar(sa.select(Session.id))
+    assert number is not None
+    engine = db.get_bind()
+    db.rollback()
+    changes.work(engine, changes.begin(engine, [number], Home("unknown", "declined")))  # type: ignore[arg-type]
+    session = db.scalars(sa.select(Session)).one()
+    assert (session.home_profile, session.failed_count, session.strip) == ("unknown", 1, "s")
+
+
+@pytest.mark.parametrize(
+    ("name", "home"),
+    [("direct", DIRECT), (None, Home("unknown", "declined")), ("unknown", Home("unknown", "declined"))],
+)
+def test_a_name_is_a_home(name: str | None, home: Home) -> None:
+    assert changes.home_of_name(name) == home
+
+
+def test_a_name_that_no_profile_has_is_refused() -> None:
+    with pytest.raises(UnknownProfile):
+        changes.home_of_name("no-such")
+
+
+def test_a_number_that_no_change_has_is_refused(engine: sa.Engine) -> None:
+    with pytest.raises(changes.NoSuchChange):
+        changes.work(engine, 1)
+
+
+def test_scopes_name_sessions(bring_unknown: Bring, db: orm.Session) -> None:
+    bring_unknown(logs(3), filename="log.jsonl")
+    result = bring_unknown(windlass("w", [entry(CALL)]))
+    everything = scopes.session_ids(db, Scope(filters=Filters()))
+    assert len(everything) == 4
+    assert scopes.session_ids(db, Scope(filters=Filters(), unknown_only=True)) == everything[:3]
+    assert scopes.session_ids(db, Scope(format="windlass")) == everything[3:]
+    assert scopes.session_ids(db, Scope(dump=str(result.dump.id))) == everything[3:]
+    assert scopes.session_ids(db, Scope(keys=tuple(result.keys))) == everything[3:]
+
+
+@pytest.mark.parametrize("scope", [Scope(format="no-such"), Scope(service="x"), Scope(keys=("nope",))])
+def test_a_scope_without_sessions_is_refused(scope: Scope, db: orm.Session) -> None:
+    with pytest.raises(scopes.BadScope):
+        scopes.session_ids(db, scope)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"scope": "dump"}, {"scope": "everything"}, {"scope": "format", "format": " "}]
+)
+def test_a_scope_that_says_nothing_is_refused(parameters: dict[str, str]) -> None:
+    with pytest.raises(scopes.BadScope):
+        scopes.of_parameters_or_keys(parameters, [])

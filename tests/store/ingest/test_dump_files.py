@@ -1,0 +1,96 @@
+"""Kept files and the lock on a dump."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from webapp.store.ingest import dump_files
+
+SHA = "0" * 64
+
+
+def test_a_file_is_kept_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spooled = tmp_path / "spooled"
+    spooled.write_bytes(b"abc")
+
+    def fsync(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr("os.fsync", fsync)
+        dump_files.keep(tmp_path, spooled, SHA)
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["spooled"]
+    with dump_files.ZstdFile(dump_files.keep(tmp_path, spooled, SHA)) as packed:
+        assert packed.read() == b"abc"
+
+
+def test_what_is_kept_already_stays(tmp_path: Path) -> None:
+    path = dump_files.path_of(tmp_path, SHA)
+    path.write_bytes(b"there")
+    assert dump_files.keep(tmp_path, tmp_path / "no such file", SHA).read_bytes() == b"there"
+
+
+def test_what_a_killed_process_left_long_ago_is_removed(tmp_path: Path) -> None:
+    folder = dump_files.incoming(tmp_path)
+    old, new = folder / "old", folder / "new"
+    for path in (old, new):
+        path.touch()
+    os.utime(old, (time.time() - 2 * dump_files._STALE,) * 2)
+    dump_files.incoming(tmp_path)
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_one_at_a_time_holds_a_dump(tmp_path: Path) -> None:
+    inside, most = 0, 0
+    guard = threading.Lock()
+
+    def hold() -> None:
+        nonlocal inside, most
+        for _ in range(50):
+            with dump_files.reading(tmp_path, SHA):
+                with guard:
+                    inside += 1
+                    most = max(most, inside)
+                with guard:
+                    inside -= 1
+
+    threads = [threading.Thread(target=hold) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+    assert list(tmp_path.rglob("*.lock")) == []
+
+
+def test_two_dumps_are_held_at_once(tmp_path: Path) -> None:
+    with dump_files.reading(tmp_path, SHA), dump_files.reading(tmp_path, "1" * 64):
+        assert len(list(tmp_path.rglob("*.lock"))) == 2
+
+
+HOLD = """
+import sys, time, pathlib
+from webapp.store.ingest import dump_files
+(dump_files.incoming(pathlib.Path(sys.argv[1])) / "spool-dead").write_bytes(b"half")
+print("spooling", flush=True)
+time.sleep(60)
+"""
+
+
+def test_what_a_killed_process_left_goes_at_the_next_start(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"spooling\n"
+        look = "import sys, pathlib; from webapp.store.ingest import dump_files as d;"
+        look += "print(len(list(d.incoming(pathlib.Path(sys.argv[1])).iterdir())))"
+        count = [sys.executable, "-c", look, str(tmp_path)]
+        assert subprocess.run(count, capture_output=True, check=True).stdout == b"1\n"  # it may be still in use
+        process.kill()
+        process.wait()
+        assert subprocess.run(count, capture_output=True, check=True).stdout == b"0\n"

@@ -1,0 +1,111 @@
+"""Text and ids that break naive stores: NUL, lone surrogates, any id, numbers and times out of range."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import Bring, BringRecords, entry, windlass
+from webapp import jsontext
+from webapp.dumps.records import SessionStart, Turn
+from webapp.store.db import ids
+from webapp.store.exports import session_dump
+from webapp.store.labels import label_list, labels
+from webapp.store.models import Turn as StoredTurn
+from webapp.store.sessions import sessions, turns
+
+TEXTS = ["a\0b", "\ud800", "\udfff\ud800", "😀" * 1000, "\x1b[31m", "\u202eabc", "", " \n\t", "é" * 5000, "\ufeff{}"]
+IDS = [
+    "../../etc/x",
+    "a/b",
+    "%2e%2e",
+    "CON",
+    "",
+    "😀" * 300,
+    "\0",
+    "\ud800",
+    ".",
+    "..",
+    "a\nb",
+    "x" * 5000,
+    "É",
+    "'\";--",
+    "list",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_comes_back_exactly(text: str, bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", [entry(text, phase_name=text, model=text, metadata={"x": text}, extra=[text])]))
+    session = sessions.find(db, "s1")
+    assert [turn.raw or "" for turn in db.scalars(sa.select(StoredTurn))] == [text]
+    (line,) = turns.timeline(db, session)
+    assert line.preview is None or line.preview == text[:200]
+    document = jsontext.loads(b"".join(session_dump.stream(db, session)))
+    assert document["entries"] == [entry(text, phase_name=text, model=text, metadata={"x": text}, extra=[text])]
+
+
+@pytest.mark.parametrize("external_id", IDS)
+def test_a_session_of_any_id_is_found_by_id_and_by_key(external_id: str, bring: Bring, db: orm.Session) -> None:
+    done = bring(windlass(external_id, [entry("{}")], entry_count=1))
+    kept = ids.shortened(external_id)
+    session = sessions.find(db, kept)
+    assert session.external_id == kept
+    assert sessions.find(db, done.keys[0]).id == session.id
+    assert len(kept.encode("utf-8", "surrogatepass")) <= ids.LONGEST_ID
+    assert [line.external_id for line in sessions.page(db, sessions.Filters(q=external_id[:50])).sessions] == [kept]
+
+
+@pytest.mark.parametrize("external_id", IDS)
+def test_our_own_dump_of_any_id_changes_nothing(external_id: str, bring: Bring, db: orm.Session) -> None:
+    done = bring(windlass(external_id, [entry("{}")]))
+    again = bring(b"".join(session_dump.stream(db, sessions.find(db, done.keys[0]))))
+    assert (again.created, again.keys) == (False, done.keys)
+
+
+def test_two_long_ids_stay_two(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("x" * 5000 + "a", [entry("1")]))
+    bring(windlass("x" * 5000 + "b", [entry("2")]))
+    assert sessions.page(db, sessions.Filters()).total == 2
+
+
+def test_numbers_out_of_range_are_left_to_the_source(bring_records: BringRecords, db: orm.Session) -> None:
+    turn = Turn(
+        0, "response", "{}", sounding=2**63, round=-(2**64), tokens_in=10**30, cost=float("inf"), source={"n": 10**30}
+    )
+    bring_records(SessionStart("s", "made-up"), turn)
+    stored = db.scalars(sa.select(StoredTurn)).one()
+    assert (stored.sounding, stored.round, stored.tokens_in) == (None, None, None)
+    assert stored.source == {"n": 10**30}
+
+
+@pytest.mark.parametrize(
+    "when", [datetime(1970, 1, 1, tzinfo=UTC), datetime(2199, 12, 31, 23, 59, tzinfo=UTC), datetime(2020, 1, 1)]
+)
+def test_times_far_off_are_kept_in_utc(when: datetime, bring_records: BringRecords, db: orm.Session) -> None:
+    bring_records(SessionStart("s", "made-up"), Turn(0, "response", "{}", sent_at=when))
+    session = sessions.find(db, "s")
+    assert session.started_at == when.replace(tzinfo=UTC)
+    assert sessions.page(db, sessions.Filters()).sessions[0].started_at == when.replace(tzinfo=UTC)
+
+
+def test_a_large_turn_is_kept_whole(bring: Bring, db: orm.Session) -> None:
+    text = '{"a": "' + "x" * 5_000_000
+    bring(windlass("s1", [entry(text)]))
+    session = sessions.find(db, "s1")
+    assert turns.find(db, session, 0).turn.raw == text
+    (line,) = turns.timeline(db, session)
+    assert (line.length, len(line.preview or "")) == (len(text), 200)
+
+
+def test_a_note_of_any_text_is_kept(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", [entry("{")]))
+    turn = turns.find(db, sessions.find(db, "s1"), 0).turn
+    labels.put(
+        db, turn, author="é\u4e2d", judgement="missed", note="a\0b\ud800", expected="\0\ud800", has_expected=True
+    )
+    (line,) = label_list.page(db)
+    assert (line.author, line.note, line.expected) == ("é\u4e2d", "a\0b\ud800", "\0\ud800")

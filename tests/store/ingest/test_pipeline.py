@@ -1,0 +1,184 @@
+"""Sessions prepared beside: the same rows in the same order, whatever becomes of the helper, and nothing left of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import CALL, entry
+from webapp.config import Settings
+from webapp.store.ingest import dump_files, helper_process, pipeline
+from webapp.store.ingest.start import IngestResult, ingest
+from webapp.store.models import Parse, Session, Turn
+
+SESSIONS, ENTRIES = 12, 20
+BROKEN = '```json\n{"tool": "run", "arguments": {}}}}\n```'
+
+
+def lines() -> bytes:
+    """Sessions of twenty entries, one behind the other: calls, broken ones, and errors that speak of them."""
+    texts = (CALL, BROKEN, "prose \ud800 and no JSON")
+    entries = [
+        entry(f"{number} {texts[number % 3]}", session_id=f"s{number // ENTRIES}", timestamp=float(number))
+        for number in range(SESSIONS * ENTRIES)
+    ]
+    return b"".join(json.dumps(one).encode() + b"\n" for one in entries)
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A helper for any dump, batches of one session, and the first batch waits until the helper runs."""
+    monkeypatch.setattr(pipeline, "HELPED", 0)
+    monkeypatch.setattr(pipeline, "MOST_SESSIONS", 1)
+    monkeypatch.setattr(pipeline, "processors", lambda: 2)
+    begin = helper_process.Helper.__init__
+
+    def started(self: helper_process.Helper, folder: Path) -> None:
+        begin(self, folder)
+        ready = time.monotonic() + 60
+        while not self.is_free and time.monotonic() < ready:
+            pass
+
+    monkeypatch.setattr(helper_process.Helper, "__init__", started)
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many sessions each answer of a helper held."""
+    taken: list[int] = []
+    take = helper_process.Helper.take
+
+    def spied(self: helper_process.Helper, *, wait: bool) -> list[pipeline.NewSession] | None:
+        found = take(self, wait=wait)
+        if found is not None:
+            taken.append(len(found))
+        return found
+
+    monkeypatch.setattr(helper_process.Helper, "take", spied)
+    return taken
+
+
+def stored(db: orm.Session) -> list[object]:
+    """All that an ingest wrote, but for times and numbers that the database gives."""
+    db.rollback()
+    sessions = db.scalars(sa.select(Session).order_by(Session.id)).all()
+    columns = (
+        "external_id",
+        "key",
+        "title",
+        "strip",
+        "turn_count",
+        "failed_count",
+        "models",
+        "started_at",
+        "raw_bytes",
+    )
+    said: list[object] = [[getattr(one, name) for name in columns] for one in sessions]
+    turns = sa.select(Turn.ordinal, Turn.position, Turn.raw, Turn.recorded_failure, Turn.source, Turn.entry_sha256)
+    said += [tuple(row) for row in db.execute(turns.order_by(Turn.id))]
+    said += [
+        tuple(row)
+        for row in db.execute(
+            sa.select(Parse.profile, Parse.verdict, Parse.strategy).order_by(Parse.turn_id, Parse.profile)
+        )
+    ]
+    return said
+
+
+def come(engine: sa.Engine, settings: Settings) -> IngestResult:
+    return ingest(engine, settings, io.BytesIO(lines()), filename="dump.jsonl")
+
+
+def all_there(done: IngestResult) -> bool:
+    return done.new == SESSIONS and done.sessions == [f"s{number}" for number in range(SESSIONS)]
+
+
+def folders(settings: Settings) -> list[Path]:
+    return list(dump_files.incoming(settings.data).iterdir())
+
+
+def test_with_a_helper_all_is_stored_as_without(
+    engine: sa.Engine, settings: Settings, db: orm.Session, request: pytest.FixtureRequest
+) -> None:
+    alone = come(engine, settings)
+    expected = stored(db)
+    for session in db.scalars(sa.select(Session)):
+        session.external_id = f"old {session.external_id}"
+        session.key = session.key[::-1] + "x"
+    db.commit()
+    there = len(expected)
+    request.getfixturevalue("two")
+    answers = request.getfixturevalue("answers")
+    done = ingest(engine, settings, io.BytesIO(lines() + b"\n"), filename="dump.jsonl")
+    assert all_there(alone) and all_there(done)
+    assert sum(answers) > 0
+    both = stored(db)
+    assert len(both) == 2 * there
+    assert [one for one in both if one in expected and not isinstance(one, list)] == [
+        one for one in both if not isinstance(one, list)
+    ]
+    new = [one for one in both if isinstance(one, list) and not str(one[0]).startswith("old")]
+    assert new == [one for one in expected if isinstance(one, list)]
+    assert folders(settings) == []
+
+
+@pytest.mark.usefixtures("two")
+def test_a_helper_that_is_killed_is_done_without(
+    engine: sa.Engine, settings: Settings, answers: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give = helper_process.Helper.give
+    given: list[int] = []
+
+    def killed(self: helper_process.Helper, batch: list[pipeline.Given]) -> None:
+        give(self, batch)
+        given.append(len(batch))
+        if len(given) == 3:
+            os.kill(self._process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(helper_process.Helper, "give", killed)
+    assert all_there(come(engine, settings))
+    assert sum(answers) < len(given) < SESSIONS
+    assert folders(settings) == []
+
+
+@pytest.mark.usefixtures("two")
+def test_a_turn_that_is_nested_too_deeply_for_the_way_is_prepared_here(
+    engine: sa.Engine, settings: Settings, answers: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(value: object, protocol: int) -> bytes:
+        raise RecursionError
+
+    monkeypatch.setattr(helper_process.pickle, "dumps", refused)
+    assert all_there(come(engine, settings))
+    assert answers == []
+
+
+def test_a_helper_ends_with_whoever_started_it(tmp_path: Path) -> None:
+    starts = (
+        "import sys; from pathlib import Path; from webapp.store.ingest.helper_process import Helper\n"
+        "helper = Helper(Path(sys.argv[1]))\n"
+        "while not helper.is_free: pass\n"
+        "print(helper._process.pid, flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", starts, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        helper = int(parent.stdout.readline())
+        parent.kill()
+    gone = time.monotonic() + 30
+    while Path(f"/proc/{helper}").exists() and time.monotonic() < gone:
+        if "Z (zombie)" in Path(f"/proc/{helper}/status").read_text():
+            break
+        os.sched_yield()
+    else:
+        assert not Path(f"/proc/{helper}").exists()

@@ -1,0 +1,245 @@
+"""Ingest: what a dump becomes in the database, the first time and again."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
+from webapp import parsing
+from webapp.config import Settings
+from webapp.dumps.records import BadDump, Problem, SessionStart, TooLarge, Turn, UnknownFormat
+from webapp.store.ingest import dump_files, progress
+from webapp.store.ingest.start import ingest
+from webapp.store.models import Dump, DumpSession, Parse, ParseRepair, Session, SessionModel
+from webapp.store.models import Turn as StoredTurn
+from webapp.store.sessions import dumps, sessions
+
+
+def count(db: orm.Session, model: type) -> int:
+    return db.scalar(sa.select(sa.func.count()).select_from(model)) or 0
+
+
+def test_a_windlass_dump_becomes_a_session(bring: Bring, db: orm.Session) -> None:
+    done = bring(windlass("s1", [entry("do it", "turn_input"), entry(CALL, model="m1"), entry(BROKEN, model="m1")]))
+    assert (done.created, done.sessions, done.problems) == (True, ["s1"], [])
+    assert (done.new, done.grown, done.new_turns) == (1, 0, 3)
+    assert (done.dump.state, done.dump.format, done.dump.session_count, done.dump.turn_count) == (
+        "done",
+        "windlass",
+        1,
+        3,
+    )
+    session = sessions.find(db, "s1")
+    assert session.key == done.keys[0]
+    assert (session.turn_count, session.response_count, session.failed_count, session.entry_count) == (3, 2, 1, 3)
+    assert session.home_profile == "windlass-strict"
+    assert session.models == ["m1"]
+    assert db.scalars(sa.select(SessionModel.model)).all() == ["m1"]
+    assert session.strip == "es"
+    assert session.rescued_count == 1
+
+
+def test_each_response_is_parsed_by_its_home_profile_and_by_ours(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", [entry(BROKEN)]))
+    parses = {parse.profile: parse for parse in db.scalars(sa.select(Parse))}
+    assert set(parses) == {"windlass-strict", "fencepost"}
+    assert parses["windlass-strict"].verdict == "failed"
+    ours = parsing.Trace.from_dict(parses["fencepost"].trace)
+    assert ours.verdict == parses["fencepost"].verdict == "repaired"
+    assert ours.attempts == parsing.parse(BROKEN).attempts
+    needed = db.execute(sa.select(ParseRepair.profile, ParseRepair.repair)).all()
+    assert {profile for profile, _ in needed} == {"fencepost"}
+
+
+def test_where_ours_is_the_home_profile_there_is_one_parse(bring_records: BringRecords, db: orm.Session) -> None:
+    bring_records(SessionStart("s", "made-up"), Turn(0, "response", "{}"), home="fencepost")
+    assert [parse.profile for parse in db.scalars(sa.select(Parse))] == ["fencepost"]
+
+
+def test_a_turn_keeps_what_its_entry_said(bring: Bring, db: orm.Session) -> None:
+    came = entry(CALL, model="m1", phase_name="plan", sounding_index=2, timestamp=1.7e9, tokens_in=5, cost=0.5, odd=[1])
+    bring(windlass("s1", [came]))
+    turn = db.scalars(sa.select(StoredTurn)).one()
+    assert (turn.kind, turn.raw, turn.model, turn.phase, turn.sounding) == ("response", CALL, "m1", "plan", 2)
+    assert (turn.tokens_in, turn.cost, turn.sent_at and turn.sent_at.timestamp()) == (5, 0.5, 1.7e9)
+    assert turn.source == {**came, "content": None}
+    assert turn.raw_at == ["content"]
+
+
+def test_what_was_logged_twice_counts_once(bring: Bring, db: orm.Session) -> None:
+    twice = [entry(BROKEN), entry(BROKEN, "turn_output"), entry("told", "validation_error")]
+    bring(windlass("s1", [*twice, entry("error", "validation_error", role="json_parse_error")]))
+    session = sessions.find(db, "s1")
+    assert (session.entry_count, session.turn_count, session.response_count, session.failed_count) == (4, 2, 1, 1)
+    positions = db.scalars(sa.select(StoredTurn.position).order_by(StoredTurn.ordinal)).all()
+    assert positions == [0, 0, 1, 1]
+    assert count(db, Parse) == 2
+
+
+def test_an_error_that_answers_makes_a_response_failed(bring: Bring, db: orm.Session) -> None:
+    """The home profile finds no fault in it; what the dump records counts as well."""
+    bring(windlass("s1", [entry("x = {1: 2}"), entry("Tool Call JSON Error: no", "validation_error")]))
+    session = sessions.find(db, "s1")
+    assert (session.failed_count, session.unparsed_count, session.strip) == (1, 0, "f")
+    assert session.failed is True
+    turn = db.scalars(sa.select(StoredTurn).order_by(StoredTurn.ordinal)).first()
+    assert turn is not None
+    assert turn.recorded_failure == "Tool Call JSON Error: no"
+
+
+def test_a_failure_that_a_turn_itself_records(bring_records: BringRecords, db: orm.Session) -> None:
+    bring_records(SessionStart("s", "made-up"), Turn(0, "tool_call", "{}", failure="not read"))
+    session = sessions.find(db, "s")
+    assert (session.failed_count, session.rescued_count, session.strip) == (1, 1, "s")
+
+
+def test_a_failed_response_without_text_is_counted(bring_records: BringRecords, db: orm.Session) -> None:
+    error = Turn(1, "error", "boom", answers=0)
+    bring_records(SessionStart("s", "made-up"), Turn(0, "response", None), error)
+    session = sessions.find(db, "s")
+    assert (session.response_count, session.failed_count, session.strip) == (1, 1, "f")
+
+
+def test_an_error_about_a_prompt_fails_no_response(bring_records: BringRecords, db: orm.Session) -> None:
+    error = Turn(1, "error", "boom", answers=0)
+    bring_records(SessionStart("s", "made-up"), Turn(0, "prompt", "hi"), error, Turn(2, "error", "?", answers=99))
+    assert sessions.find(db, "s").failed_count == 0
+
+
+def test_the_same_bytes_twice_change_nothing(bring: Bring, db: orm.Session) -> None:
+    document = windlass("s1", [entry(CALL)])
+    first, second = bring(document), bring(document, filename="other.json")
+    assert (first.created, second.created) == (True, False)
+    assert second.dump == first.dump
+    assert (second.sessions, second.keys) == (first.sessions, first.keys)
+    assert [count(db, model) for model in (Dump, Session, StoredTurn)] == [1, 1, 1]
+
+
+def test_other_bytes_with_nothing_new_are_a_dump_that_created_nothing(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", [entry(CALL), entry("more")]))
+    again = bring(windlass("s1", [entry(CALL)]))
+    assert (again.created, again.sessions, again.dump.session_count) == (False, ["s1"], 1)
+    assert [count(db, model) for model in (Dump, Session, StoredTurn, DumpSession)] == [2, 1, 2, 2]
+
+
+def test_home_as_told_goes_before_all(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", [entry(CALL)]), home="four-tier")
+    assert sessions.find(db, "s1").home_profile == "four-tier"
+
+
+def test_home_from_the_settings_where_nothing_says(bring_records: BringRecords, db: orm.Session) -> None:
+    bring_records(SessionStart("s", "made-up"), Turn(0, "response", "{}"))
+    assert sessions.find(db, "s").home_profile == "direct"
+
+
+def test_an_unknown_home_is_a_problem_and_the_setting_is_taken(bring_records: BringRecords, db: orm.Session) -> None:
+    done = bring_records(SessionStart("s", "made-up", home="no-such"), Turn(0, "response", "{}"))
+    assert sessions.find(db, "s").home_profile == "direct"
+    assert [problem.at for problem in done.problems] == ["session s"]
+    assert "no profile is called 'no-such'" in done.problems[0].reason
+
+
+def test_problems_are_kept_with_their_places(bring: Bring, db: orm.Session) -> None:
+    done = bring(windlass("s1", [entry(CALL), 7]))
+    assert [problem.at for problem in done.problems] == ["entries[1]"]
+    assert done.dump.problem_count == 1
+    assert done.dump.problems == [{"at": problem.at, "reason": problem.reason} for problem in done.problems]
+    assert sessions.find(db, "s1").turn_count == 1
+
+
+def test_all_problems_are_counted_and_the_first_are_kept(bring_records: BringRecords) -> None:
+    problems = [Problem(f"line {number}", "odd") for number in range(1000)]
+    done = bring_records(SessionStart("s", "made-up"), *problems)
+    assert (done.dump.problem_count, len(done.problems), len(done.dump.problems)) == (1000, 200, 50)
+
+
+def test_a_dump_of_no_known_format_is_noted_as_failed(bring: Bring, db: orm.Session) -> None:
+    with pytest.raises(UnknownFormat):
+        bring(b"<html>", filename="page.html")
+    (line,) = dumps.page(db)
+    assert (line.state, line.session_count, line.error and line.error["code"]) == ("failed", 0, "unknown_format")
+
+
+def test_a_dump_that_breaks_off_keeps_what_came(bring_records: BringRecords, db: orm.Session) -> None:
+    start = SessionStart("s", "made-up")
+    with pytest.raises(BadDump):
+        bring_records(start, Turn(0, "response", "{}"), end=BadDump("it breaks off", "byte 9"))
+    assert sessions.find(db, "s").turn_count == 1
+    (line,) = dumps.page(db)
+    assert (line.state, line.session_count) == ("failed", 1)
+    assert line.error == {"code": "bad_dump", "message": "it breaks off", "at": "byte 9"}
+
+
+def test_the_same_bytes_after_a_failure_are_tried_again(
+    bring: Bring, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = windlass("s1", [entry(CALL)])
+
+    def sniff(*_: object) -> str:
+        raise BadDump("not today", "byte 0")
+
+    with monkeypatch.context() as patch, pytest.raises(BadDump):
+        patch.setattr("webapp.dumps.sniff", sniff)
+        bring(document)
+    done = bring(document)
+    assert (done.created, done.dump.state, done.dump.error) == (True, "done", None)
+    assert count(db, Dump) == 1
+
+
+def test_nothing_of_a_dump_that_is_too_large_is_kept(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
+    small = Settings(data=settings.data, database=settings.database, max_dump=10)
+    with pytest.raises(TooLarge):
+        ingest(engine, small, io.BytesIO(b"x" * 11), filename="x")
+    assert count(db, Dump) == 0
+    assert [path for path in settings.data.rglob("*") if path.is_file()] == []
+
+
+def test_the_file_is_kept_byte_for_byte(bring: Bring, settings: Settings) -> None:
+    data = b'{"session_id": "s1", "entries": []}\n'
+    done = bring(data)
+    path = dump_files.path_of(settings.data, done.dump.sha256)
+    with dump_files.ZstdFile(path) as packed:
+        assert packed.read() == data
+    assert sorted(there.name for there in path.parent.iterdir()) == sorted((path.name, "incoming"))
+    assert list((path.parent / "incoming").iterdir()) == []
+
+
+def test_progress_is_told_as_turns_come(bring: Bring, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "EVERY", 0.0)
+    heard: list[int] = []
+    bring(windlass("s1", [entry("x")] * 450), watch=progress.Progress(lambda watch: heard.append(watch.turns)))
+    assert {0, 200, 400} <= set(heard) and heard == sorted(heard)
+
+
+def test_a_session_without_turns_is_there(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("empty", []))
+    session = sessions.find(db, "empty")
+    assert (session.turn_count, session.strip, session.failed) == (0, "", False)
+
+
+def test_times_and_order_of_a_session(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", [entry("a", timestamp=200.0), entry("b", timestamp=100.0)]))
+    session = sessions.find(db, "s1")
+    assert session.started_at is not None and session.ended_at is not None
+    assert (session.started_at.timestamp(), session.ended_at.timestamp()) == (100.0, 200.0)
+    assert session.happened_at == session.started_at
+
+
+def test_every_corpus_file_that_is_known_is_stored(
+    engine: sa.Engine, settings: Settings, db: orm.Session, shared: Path
+) -> None:
+    stored = 0
+    for path in sorted((shared / "corpus").rglob("*")):
+        if path.suffix not in (".json", ".jsonl"):
+            continue
+        try:
+            with path.open("rb") as stream:
+                stored += len(ingest(engine, settings, stream, filename=path.name).sessions)
+        except (BadDump, UnknownFormat):
+            continue
+    assert count(db, Session) == stored > 0

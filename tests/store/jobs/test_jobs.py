@@ -1,0 +1,411 @@
+"""Jobs: done in order by one worker, told while they go on, stopped, and taken up again after a kill."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import CALL, entry
+from webapp.config import Settings
+from webapp.store.ingest import dump_files
+from webapp.store.ingest.progress import Progress, Stopped
+from webapp.store.ingest.start import ingest
+from webapp.store.jobs import jobs, worker
+from webapp.store.models import Dump, Job, Session, Turn
+from webapp.store.sessions import dumps
+
+ROOT = Path(__file__).resolve().parents[3]
+SESSIONS, ENTRIES = 8, 150
+
+CHILD = """
+import sys
+from pathlib import Path
+from webapp.config import Settings
+from webapp.store.db import database
+from webapp.store.ingest import start, dump_ingest, dump_files, ingest_counts, pipeline
+from webapp.store.jobs import worker
+from webapp.store.write import writing
+
+data, url, where = sys.argv[1:]
+pipeline.MOST_SESSIONS = 1
+
+def wait(*_, **__):
+    print("waiting", flush=True)
+    sys.stdin.read()
+
+def before(module, name, at=1):
+    real = getattr(module, name)
+    calls = []
+    def called(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == at:
+            wait()
+        return real(*args, **kwargs)
+    setattr(module, name, called)
+
+if where == "spool":
+    before(start, "spool")
+elif where == "unpacked":
+    before(dump_ingest.DumpIngest, "run")
+elif where == "keep":
+    before(dump_files.os, "fsync")
+elif where == "reading":
+    before(ingest_counts.IngestCounts, "turn", 500)
+elif where == "between":
+    before(dump_ingest.DumpIngest, "_take", 4)
+elif where == "inside":
+    before(writing, "_insert", 4)
+elif where == "finish":
+    before(dump_ingest.DumpIngest, "_finish")
+elif where == "end":
+    before(worker.jobs, "end")
+engine = database.connect(url)
+worker.work(engine, Settings(data=Path(data), database=url, home="direct"))
+"""
+PHASES = ("spool", "unpacked", "keep", "reading", "between", "inside", "finish", "end")
+
+
+def lines(sessions: int = SESSIONS) -> bytes:
+    """Windlass lines, one session behind the other."""
+    entries = [
+        entry(f"{number} {CALL}", session_id=f"s{number // ENTRIES}", timestamp=float(number))
+        for number in range(sessions * ENTRIES)
+    ]
+    return b"".join(json.dumps(one).encode() + b"\n" for one in entries)
+
+
+Make = Callable[..., int]
+
+
+@pytest.fixture
+def make(engine: sa.Engine, settings: Settings) -> Make:
+    """A job for some bytes."""
+
+    def make(data: bytes, filename: str = "dump.jsonl", **told: object) -> int:
+        path = jobs.own(settings, io.BytesIO(data))
+        return jobs.make(engine, settings, filename=filename, path=path, **told)  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture
+def find(engine: sa.Engine, settings: Settings) -> Callable[[int], jobs.JobLine]:
+    def find(number: int) -> jobs.JobLine:
+        with engine.connect() as connection:
+            return jobs.find(connection, settings, number)
+
+    return find
+
+
+def left(settings: Settings) -> list[str]:
+    """What lies in the data folder beside kept dumps."""
+    return sorted(
+        path.name for path in dump_files.folder(settings.data).rglob("*") if path.is_file() and path.suffix != ".zst"
+    )
+
+
+def all_whole(db: orm.Session, sessions: int = SESSIONS) -> int:
+    """The number of sessions, each of which has all its turns."""
+    db.rollback()
+    found = db.scalars(sa.select(Session)).all()
+    for session in found:
+        turns = sa.select(sa.func.count()).select_from(Turn).where(Turn.session_id == session.id)
+        assert (db.scalar(turns), session.turn_count) == (ENTRIES, ENTRIES)
+    return len(found)
+
+
+def test_jobs_are_done_in_order(engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session) -> None:
+    numbers = [make(lines(1)), make(b"no dump", "b.bin"), make(lines(1), "c.jsonl")]
+    assert [find(number).state for number in numbers] == ["queued"] * 3
+    worker.work(engine, settings)
+    first, second, third = map(find, numbers)
+    assert (first.state, second.state, third.state) == ("done", "failed", "done")
+    assert first.result == {"created": True, "sessions": 1, "new": 1, "grown": 0, "turns": ENTRIES, "problems": 0}
+    assert (first.progress["read"], first.progress["turns"]) != (0, 0)
+    assert second.result is not None and second.result["error"]["code"] == "unknown_format"
+    assert third.result is not None and third.result["created"] is False
+    assert third.dump_id == first.dump_id
+    assert left(settings) == []
+
+
+def test_a_mapping_and_a_home_go_along(
+    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
+) -> None:
+    number = make(b'{"o": "{}"}\n', mapping={"raw": "o"}, home="fencepost")
+    worker.work(engine, settings)
+    dump = dumps.find(db, find(number).dump_id or 0)
+    assert (dump.format, dump.mapping, dump.home, find(number).state) == ("mapped", {"raw": "o"}, "fencepost", "done")
+
+
+def test_how_far_it_is_is_told_and_it_can_be_stopped(
+    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = make(lines())
+    told: list[dict[str, object]] = []
+    tell = jobs.tell
+
+    def spied(given: Settings, of: int, progress: Progress) -> None:
+        tell(given, of, progress)
+        told.append(find(of).progress)
+        if progress.turns == 4 * ENTRIES:  # the fourth session has been read, and is not stored yet
+            jobs.cancel(given, of)
+
+    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    monkeypatch.setattr(jobs, "tell", spied)
+    worker.work(engine, settings)
+    phases = list(dict.fromkeys(one.get("phase") for one in told))
+    assert phases == ["receiving", "unpacking", "keeping", "looking", "storing"]
+    reads = [one["read"] for one in told if one.get("phase") == "looking"]
+    assert reads == sorted(reads) and len(set(reads)) > 1  # type: ignore[type-var]
+    job = find(number)
+    assert (job.state, job.result["error"]["code"]) == ("cancelled", "cancelled")  # type: ignore[index]
+    assert all_whole(db) == 3
+    dump = dumps.find(db, job.dump_id or 0)
+    assert (dump.state, dump.session_count) == ("failed", 3)
+    assert dump.error is not None and "3 sessions of it are stored whole" in dump.error["message"]
+    assert left(settings) == []
+    monkeypatch.undo()
+    done = ingest(engine, settings, io.BytesIO(lines()), filename="dump.jsonl")
+    assert (done.dump.id, done.new, done.dump.state) == (dump.id, SESSIONS - 3, "done")
+    assert all_whole(db) == SESSIONS
+
+
+def test_a_long_session_can_be_stopped_within(
+    engine: sa.Engine, settings: Settings, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of it is there then."""
+    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    monkeypatch.setattr("webapp.store.ingest.dump_ingest._MOST_PREPARED", 0)  # every session is long
+
+    def tell(progress: Progress) -> None:
+        if progress.turns == ENTRIES and progress.sessions == 0:
+            raise Stopped(True)
+
+    with pytest.raises(Stopped):
+        ingest(engine, settings, io.BytesIO(lines(1)), filename="x.jsonl", watch=Progress(tell))
+    assert db.scalar(sa.select(sa.func.count()).select_from(Turn)) == 0
+    assert db.scalars(sa.select(Dump.state)).all() == ["failed"]
+
+
+def test_a_job_that_waits_is_cancelled_before_it_begins(
+    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
+) -> None:
+    number = make(lines())
+    jobs.cancel(settings, number)
+    assert find(number).asked
+    worker.work(engine, settings)
+    assert find(number).state == "cancelled" and db.scalars(sa.select(Dump.id)).all() == []
+    assert left(settings) == [] and list(dump_files.folder(settings.data).glob("*.zst")) == []
+
+
+@pytest.mark.parametrize("where", PHASES)
+def test_a_worker_killed_in_any_phase_loses_nothing(
+    where: str, engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
+) -> None:
+    number = make(lines())
+    with child(settings, where) as process:
+        process.kill()
+    assert find(number).state == "running"
+    before = all_whole(db)
+    if where in ("reading", "between", "inside"):
+        assert before < SESSIONS
+    else:
+        assert before == (SESSIONS if where in ("finish", "end") else 0)
+    worker.work(engine, settings)
+    assert (find(number).state, all_whole(db)) == ("done", SESSIONS)
+    (dump,) = dumps.page(db)
+    assert (dump.state, dump.session_count, dump.turn_count) == ("done", SESSIONS, SESSIONS * ENTRIES)
+    assert [name for name in left(settings) if not name.startswith(("spool-", "keep-"))] == []
+
+
+def child(settings: Settings, where: str) -> _Child:
+    return _Child(settings, where)
+
+
+class _Child:
+    """A worker in a process of its own, that waits at a certain place."""
+
+    def __init__(self, settings: Settings, where: str) -> None:
+        arguments = [str(settings.data), settings.database, where]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", CHILD, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def __enter__(self) -> subprocess.Popen[bytes]:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == b"waiting\n"
+        return self.process
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def test_a_worker_that_dies_over_it_again_and_again_gives_up(
+    engine: sa.Engine, settings: Settings, make: Make, find
+) -> None:
+    number = make(lines(1))
+    for _ in range(jobs.MOST_TRIES + 1):
+        assert jobs.take(engine) == number
+    worker.work(engine, settings)
+    job = find(number)
+    assert job.state == "failed" and job.result is not None and job.result["error"]["code"] == "gave_up"
+
+
+def test_a_dump_whose_reader_was_killed_is_taken_up(
+    engine: sa.Engine, settings: Settings, db: orm.Session, tmp_path: Path
+) -> None:
+    """As POST /api/dumps and `fencepost ingest` leave it, with the home profile that was told."""
+    number = jobs.make(engine, settings, filename="x.jsonl", path=jobs.own(settings, io.BytesIO(lines())))
+    with child(settings, "between") as process:
+        process.kill()
+    with engine.begin() as connection:
+        connection.execute(sa.delete(Job).where(Job.id == number))
+        connection.execute(sa.update(Dump).values(home="fencepost"))
+    worker.work(engine, settings)
+    assert all_whole(db) == SESSIONS
+    assert db.scalars(sa.select(Dump.state)).all() == ["done"]
+    homes = db.scalars(sa.select(Session.home_profile).order_by(Session.id)).all()
+    assert homes[-1] == "fencepost"
+
+
+def test_a_dump_that_is_being_read_is_left_alone(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
+    done = ingest(engine, settings, io.BytesIO(lines(1)), filename="x.jsonl")
+    with engine.begin() as connection:
+        connection.execute(sa.update(Dump).values(state="reading"))
+    with dump_files.reading(settings.data, done.dump.sha256):
+        worker.work(engine, settings)
+        assert db.scalars(sa.select(Job.id)).all() == []
+
+
+def test_two_workers_are_one(engine: sa.Engine, settings: Settings, make: Make, find) -> None:
+    number = make(lines(2))
+    threads = [threading.Thread(target=worker.work, args=(engine, settings)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (find(number).state, find(number).tries) == ("done", 0)
+
+
+def test_the_same_bytes_while_a_job_reads_them(
+    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One wins, both are told the truth."""
+    number = make(lines())
+    begun, tell = threading.Event(), jobs.tell
+
+    def spied(*told: Any) -> None:
+        tell(*told)
+        begun.set()
+
+    monkeypatch.setattr(jobs, "tell", spied)
+    thread = threading.Thread(target=worker.work, args=(engine, settings))
+    thread.start()
+    try:
+        assert begun.wait(30)
+        done = ingest(engine, settings, io.BytesIO(lines()), filename="twice.jsonl")
+    finally:
+        thread.join()
+    job = find(number)
+    assert job.result is not None and job.result["created"] is not done.created
+    assert done.dump.id == job.dump_id and all_whole(db) == SESSIONS
+
+
+def test_a_worker_that_is_to_end_leaves_its_job_to_the_next(
+    engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    number = make(lines())
+    asked: Iterator[bool] = iter([False] * 12)
+    worker.work(engine, settings, lambda: next(asked, True))
+    assert (find(number).state, find(number).tries) == ("queued", 0)
+    worker.work(engine, settings)
+    assert (find(number).state, all_whole(db)) == ("done", SESSIONS)
+
+
+def test_files_of_jobs_that_are_gone_are_removed_in_time(engine: sa.Engine, settings: Settings) -> None:
+    folder = dump_files.incoming(settings.data)
+    old, new = folder / "job-old", folder / "job-new"
+    orphan, fresh = dump_files.path_of(settings.data, "a" * 64), dump_files.path_of(settings.data, "b" * 64)
+    for path in (old, new, orphan, fresh, folder / "job-77.now"):
+        path.write_bytes(b"x")
+    for path in (old, orphan):
+        os.utime(path, (1, 1))
+    worker.work(engine, settings)
+    assert [path.exists() for path in (old, new, orphan, fresh)] == [False, True, False, True]
+    assert left(settings) == ["job-new"]
+
+
+@pytest.fixture
+def command(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
+    """`fencepost work` as a server starts it."""
+    environ = {**os.environ, **settings.environment(), "PYTHONPATH": str(ROOT)}
+    arguments = [sys.executable, "-m", "webapp", "work"]
+    with subprocess.Popen(arguments, cwd=ROOT, env=environ, stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A job whose file is a pipe: opening it to write waits until the worker has opened it to read."""
+
+    number: int
+    path: Path
+
+    def opened(self) -> BinaryIO:
+        return self.path.open("wb", buffering=0)
+
+
+@pytest.fixture
+def slow(engine: sa.Engine, settings: Settings) -> Slow:
+    path = jobs.own(settings, io.BytesIO(lines()))
+    number = jobs.make(engine, settings, filename="x.jsonl", path=path)
+    path.unlink()
+    os.mkfifo(path)
+    return Slow(number, path)
+
+
+def test_the_command_ends_with_the_server_that_started_it(
+    slow: Slow, command: subprocess.Popen[bytes], find, db: orm.Session
+) -> None:
+    """Its standard input is a pipe from the server; a job that it was at is put back."""
+    with slow.opened() as file:
+        assert find(slow.number).state == "running"
+        assert command.stdin is not None
+        command.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            file.write(lines())
+    assert command.wait(30) == 0
+    assert (find(slow.number).state, find(slow.number).tries) == ("queued", 0)
+    assert all_whole(db) < SESSIONS
+
+
+def test_the_command_killed_while_it_unpacks_loses_nothing(
+    slow: Slow, command: subprocess.Popen[bytes], engine: sa.Engine, settings: Settings, find, db: orm.Session
+) -> None:
+    """The program as it is: half of the file is through the pipe, and the rest never comes."""
+    with slow.opened() as file:
+        file.write(lines()[: len(lines()) // 2])
+        command.kill()
+        command.wait()
+    assert (find(slow.number).state, all_whole(db)) == ("running", 0)
+    assert db.scalars(sa.select(Dump.id)).all() == []
+    slow.path.unlink()
+    slow.path.write_bytes(lines())
+    worker.work(engine, settings)
+    assert (find(slow.number).state, find(slow.number).tries, all_whole(db)) == ("done", 1, SESSIONS)

@@ -1,0 +1,101 @@
+"""Reindexing: what a database from before there was an index lacks is filled in, once, as if it had been there."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from webapp.store import search
+from webapp.store.jobs.reindex import lacking, reindex
+from webapp.store.labels import labels
+from webapp.store.models import Finding, Session
+from webapp.store.sessions import sessions, turns
+from webapp.store.write import finding_runner
+
+QUERIES = ("needle", "one two*", "JSONDecodeError", "mangled", "zebra", "s1", "-x CALL*", '"run_code"')
+
+
+def stored(bring: Bring, db: orm.Session) -> None:
+    refused = entry("The tool call was refused: mangled", "validation_error")
+    bring(windlass("s1", [entry("a needle", "turn_input"), entry(BROKEN), refused]))
+    bring(windlass("s2", [entry("one twofold", "turn_input"), entry(CALL), entry(CALL, "turn_output")]))
+    session = sessions.find(db, "s1")
+    labels.put(db, turns.find(db, session, 1).turn, author="ann", judgement="missed", note="zebra")
+
+
+def seen(db: orm.Session) -> list[Any]:
+    found = [search.find(db.connection(), query).matches for query in QUERIES]
+    db.rollback()
+    return found
+
+
+def bare(engine: sa.Engine) -> None:
+    """Make the database one that an earlier version wrote."""
+    with engine.begin() as connection:
+        search.clear(connection)
+        connection.execute(sa.delete(Finding))
+        connection.execute(sa.update(Session).values(facets=None, raw_bytes=0))
+
+
+def counted(db: orm.Session) -> list[Any]:
+    """Facets in whatever order their names stand, sizes and findings."""
+    rows = db.execute(sa.select(Session.id, Session.facets, Session.raw_bytes).order_by(Session.id)).all()
+    found = [
+        (row.id, row.facets, row.raw_bytes, [one.rule for one in finding_runner.findings_of(db, row.id)])
+        for row in rows
+    ]
+    db.rollback()
+    return found
+
+
+def test_what_is_missing_is_filled_in_once(bring: Bring, engine: sa.Engine, db: orm.Session) -> None:
+    stored(bring, db)
+    matches, counts = seen(db), counted(db)
+    assert all(matches) and lacking(engine) == []
+    bare(engine)
+    assert not any(seen(db)) and len(lacking(engine)) == 2
+    told: list[tuple[int, int]] = []
+    assert reindex(engine, on_progress=lambda done, of: told.append((done, of))) == 2
+    assert told == [(1, 2), (2, 2)]
+    assert seen(db) == matches
+    assert counted(db) == counts
+    assert reindex(engine) == 0
+
+
+def test_all_anew_is_the_same(bring: Bring, engine: sa.Engine, db: orm.Session) -> None:
+    stored(bring, db)
+    matches, counts = seen(db), counted(db)
+    assert reindex(engine, anew=True) == 2
+    assert (seen(db), counted(db)) == (matches, counts)
+
+
+def test_one_that_was_interrupted_goes_on(bring: Bring, engine: sa.Engine, db: orm.Session) -> None:
+    stored(bring, db)
+    matches = seen(db)
+    bare(engine)
+
+    def stop(done: int, of: int) -> None:
+        raise KeyboardInterrupt
+
+    with contextlib.suppress(KeyboardInterrupt):
+        reindex(engine, on_progress=stop)
+    with engine.connect() as connection:
+        assert search.lacking(connection)
+    assert reindex(engine) == 1
+    assert seen(db) == matches
+
+
+def test_a_session_that_grows_before_it_is_filled_in_is_filled_in_whole(
+    bring: Bring, engine: sa.Engine, db: orm.Session
+) -> None:
+    bring(windlass("s1", [entry("a needle", "turn_input")]))
+    bare(engine)
+    bring(windlass("s1", [entry("a needle", "turn_input"), entry("needle two", "turn_input")]))
+    assert search.find(db.connection(), "needle").matches == ()
+    db.rollback()
+    assert reindex(engine) == 1
+    assert len(search.find(db.connection(), "needle").matches) == 2

@@ -1,0 +1,341 @@
+"""Runs: another profile over what is stored."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from webapp import parsing
+from webapp.config import Settings
+from webapp.parsing import UnknownProfile
+from webapp.parsing.installing import NotInstalled
+from webapp.parsing.span import Span
+from webapp.store.jobs import response_chunks, run_queue, runs, worker
+from webapp.store.models import Parse, ParseRepair, Run, Session
+from webapp.store.sessions import debugger_queries, sessions, turns
+from webapp.store.sessions.filters import Filters
+from webapp.store.write import derived, facets
+
+
+@pytest.fixture(autouse=True)
+def stored(bring: Bring) -> None:
+    bring(windlass("s1", [entry(BROKEN), entry(BROKEN, "turn_output"), entry(CALL), entry("{}")]))
+    bring(windlass("s2", [entry("{}"), entry("do", "turn_input")]))
+
+
+def test_a_profile_is_run_over_all_responses(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
+    heard: list[tuple[int, int]] = []
+    run = runs.replay(engine, settings, "direct", on_progress=lambda done, total: heard.append((done, total)))
+    assert run.counts == {
+        "responses": 4, "clean": 2, "extracted": 0, "repaired": 0, "failed": 2, "none": 0, "rescued": 0,
+    }  # fmt: skip
+    assert heard == [(4, 4)]
+    kept = db.scalars(sa.select(Run)).one()
+    assert (kept.id, kept.state, kept.progress, kept.counts) == (run.id, "done", 1.0, run.counts)
+    assert kept.started_at is not None and kept.finished_at is not None
+    assert len(db.scalars(sa.select(Parse.id).where(Parse.profile == "direct")).all()) == 4
+    detail = turns.find(db, sessions.find(db, "s1"), 0)
+    assert debugger_queries.trace(detail, "direct").verdict == "failed"
+
+
+def test_rescued_counts_failures_that_the_profile_reads(engine: sa.Engine, settings: Settings) -> None:
+    assert runs.replay(engine, settings, "windlass-balanced").counts["rescued"] == 1
+
+
+def test_one_session_only(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
+    key = sessions.find(db, "s2").key
+    assert runs.replay(engine, settings, "direct", session="s2").counts["responses"] == 1
+    assert runs.replay(engine, settings, "direct", session=key).counts["responses"] == 1
+
+
+def test_again_is_only_counted(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
+    first = runs.replay(engine, settings, "direct")
+    ids = db.scalars(sa.select(Parse.id).order_by(Parse.id)).all()
+    db.rollback()
+    assert runs.replay(engine, settings, "direct").counts == first.counts
+    assert db.scalars(sa.select(Parse.id).order_by(Parse.id)).all() == ids
+
+
+@dataclass(frozen=True)
+class Newer:
+    """A new version of the home profile, that finds fault with everything."""
+
+    name: str = "windlass-strict"
+    version: str = "99"
+
+    def run(self, tracer: parsing.Tracer) -> None:
+        tracer.fail("whole", Span(0, len(tracer.raw)), "never")
+
+
+@pytest.fixture
+def newer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "profile", lambda _: Newer())
+
+
+def test_a_new_version_of_the_home_profile_counts_its_sessions_anew(
+    newer: None, engine: sa.Engine, settings: Settings, db: orm.Session
+) -> None:
+    assert sessions.find(db, "s1").failed_count == 1
+    db.rollback()
+    assert runs.replay(engine, settings, "windlass-strict").counts["failed"] == 4
+    db.expire_all()
+    session = sessions.find(db, "s1")
+    assert (session.failed_count, session.unparsed_count, session.strip) == (3, 3, "sss")
+    assert turns.find(db, session, 1).failed is True
+
+
+def test_an_unknown_profile_is_refused(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
+    with pytest.raises(UnknownProfile):
+        runs.replay(engine, settings, "no-such")
+    assert db.scalars(sa.select(Run)).all() == []
+
+
+@pytest.mark.parametrize("ident", ["no", "\0", "\ud800"])
+def test_an_unknown_session_is_refused(engine: sa.Engine, settings: Settings, ident: str) -> None:
+    with pytest.raises(sessions.NoSuchSession):
+        runs.replay(engine, settings, "direct", session=ident)
+
+
+ROOT = Path(__file__).resolve().parents[3]
+CHILD = """
+import sys
+from pathlib import Path
+from webapp.config import Settings
+from tests.store.jobs.test_runs import Newer
+from webapp import parsing
+from webapp.store.db import database
+from webapp.store.jobs import response_chunks, runs
+
+data, url, profile = sys.argv[1:]
+if profile == "windlass-strict":
+    parsing.profile = lambda _: Newer()
+
+def wait(done, total):
+    if done >= 20:
+        print("waiting", flush=True)
+        sys.stdin.read()
+
+response_chunks.AT_ONCE = 10
+runs.replay(database.connect(url), Settings(data=Path(data), database=url), profile, processes=1, on_progress=wait)
+"""
+
+
+def counted(db: orm.Session, profile: str = "direct") -> dict[str, int]:
+    """How many responses of each session are counted under a profile."""
+    db.expire_all()
+    return {
+        session.external_id: sum(session.facets["profiles"].get(profile, {"verdicts": [0]})["verdicts"])
+        for session in db.scalars(sa.select(Session))
+    }
+
+
+def parsed(db: orm.Session, profile: str = "direct") -> int:
+    return db.scalar(sa.select(sa.func.count()).where(Parse.profile == profile)) or 0
+
+
+def kill_in_the_middle(bring: Bring, engine: sa.Engine, settings: Settings, profile: str) -> None:
+    """Begin a replay and kill it in the middle of a session."""
+    bring(windlass("long", [entry(str(number)) for number in range(30)]))
+    command = [sys.executable, "-c", CHILD, str(settings.data), settings.database, profile]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"waiting\n"
+        assert runs.end_killed(engine, settings) == 0
+        child.kill()
+
+
+@pytest.fixture
+def killed(bring: Bring, engine: sa.Engine, settings: Settings) -> None:
+    kill_in_the_middle(bring, engine, settings, "direct")
+
+
+def test_what_a_killed_replay_stored_is_counted(
+    killed: None, engine: sa.Engine, settings: Settings, db: orm.Session
+) -> None:
+    assert db.scalars(sa.select(Run.state)).all() == ["running"]
+    assert counted(db) == {"s1": 3, "s2": 1, "long": 20} and parsed(db) == 24
+    db.rollback()
+    assert runs.end_killed(engine, settings) == 1
+    run = db.scalars(sa.select(Run).execution_options(populate_existing=True)).one()
+    assert (run.state, run.scope, run.finished_at is not None) == ("interrupted", {}, True)
+    db.rollback()
+    assert runs.end_killed(engine, settings) == 0
+
+
+def test_a_killed_replay_of_the_home_profile_is_folded(
+    bring: Bring, engine: sa.Engine, settings: Settings, db: orm.Session
+) -> None:
+    kill_in_the_middle(bring, engine, settings, "windlass-strict")
+    assert sessions.find(db, "s1").unparsed_count == 3 and sessions.find(db, "long").unparsed_count == 0
+    db.rollback()
+    assert runs.end_killed(engine, settings) == 1
+    db.expire_all()
+    assert sessions.find(db, "long").unparsed_count == 20
+
+
+def test_a_killed_replay_is_ended_by_the_next(
+    killed: None, engine: sa.Engine, settings: Settings, db: orm.Session
+) -> None:
+    assert runs.replay(engine, settings, "direct").counts["responses"] == 34
+    assert db.scalars(sa.select(Run.state).order_by(Run.id)).all() == ["interrupted", "done"]
+    assert counted(db) == {"s1": 3, "s2": 1, "long": 30}
+
+
+def test_an_interrupted_replay_is_counted_at_once(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runs.replay(engine, settings, "direct", on_progress=interrupt)
+    assert db.scalars(sa.select(Run.state)).all() == ["interrupted"]
+    assert counted(db) == {"s1": 3, "s2": 1}
+
+
+def test_what_a_session_grows_by_meanwhile_is_counted(
+    bring: Bring, engine: sa.Engine, settings: Settings, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Growth waits for the counting, or the counting for it; neither writes over the other."""
+    responses = [entry(str(number)) for number in range(20)]
+    bring(windlass("grows", responses[:10]))
+    growth = threading.Thread(target=bring, args=[windlass("grows", responses)])
+    recounted = facets.recounted
+
+    def grow_meanwhile(*given: Any) -> dict[str, Any]:
+        growth.start()
+        growth.join(1)
+        return recounted(*given)
+
+    monkeypatch.setattr(facets, "recounted", grow_meanwhile)
+    runs.replay(engine, settings, "direct", session="grows")
+    growth.join()
+    assert counted(db, "windlass-strict")["grows"] == sessions.find(db, "grows").response_count == 20
+    assert counted(db)["grows"] == parsed(db) == 10
+
+
+FEW_AT_ONCE = 4
+
+
+@pytest.fixture
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(response_chunks, "AT_ONCE", FEW_AT_ONCE)
+
+
+def all_rows(engine: sa.Engine) -> dict[str, list[Any]]:
+    """Everything that a replay changes, but for times and numbers that the database gives."""
+    with engine.connect() as connection:
+        parses = connection.execute(sa.select(Parse.turn_id, Parse.profile, Parse.verdict).order_by(Parse.turn_id))
+        counted = connection.execute(sa.select(Session.id, Session.facets, Session.strip).order_by(Session.id))
+        repaired = (ParseRepair.turn_id, ParseRepair.profile, ParseRepair.repair, ParseRepair.count)
+        repairs = connection.execute(sa.select(*repaired))
+        return {
+            "parses": sorted(map(tuple, parses)),
+            "counted": list(map(tuple, counted)),
+            "repairs": sorted(map(tuple, repairs)),
+        }
+
+
+def test_what_is_counted_is_what_a_fold_counts(
+    bring: Bring, few_at_once: None, engine: sa.Engine, settings: Settings
+) -> None:
+    bring(windlass("long", [entry(BROKEN if number % 3 else "{}") for number in range(30)]))
+    runs.replay(engine, settings, "windlass-balanced")
+    counted = all_rows(engine)
+    assert all(row[1]["profiles"]["windlass-balanced"]["won"] for row in counted["counted"])
+    with engine.begin() as connection:
+        for number in connection.scalars(sa.select(Session.id)).all():
+            derived.refold(connection, number)
+    assert all_rows(engine) == counted
+
+
+def test_a_new_version_replaces_what_the_last_one_counted(
+    few_at_once: None, engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.replay(engine, settings, "windlass-balanced")
+    monkeypatch.setattr(parsing, "profile", lambda _: Newer("windlass-balanced"))
+    again = runs.replay(engine, settings, "windlass-balanced")
+    assert again.new == again.counts["failed"] == 4
+    counted = all_rows(engine)
+    with engine.begin() as connection:
+        for number in connection.scalars(sa.select(Session.id)).all():
+            derived.refold(connection, number)
+    assert all_rows(engine) == counted
+    assert "windlass-balanced" not in {row[1] for row in counted["repairs"]}
+
+
+def test_several_processes_store_what_one_does(
+    bring: Bring, few_at_once: None, engine: sa.Engine, settings: Settings, db: orm.Session
+) -> None:
+    bring(windlass("long", [entry(BROKEN if number % 3 else "{}") for number in range(30)]))
+    several = runs.replay(engine, settings, "windlass-balanced", processes=2)
+    assert (several.state, several.new) == ("done", 34)
+    rows = all_rows(engine)
+    with engine.begin() as connection:
+        connection.execute(sa.delete(Parse).where(Parse.profile == "windlass-balanced"))
+        connection.execute(sa.delete(ParseRepair).where(ParseRepair.profile == "windlass-balanced"))
+        for number in connection.scalars(sa.select(Session.id)).all():
+            derived.refold(connection, number)
+    assert runs.replay(engine, settings, "windlass-balanced", processes=1).counts == several.counts
+    for part, values in all_rows(engine).items():
+        assert part == "counted" or values == rows[part]
+
+
+def test_filters_narrow_what_is_run(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
+    assert runs.replay(engine, settings, "direct", filters=Filters(failed=True)).counts["responses"] == 3
+    assert counted(db) == {"s1": 3, "s2": 0}
+
+
+def test_a_cancelled_run_stops_counted_and_goes_on_later(
+    bring: Bring, few_at_once: None, engine: sa.Engine, settings: Settings, db: orm.Session
+) -> None:
+    bring(windlass("long", [entry(str(number)) for number in range(30)]))
+
+    def cancel(done: int, total: int) -> None:
+        if done > 10:
+            run_queue.cancel(engine, max(run.id for run in recent(engine)))
+
+    run = runs.replay(engine, settings, "direct", on_progress=cancel)
+    assert run.state == "cancelled" and recent(engine)[0].state == "cancelled"
+    assert 10 < parsed(db) < 34 and sum(counted(db).values()) == parsed(db)
+    before = parsed(db)
+    db.rollback()
+    assert runs.replay(engine, settings, "direct").new == 34 - before
+
+
+def recent(engine: sa.Engine) -> list[run_queue.RunLine]:
+    with engine.connect() as connection:
+        return run_queue.recent(connection)
+
+
+def test_what_a_page_asked_for_is_done_by_the_worker(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
+    number = run_queue.queue(engine, "direct", Filters(failed=True))
+    assert run_queue.queue(engine, "direct", Filters(failed=True)) == number
+    worker.work(engine, settings)
+    (run,) = recent(engine)
+    assert (run.state, run.filters, run.progress, run.counts["responses"]) == ("done", {"failed": 1}, 1.0, 3)
+
+
+def test_a_run_of_a_killed_worker_is_taken_up(
+    killed: None, engine: sa.Engine, settings: Settings, db: orm.Session
+) -> None:
+    with engine.begin() as connection:
+        connection.execute(sa.update(Run).values(scope={"queued": True}))
+    worker.work(engine, settings)
+    assert [run.state for run in recent(engine)] == ["done"] and parsed(db) == 34
+
+
+def test_a_library_that_is_absent_is_not_run(
+    engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(parsing.profile("json-repair")), "absent", "json-repair")
+    for run in (lambda: runs.replay(engine, settings, "json-repair"), lambda: run_queue.queue(engine, "json-repair")):
+        with pytest.raises(NotInstalled, match=r"json-repair is not installed: .* json-repair"):
+            run()
+    assert recent(engine) == []

@@ -1,0 +1,45 @@
+"""What a server does beside its requests goes on when it fails once."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from webapp.config import Settings
+from webapp.store import index
+from webapp.store.failures import failure_index
+from webapp.store.jobs import runs, upkeep
+from webapp.store.sessions import deletion
+
+
+class Ended(BaseException):
+    """Ends a thread that would go on."""
+
+
+def test_no_task_is_ended_by_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of another task, or of its own."""
+    purged = threading.Barrier(2)
+    tried: list[sa.Engine] = []
+
+    def warm(*_: object) -> None:
+        raise sa.exc.OperationalError("SELECT", {}, Exception("the database is locked"))
+
+    def purge(engine: sa.Engine) -> None:
+        tried.append(engine)
+        if len(tried) == 1:
+            raise sa.exc.InterfaceError("DELETE", {}, Exception("the connection is closed"))
+        purged.wait(20)
+        raise Ended
+
+    monkeypatch.setattr(upkeep, "_EVERY", 0.01)
+    monkeypatch.setattr(index, "warm", warm)
+    monkeypatch.setattr(failure_index, "warm", warm)
+    monkeypatch.setattr(deletion, "purge", purge)
+    monkeypatch.setattr(runs, "end_killed", warm)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    upkeep.start(sa.create_engine("sqlite://"), Settings(data=tmp_path, database="sqlite://"))
+    purged.wait(20)
+    assert len(tried) == 2

@@ -1,0 +1,142 @@
+"""Labels: put, changed, removed, listed; refused in words."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import BROKEN, Bring, entry, windlass
+from webapp.store.labels import label_content, label_list, labels
+from webapp.store.models import Label, Turn
+from webapp.store.sessions import sessions, turns
+from webapp.store.sessions.sessions import BadCursor
+
+
+@pytest.fixture
+def turn(bring: Bring, db: orm.Session) -> Turn:
+    bring(windlass("s1", [entry("do", "turn_input"), entry(BROKEN), entry(BROKEN, "turn_output"), entry("{")]))
+    return turns.find(db, sessions.find(db, "s1"), 1).turn
+
+
+def label_count(db: orm.Session) -> int:
+    db.expire_all()
+    return sessions.find(db, "s1").label_count
+
+
+def test_a_label_is_kept(turn: Turn, db: orm.Session) -> None:
+    label = labels.put(
+        db,
+        turn,
+        author=" ann ",
+        judgement="missed",
+        cause="extra-closing",
+        note="see line 2",
+        expected=None,
+        has_expected=True,
+    )
+    assert (label.author, label.judgement, label.cause, label.note) == ("ann", "missed", "extra-closing", "see line 2")
+    assert (label.has_expected, label.expected) == (True, None)
+    assert label_count(db) == 1
+
+
+def test_the_same_author_changes_their_label(turn: Turn, db: orm.Session) -> None:
+    labels.put(db, turn, author="ann", judgement="missed", cause="x", expected=[1], has_expected=True)
+    changed = labels.put(db, turn, author="ann", judgement="unsure")
+    assert (changed.judgement, changed.cause, changed.has_expected, changed.expected) == ("unsure", None, False, None)
+    assert db.scalar(sa.select(sa.func.count()).select_from(Label)) == 1
+
+
+def test_two_authors_have_two_labels_of_one_response(turn: Turn, db: orm.Session) -> None:
+    labels.put(db, turn, author="ann", judgement="missed")
+    labels.put(db, turn, author="bob", judgement="right")
+    assert [label.author for label in labels.of_turn(db, turn)] == ["bob", "ann"]
+    assert label_count(db) == 1
+
+
+def test_a_label_is_removed_by_its_author(turn: Turn, db: orm.Session) -> None:
+    labels.put(db, turn, author="ann", judgement="missed")
+    assert labels.remove(db, turn, author="bob") is False
+    assert labels.remove(db, turn, author="ann") is True
+    assert labels.of_turn(db, turn) == []
+    assert label_count(db) == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"judgement": "bad"}, "a judgement is one of right, wrong, missed, spurious, unsure, not 'bad'"),
+        ({"author": "  "}, "an author is a name"),
+        ({"author": "x" * 201}, "an author is a name"),
+        ({"cause": "x" * 129}, "a cause is a word"),
+        ({"cause": "a\nb"}, "a cause is a word"),
+        ({"cause": "\ud800"}, "a cause is a word"),
+        ({"note": "x" * 20_001}, "this one has 20001"),
+        ({"expected": "x" * 2_000_000, "has_expected": True}, "at most 1048576 are kept"),
+        ({"expected": {1, 2}, "has_expected": True}, "is not JSON"),
+    ],
+)
+def test_a_bad_label_is_refused_in_words(turn: Turn, db: orm.Session, values: dict[str, Any], message: str) -> None:
+    with pytest.raises(label_content.BadLabel, match=message):
+        labels.put(db, turn, **({"author": "ann", "judgement": "missed"} | values))
+    assert label_list.page(db) == []
+
+
+def test_only_responses_are_labelled(turn: Turn, db: orm.Session) -> None:
+    prompt = turns.find(db, sessions.find(db, "s1"), 0).turn
+    with pytest.raises(label_content.BadLabel, match="a prompt that no model wrote"):
+        labels.put(db, prompt, author="ann", judgement="missed")
+    twin = turns.find(db, sessions.find(db, "s1"), 1).duplicates[0]
+    with pytest.raises(label_content.BadLabel, match="merged into turn 1"):
+        labels.put(db, twin, author="ann", judgement="missed")
+
+
+def test_the_list_shows_the_newest_first_a_page_at_a_time(turn: Turn, db: orm.Session) -> None:
+    for author in ("ann", "bob", "cem"):
+        labels.put(db, turn, author=author, judgement="missed")
+    first = label_list.page(db, limit=2)
+    rest = label_list.page(db, after=first[-1].after, limit=2)
+    assert [line.author for line in (*first, *rest)] == ["cem", "bob", "ann"]
+    line = first[0]
+    assert (line.external_id, line.position, line.preview) == ("s1", 1, BROKEN)
+
+
+@pytest.mark.parametrize("after", ["", "x", "é", "MjAyMC0wMS0wMSAx"])
+def test_a_made_up_cursor_is_refused(after: str, db: orm.Session) -> None:
+    with pytest.raises(BadCursor):
+        label_list.page(db, after=after)
+
+
+def test_a_labelled_turn_cannot_be_deleted_by_mistake(turn: Turn, db: orm.Session) -> None:
+    labels.put(db, turn, author="ann", judgement="missed")
+    with pytest.raises(sa.exc.IntegrityError):
+        db.execute(sa.delete(Turn).where(Turn.id == turn.id))
+    db.rollback()
+
+
+def test_the_causes_are_short_words() -> None:
+    assert len(set(label_content.CAUSES)) == len(label_content.CAUSES)
+    assert all(label_content._cause(cause) == cause for cause in label_content.CAUSES)
+
+
+def test_labels_of_several_turns_at_once_are_all_counted(bring: Bring, engine: sa.Engine, db: orm.Session) -> None:
+    count, rounds = 4, 5
+    names = [f"s{number}" for number in range(rounds)]
+    for name in names:
+        bring(windlass(name, [entry(f"{name} {number}") for number in range(count)]))
+    together = threading.Barrier(count)
+
+    def label_one_of_each(position: int) -> None:
+        for name in names:
+            with orm.Session(engine) as own:
+                turn = turns.find(own, sessions.find(own, name), position).turn
+                together.wait(20)
+                labels.put(own, turn, author="ann", judgement="right")
+
+    with ThreadPoolExecutor(count) as pool:
+        list(pool.map(label_one_of_each, range(count)))
+    assert [sessions.find(db, name).label_count for name in names] == [count] * rounds

@@ -1,0 +1,37 @@
+"""The list of dumps, and finding one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import orm
+
+from tests.store.made import Bring, entry, windlass
+from webapp.store.sessions import dumps
+
+
+def test_the_newest_comes_first(bring: Bring, db: orm.Session) -> None:
+    for number in range(3):
+        bring(windlass(f"s{number}", [entry("x")]), filename=f"{number}.json")
+    assert [line.filename for line in dumps.page(db)] == ["2.json", "1.json", "0.json"]
+    assert len(dumps.page(db, limit=2)) == 2
+
+
+def test_a_dump_is_found_by_number_and_by_hash(bring: Bring, db: orm.Session) -> None:
+    done = bring(windlass("s1", [entry("x")]))
+    assert dumps.find(db, done.dump.id) == dumps.find(db, done.dump.sha256) == done.dump
+    assert [(link.key, link.external_id) for link in done.dump.sessions] == [(done.keys[0], "s1")]
+
+
+@pytest.mark.parametrize("ident", ["", "0", "-1", "٣", "\0", "\ud800", "9" * 30, "f" * 64, 2**62])
+def test_no_such_dump(ident: str | int, db: orm.Session) -> None:
+    with pytest.raises(dumps.NoSuchDump):
+        dumps.find(db, ident)
+
+
+def test_a_dump_of_many_sessions_names_the_first(bring: Bring) -> None:
+    entries = [entry("x", session_id=f"s{number:02}", timestamp=1.0) for number in range(30)]
+    done = bring("\n".join(json.dumps(one) for one in entries).encode(), filename="many.jsonl")
+    assert done.dump.session_count == len(done.sessions) == 30
+    assert [link.external_id for link in done.dump.sessions] == [f"s{number:02}" for number in range(20)]

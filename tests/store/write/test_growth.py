@@ -1,0 +1,148 @@
+"""The same session again: grown in place, repeated, or with another past."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
+from webapp import jsontext
+from webapp.dumps.records import SessionStart, Turn
+from webapp.store.exports import session_dump
+from webapp.store.labels import label_list, labels
+from webapp.store.models import Dump, Session
+from webapp.store.models import Turn as StoredTurn
+from webapp.store.sessions import sessions, turns
+
+FIRST = [entry("do it", "turn_input"), entry(CALL, model="m1", timestamp=100.0)]
+MORE = [entry(BROKEN, model="m2", timestamp=200.0), entry(BROKEN, "turn_output", model="m2")]
+
+
+def facts(session: Session) -> dict[str, object]:
+    """What is the same of a session however it came to be: without names, and without moments and durations."""
+    left_out = ("id", "dump_id", "ingested_at", "key", "extra", "external_id", "revision", "changed", "grown_at")
+    names = [column.name for column in Session.__table__.columns if column.name not in left_out]
+    found = {name: getattr(session, name) for name in names}
+    return found | {"facets": timeless(session.facets or {})}
+
+
+def timeless(facets: dict[str, Any]) -> dict[str, Any]:
+    """Facets without the microseconds that parsing took."""
+    profiles = {
+        name: one | {"won": {strategy: won[0] for strategy, won in one["won"].items()}}
+        for name, one in facets.get("profiles", {}).items()
+    }
+    return facets | {"profiles": profiles}
+
+
+def test_more_entries_grow_the_session_in_place(bring: Bring, db: orm.Session) -> None:
+    first = bring(windlass("s1", FIRST))
+    grown = bring(windlass("s1", FIRST + MORE))
+    assert (grown.created, grown.grown, grown.new, grown.new_turns) == (True, 1, 0, 2)
+    assert grown.keys == first.keys
+    session = sessions.find(db, "s1")
+    assert session.revision == 1
+    bring(windlass("whole", FIRST + MORE))
+    assert facts(session) == facts(sessions.find(db, "whole"))
+
+
+def test_entry_by_entry_is_as_good_as_at_once(bring: Bring, db: orm.Session) -> None:
+    """Errors and twins that come later reach back to what was stored before."""
+    entries = [
+        *FIRST,
+        *MORE,
+        entry("told", "validation_error"),
+        entry("no", "validation_error", role="json_parse_error"),
+    ]
+    for length in range(1, len(entries) + 1):
+        bring(windlass("bit by bit", entries[:length]))
+    bring(windlass("at once", entries))
+    grown, whole = sessions.find(db, "bit by bit"), sessions.find(db, "at once")
+    assert (grown.turn_count, grown.failed_count) == (whole.turn_count, whole.failed_count) == (4, 1)
+    assert turns.timeline(db, grown) == turns.timeline(db, whole)
+
+
+def test_a_new_error_fails_a_response_that_was_stored_before(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", [entry("said")]))
+    assert sessions.find(db, "s1").failed_count == 0
+    bring(windlass("s1", [entry("said"), entry("wrong", "validation_error")]))
+    db.expire_all()
+    session = sessions.find(db, "s1")
+    assert (session.failed_count, session.failed, session.strip) == (1, True, "f")
+    assert turns.find(db, session, 0).turn.recorded_failure == "wrong"
+
+
+def test_fewer_entries_of_the_same_past_change_nothing(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", FIRST + MORE))
+    assert bring(windlass("s1", FIRST)).created is False
+    assert sessions.find(db, "s1").entry_count == 4
+
+
+def test_another_past_becomes_a_revision_beside_the_old(bring: Bring, db: orm.Session) -> None:
+    first = bring(windlass("s1", FIRST))
+    other = bring(windlass("s1", [entry("do that", "turn_input"), FIRST[1]]))
+    assert (other.created, other.new) == (True, 1)
+    assert other.keys != first.keys
+    assert [session.revision for session in sessions.revisions(db, "s1")] == [2, 1]
+    assert sessions.find(db, "s1").revision == 2
+    assert sessions.find(db, first.keys[0]).revision == 1
+
+
+def test_growth_finds_the_revision_that_it_continues(bring: Bring, db: orm.Session) -> None:
+    old = bring(windlass("s1", FIRST))
+    bring(windlass("s1", [entry("another past")]))
+    grown = bring(windlass("s1", FIRST + MORE))
+    assert grown.keys == old.keys
+    assert [session.entry_count for session in sessions.revisions(db, "s1")] == [1, 4]
+
+
+def test_labels_stay_when_a_session_grows(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", [entry(BROKEN)]))
+    labels.put(db, turns.find(db, sessions.find(db, "s1"), 0).turn, author="ann", judgement="missed")
+    bring(windlass("s1", [entry(BROKEN), *MORE]))
+    bring(windlass("s1", [entry("another past")]))
+    (line,) = label_list.page(db)
+    assert (line.revision, line.position, line.judgement) == (1, 0, "missed")
+    db.expire_all()
+    assert sessions.find(db, line.key).label_count == 1
+
+
+def test_our_own_dump_again_changes_nothing_at_all(bring: Bring, db: orm.Session) -> None:
+    first = bring(windlass("s1", FIRST + MORE))
+    document = b"".join(session_dump.stream(db, sessions.find(db, "s1")))
+    again = bring(document)
+    assert (again.created, again.sessions, again.keys, again.dump) == (False, ["s1"], first.keys, first.dump)
+    assert db.scalars(sa.select(sa.func.count()).select_from(Dump)).one() == 1
+
+
+def test_our_own_dump_in_an_empty_store_is_the_session_again(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", FIRST + MORE))
+    session = sessions.find(db, "s1")
+    before = facts(session)
+    document = b"".join(session_dump.stream(db, session)).replace(b'"session_id":"s1"', b'"session_id":"s2"')
+    assert bring(document).created is True
+    assert facts(sessions.find(db, "s2")) == before
+
+
+def test_our_own_dump_with_more_in_it_grows_the_session(bring: Bring, db: orm.Session) -> None:
+    bring(windlass("s1", FIRST))
+    document = jsontext.loads(b"".join(session_dump.stream(db, sessions.find(db, "s1"))))
+    document["entries"] += MORE
+    grown = bring(document)
+    assert (grown.created, grown.grown, grown.dump.format) == (True, 1, "fencepost")
+
+
+def test_a_long_session_goes_through_a_file_and_grows(bring_records: BringRecords, db: orm.Session) -> None:
+    start = SessionStart("long", "made-up")
+    made = [
+        Turn(number, "response", f"[{number}]", source={"content": None}, raw_at=("content",)) for number in range(4600)
+    ]
+    bring_records(start, *made[:4100], name="first")
+    grown = bring_records(start, *made, name="second")
+    assert (grown.grown, grown.new_turns) == (1, 500)
+    session = sessions.find(db, "long")
+    assert (session.turn_count, session.clean_count, session.strip) == (4600, 4600, "c" * 4600)
+    last = db.scalars(sa.select(StoredTurn).order_by(StoredTurn.ordinal.desc()).limit(1)).one()
+    assert (last.raw, last.position) == ("[4599]", 4599)

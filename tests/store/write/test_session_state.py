@@ -1,0 +1,166 @@
+"""What is stored of a session's derived state is what a fold over its stored turns makes, however it came to be."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.live.test_live import came, settled, talk_of
+from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from webapp.config import Settings
+from webapp.store import search
+from webapp.store.db import database
+from webapp.store.jobs import runs
+from webapp.store.jobs.reindex import reindex
+from webapp.store.live import Gate, findings_worker
+from webapp.store.models import TURNS_A_SESSION, Finding, Parse, Session, SessionModel
+from webapp.store.search.index import column
+from webapp.store.write import derived, stored_turns
+from webapp.store.write.session_state import SessionState
+
+SIZE = 300_000
+"""bytes of the largest file of the corpus that is taken in here"""
+
+
+def check(engine: sa.Engine, count: int | None = None) -> None:
+    """Compare all that is derived of each session with a fold from scratch."""
+    with engine.connect() as connection:
+        stored = connection.execute(sa.select(Session.__table__)).all()
+        assert stored and count in (None, len(stored))
+        for row in stored:
+            index = search.Pending()
+            index.note(*search.session_notes(row.id, row.external_id, row.title))
+            state = stored_turns.fold(connection, row.id, row.home_profile, index)
+            state.settle()
+            assert {name: getattr(row, name) for name in state.columns()} == state.columns()
+            assert findings(connection, row.id) == [
+                (finding.rule, finding.severity, list(finding.turns), finding.detail) for finding in state.findings
+            ]
+            models = sa.select(SessionModel.model).where(SessionModel.session_id == row.id)
+            assert set(connection.scalars(models)) == set(state.tally.models)
+            assert notes(connection, row.id) == {note.key: note.text for note in index.notes}
+
+
+def findings(connection: sa.Connection, session_id: int) -> list[tuple[Any, ...]]:
+    columns = (Finding.rule, Finding.severity, Finding.turns, Finding.detail)
+    query = sa.select(*columns).where(Finding.session_id == session_id).order_by(Finding.id)
+    return [tuple(row) for row in connection.execute(query)]
+
+
+def notes(connection: sa.Connection, session_id: int) -> dict[int, str]:
+    low, high = (number * TURNS_A_SESSION * search.SLOTS for number in (session_id, session_id + 1))
+    name = column(connection)
+    query = sa.text(f"SELECT {name}, text FROM search_note WHERE {name} >= :low AND {name} < :high")
+    rows = connection.execute(query, {"low": low, "high": high})
+    return {row[0]: bytes(row[1]).decode("utf-8", "surrogatepass") for row in rows}
+
+
+def made_entries(seed: int) -> list[dict[str, Any]]:
+    """Entries of which some are broken, logged twice, or errors about earlier ones."""
+    chance = random.Random(seed)
+    entries = []
+    for number in range(chance.randint(2, 40)):
+        kind, role = chance.choice(
+            (("agent", "agent"), ("turn_output", "assistant"), ("validation_error", "user"), ("tool_result", "tool"))
+        )
+        text = chance.choice((CALL, BROKEN, "zebra \ud800", f"No {number}", "The script ran successfully.", "{}"))
+        more = {"model": chance.choice("ab\0"), "phase_name": chance.choice(("plan", "ä" * 300))}
+        entries.append(entry(text, kind, role, timestamp=float(chance.randint(0, 99)), **more))
+    return entries
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_made_sessions(
+    seed: int, bring: Bring, engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = made_entries(seed)
+    chance = random.Random(seed)
+    bring(windlass("whole", entries))
+    with monkeypatch.context() as patch:
+        patch.setattr("webapp.store.ingest.dump_ingest._MOST_PREPARED", 0)
+        patch.setattr("webapp.store.write.writing.MOST_TURNS", 7)
+        bring(windlass("long", entries))
+    for count in sorted(chance.sample(range(1, len(entries) + 1), min(3, len(entries)))):
+        bring(windlass("grows", entries[:count]))
+    check(engine, 3)
+    runs.replay(engine, settings, "four-tier")
+    check(engine)
+    bring(windlass("grows", [*entries, *made_entries(seed + 100)]))
+    check(engine)
+    assert reindex(engine, anew=True) == 3
+    check(engine)
+
+
+@pytest.mark.parametrize("order", ["in order", "any order"])
+def test_live_spans(engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+    spans = talk_of("talk")
+    if order == "any order":
+        random.Random(5).shuffle(spans)
+    monkeypatch.setattr(findings_worker, "QUIET", 0.02)
+    monkeypatch.setattr(findings_worker, "PAUSE", 0.0)
+    gate = Gate(engine, settings)
+    for at in range(0, len(spans), 3):
+        gate.take(came(*spans[at : at + 3]), 1)
+    settled()
+    check(engine, 1)
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_the_corpus(bring: Bring, engine: sa.Engine, shared: Path) -> None:
+    for path in corpus(shared):
+        bring(path.read_bytes(), path.name)
+    check(engine)
+
+
+def corpus(shared: Path) -> Iterator[Path]:
+    for path in sorted((shared / "corpus").glob("*/*")):
+        if path.name != "LICENSE" and path.parent.name != "jsontestsuite" and path.stat().st_size < SIZE:
+            yield path
+
+
+def test_a_replay_renews_findings(bring: Bring, engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
+    """An older version of the home profile read what today's does not."""
+    bring(windlass("s", [entry("go", "turn_input"), entry(BROKEN), entry("The script ran successfully.")]))
+    expected = _rules(db)
+    assert expected == ["lost_tool_call", "claimed_result"]
+    clean = db.scalars(sa.select(Parse.trace).where(Parse.profile == "fencepost")).first()
+    older = {"version": "0", "verdict": "repaired", "trace": (clean or {}) | {"profile": "windlass-strict"}}
+    db.execute(sa.update(Parse).where(Parse.profile == "windlass-strict", Parse.verdict == "failed").values(older))
+    db.commit()
+    with database.writing(engine) as connection:
+        derived.refold(connection, connection.scalars(sa.select(Session.id)).one())
+    assert _rules(db) != expected
+    runs.replay(engine, settings, "windlass-strict")
+    assert _rules(db) == expected
+    check(engine)
+
+
+def _rules(db: orm.Session) -> list[str]:
+    db.rollback()
+    return list(db.scalars(sa.select(Finding.rule).order_by(Finding.id)))
+
+
+def test_what_a_replay_counted_outlives_reindexing(
+    bring: Bring, engine: sa.Engine, settings: Settings, db: orm.Session
+) -> None:
+    bring(windlass("s", [entry(BROKEN), entry(CALL)]))
+    runs.replay(engine, settings, "four-tier")
+    before = db.scalars(sa.select(Session.facets)).one()
+    assert before is not None and "four-tier" in before["profiles"]
+    db.execute(sa.update(Session).values(facets=None))
+    db.commit()
+    assert reindex(engine) == 1
+    db.expire_all()
+    assert db.scalars(sa.select(Session.facets)).one() == before
+
+
+def test_an_empty_state() -> None:
+    state = SessionState.of_nothing(1, "fencepost")
+    state.settle()
+    assert (state.findings, state.columns()["turn_count"], state.columns()["facets"]) == ([], 0, {})
