@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from webapp.dumps import Problem, SessionStart, Turn, read
+from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.exports.session_dump import document, whole_entry
 
 
@@ -20,6 +21,8 @@ class Got:
     starts: list[SessionStart]
     turns: list[list[Turn]]
     problems: list[Problem]
+    alarms: list[MissingAnswers]
+    """what was read without its answers, which many a small case is"""
 
     @property
     def ids(self) -> list[str]:
@@ -46,6 +49,7 @@ class Got:
             "home": start.home,
             "title": start.title,
             "extra": start.extra,
+            "service": start.service,
         }
         return b"".join(document(start.external_id, "2025-12-01T00:00:00+00:00", len(entries), entries, own))
 
@@ -66,13 +70,15 @@ def got(tmp_path: Path) -> Reader:
 
 
 def gather(path: Path, filename: str, named: str | None = None) -> Got:
-    found = Got([], [], [])
+    found = Got([], [], [], [])
     for record in read(path, filename, format=named):
         if isinstance(record, SessionStart):
             found.starts.append(record)
             found.turns.append([])
         elif isinstance(record, Turn):
             found.turns[-1].append(record)
+        elif isinstance(record, MissingAnswers):
+            found.alarms.append(record)
         else:
             found.problems.append(record)
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -18,11 +17,6 @@ def test_every_format_has_help_and_says_its_shapes():
     assert set(known_formats()) >= {"windlass", "fencepost", "openai", "responses"}
     assert all(help_of("webapp.dumps.formats").values())
     assert all(plugin.shapes for plugin in known_formats().values())
-
-
-def test_every_format_is_described():
-    described = (Path(__file__).parents[2] / "docs" / "formats.md").read_text("utf-8")
-    assert [name for name in known_formats() if f"| `{name}` |" not in described] == []
 
 
 def test_the_name_of_a_format(tmp_path):
@@ -46,7 +40,7 @@ def test_an_empty_dump(got, content):
         ("\0\0\0", "is not JSON"),
         (b"\x89PNG\r\n\x1a\n", "is not JSON"),
         ('{"a": 1}', "a JSON object of no known shape (its keys: 'a')"),
-        ("{}", "its keys: nothing"),
+        ("{}", "its keys: none"),
         ("[1, 2]", "JSON (a list) of no known shape"),
         ('{"a": 1}\n{"a": 2}', "JSON (one value a line) of no known shape"),
     ],
@@ -55,7 +49,15 @@ def test_an_unknown_dump_is_told_what_is_known(got, content, says):
     with pytest.raises(UnknownFormat) as caught:
         got(content)
     assert says in str(caught.value)
-    assert '"session_id", "entries"' in str(caught.value)
+    assert str(caught.value).endswith("\nWhat can be read: fencepost ingest --help, and docs/formats.md.")
+
+
+def test_what_to_run_next_is_a_guess_at_a_mapping(got):
+    record = {"run": "a", "steps": [{"out": "a long text that somebody wrote"}, {"out": "another one of them"}]}
+    with pytest.raises(UnknownFormat) as caught:
+        got("\n".join([json.dumps(record)] * 2), "my log.jsonl")
+    command = "fencepost ingest --map 'each=$.steps[*]' --map 'raw=$.out' 'my log.jsonl'"
+    assert str(caught.value).partition("\n")[2] == f"Read it by a mapping: {command}"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +76,7 @@ def test_a_dump_of_which_nothing_can_be_read(got, content, at, reason):
 
 
 def test_a_format_that_is_not_there(got):
-    with pytest.raises(UnknownFormat, match="no format 'cuneiform'; there are: anthropic, archive, "):
+    with pytest.raises(UnknownFormat, match=r"no format 'cuneiform'; there are: aider, .*anthropic, .*archive, "):
         got(DUMP, "x", "cuneiform")
 
 

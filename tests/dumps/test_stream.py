@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from webapp.dumps import BadDump, Problem
 from webapp.dumps.decoding import MAX_DEPTH, depth, kind_of
-from webapp.dumps.passing import Passing
-from webapp.dumps.stream import Item, Member, walk
+from webapp.dumps.item_skipper import ItemSkipper
+from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.window import Resync, TooLong, Window
 
 ENTRIES = frozenset(("entries",))
@@ -31,7 +31,7 @@ def problems(text: str) -> list[tuple[str, str]]:
 
 
 def members(text: str) -> dict:
-    return {part.key: part.value for part in parts(text) if isinstance(part, Member)}
+    return {part.key: part.value for part in parts(text) if isinstance(part, DocumentMember)}
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
@@ -185,6 +185,17 @@ def test_an_item_that_is_too_long_is_passed_and_what_follows_is_read(little, res
     assert problem.at == "[1]" and problem.reason.startswith("longer than")
 
 
+@pytest.mark.parametrize("size", [100, 999, 65536])
+def test_an_item_of_too_many_values_is_passed_before_they_are_made(little, monkeypatch, size):
+    monkeypatch.setattr("webapp.dumps.window.MAX_ITEM", 100_000)
+    monkeypatch.setattr("webapp.dumps.window.MOST_MARKS", 4000)
+    text = '[{"a": 1}, {"b": [' + "{}," * 25_000 + '1]}, {"c": "' + ",[{" * 5000 + '"}, {"a": 2}]'
+    found = parts(text, size)
+    assert [part.value for part in found if isinstance(part, Item)] == [{"a": 1}, {"c": ",[{" * 5000}, {"a": 2}]
+    (problem,) = [part for part in found if isinstance(part, Problem)]
+    assert problem.at == "[1]" and problem.reason.startswith("more than")
+
+
 def test_a_member_that_is_too_long_is_passed_and_what_follows_is_read(little):
     text = '{"a": 1, "b": "' + 'x}\\"' * 9000 + '", "c": {"d": [' + "1, " * 9000 + '1]}, "entries": [1, 2], "e": 3}'
     assert members(text) == {"a": 1, "e": 3}
@@ -236,9 +247,9 @@ MARKS = st.sampled_from(["{", "}", "[", "]", ",", "a", '"a"', '"\\\\"', '"\\""',
 
 @given(st.lists(MARKS, max_size=30), st.sampled_from(["", '"a', '"a\\']), st.integers(1, 20))
 def test_an_items_end_is_found_in_pieces_as_a_character_at_a_time(marks, rest, size):
-    text, passing, found = "".join(marks) + rest, Passing(), None
+    text, skipper, found = "".join(marks) + rest, ItemSkipper(), None
     for at in range(0, len(text), size):
-        if found is None and (end := passing.end(text[at : at + size])) is not None:
+        if found is None and (end := skipper.end(text[at : at + size])) is not None:
             found = at + end
     assert found == ends_at(text)
 
@@ -269,7 +280,7 @@ def test_a_format_is_told_by_what_follows_a_long_beginning(got, little):
 
 
 def test_pieces_that_end_within_a_string_full_of_escapes_take_linear_time():
-    passing, piece = Passing(), '\\"x, {[' * 300_000
-    assert passing.end('{"a": "' + piece) is None
-    assert passing.end(piece) is None
-    assert passing.end(piece + '"}, 1]') == len(piece) + 2
+    skipper, piece = ItemSkipper(), '\\"x, {[' * 300_000
+    assert skipper.end('{"a": "' + piece) is None
+    assert skipper.end(piece) is None
+    assert skipper.end(piece + '"}, 1]') == len(piece) + 2

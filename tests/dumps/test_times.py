@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from webapp.dumps.base import number, whole
 from webapp.dumps.times import moment
+from webapp.dumps.values import number, whole
 
 NOON = datetime(2025, 12, 3, 12, 0, 0, 250000, UTC)
 

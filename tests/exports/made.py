@@ -7,24 +7,24 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from webapp.exports.base import About
-from webapp.exports.labelled import Labelled, Said
-from webapp.exports.session import FindingView, SessionView, TurnView
+from webapp.exports.base import ExportFacts
+from webapp.exports.labelled import LabelledResponse, LabelView
+from webapp.exports.session import ExportedTurn, FindingView, SessionView
 from webapp.parsing import parse
 
-ABOUT = About(datetime(2026, 11, 22, 3, 0, tzinfo=UTC), "all labels", "0.1.0")
+ABOUT = ExportFacts(datetime(2026, 11, 22, 3, 0, tzinfo=UTC), "all labels", "0.1.0")
 BROKEN = 'Sure!\n```json\n{"tool": "run_code", "arguments": {"code": "x\ny"}}}}\n```\n'
 SETTLED = {"author": "Cy", "why": "two of three", "made_at": "2026-11-21T11:00:00+00:00"}
 MEANT = {"tool": "run_code", "arguments": {"code": "x\ny"}}
 
 
-def said(expected: Any = None, *, expects: str | None = "one", **more: Any) -> Said:
+def said(expected: Any = None, *, expects: str | None = "one", **more: Any) -> LabelView:
     values: dict[str, Any] = {"author": "Ada", "judgement": "missed", "cause": "extra-closing", "note": "four braces"}
     values |= {"made_at": "2026-11-21T10:00:00+00:00", "history": ({"action": "put", "judgement": "unsure"},), **more}
-    return Said(expects=expects, expected=expected, **values)
+    return LabelView(expects=expects, expected=expected, **values)
 
 
-def labelled(raw: str, final: Said | None, *, position: int = 3, **more: Any) -> Labelled:
+def labelled(raw: str, final: LabelView | None, *, position: int = 3, **more: Any) -> LabelledResponse:
     trace = parse(raw)
     values: dict[str, Any] = {
         "session": "ui_run/1",
@@ -43,10 +43,10 @@ def labelled(raw: str, final: Said | None, *, position: int = 3, **more: Any) ->
         "labels": (final,) if final else (),
         "final": final,
     }
-    return Labelled(**{**values, **more})
+    return LabelledResponse(**{**values, **more})
 
 
-def responses() -> list[Labelled]:
+def responses() -> list[LabelledResponse]:
     """A broken one, one whose JSON is not meant, two values, a cut one of which nothing is known, and hostile text."""
     settled = said(MEANT, author="Bo", judgement="wrong")
     return [
@@ -59,14 +59,14 @@ def responses() -> list[Labelled]:
     ]
 
 
-def turn(raw: str, *, position: int = 0, home: str = "windlass-strict", **more: Any) -> TurnView:
+def turn(raw: str, *, position: int = 0, home: str = "windlass-strict", **more: Any) -> ExportedTurn:
     own, ours = parse(raw, home).as_dict(), parse(raw).as_dict()
     values: dict[str, Any] = {"kind": "response", "who": "agent", "model": "m-1", "group": "plan", "sent_at": None}
     values |= {"failed": own["verdict"] == "failed", "rescued": False, "recorded_failure": None}
-    return TurnView(position=position, raw=raw, home=own, fencepost=ours, **{**values, **more})
+    return ExportedTurn(position=position, raw=raw, home=own, fencepost=ours, **{**values, **more})
 
 
-def session(*turns: TurnView) -> SessionView:
+def session(*turns: ExportedTurn) -> SessionView:
     facts: dict[str, Any] = {"title": None, "format": "windlass", "home": "windlass-strict", "models": ("m-1",)}
     facts |= {"started_at": None, "turn_count": len(turns), "response_count": len(turns), "rescued_count": 0}
     failed = sum(each.failed for each in turns)

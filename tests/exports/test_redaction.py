@@ -79,6 +79,6 @@ def test_a_pattern_that_is_none_is_refused_in_words() -> None:
 def test_nested_keys_take_no_longer_than_their_text() -> None:
     hide = redaction.redactor(["code"])
     assert hide is not None
-    started = time.perf_counter()
+    started = time.process_time()
     hide.text('{"code":' * 50_000)
-    assert time.perf_counter() - started < 20  # quadratic took minutes
+    assert time.process_time() - started < 20  # quadratic took minutes

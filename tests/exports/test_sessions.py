@@ -6,12 +6,9 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.exports import made
 from webapp.exports import base, textmarks
-from webapp.exports.drawing import stretches
 from webapp.parsing import parse
 
 HOSTILE = '</pre><script>alert(1)</script>\u202e {"a": "```", "b": 1,}\x00\ud800'
@@ -21,24 +18,15 @@ def written(name: str, *turns) -> str:
     return b"".join(base.find(name, "sessions").pieces(made.session(*turns), made.ABOUT)).decode()
 
 
-@given(st.text(alphabet="{}[]\",:a1\n `'\\", max_size=60))
-def test_stretches_are_the_raw_text_in_order(raw: str) -> None:
-    for profile in ("fencepost", "four-tier"):
-        trace = parse(raw, profile).as_dict()
-        drawn = [stretch for stretch in stretches(raw, trace) if stretch.kind != "inserted"]
-        assert "".join(stretch.text for stretch in drawn) == raw
-        assert all(raw[s.start : s.start + len(s.text)] == s.text for s in drawn)
-
-
 def test_marks_stand_under_their_characters() -> None:
-    drawn = textmarks.drawn(made.BROKEN, parse(made.BROKEN).as_dict()).split("\n")
-    assert drawn[4] == '   4 │ y"}}}}' and drawn[5] == "     │ ~~~~--   extra_closer removes }}"
+    drawn = textmarks.marked_text(made.BROKEN, parse(made.BROKEN)).split("\n")
+    assert drawn[4] == '   4 │ y"}}}}' and drawn[5] == '     │ ~~~~--   extra_closer removes "}}"'
 
 
 def test_of_a_long_response_what_is_left_out_is_counted() -> None:
     raw = "line\n" * 500 + '{"a": 1,}'
-    drawn = textmarks.drawn(raw, parse(raw).as_dict())
-    assert "rows left out" in drawn and "trailing_comma removes ," in drawn and drawn.count("\n") < 140
+    drawn = textmarks.marked_text(raw, parse(raw))
+    assert "rows left out" in drawn and 'trailing_comma removes ","' in drawn and drawn.count("\n") < 140
 
 
 def test_the_report_says_what_went_wrong_and_draws_it() -> None:

@@ -4,50 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-
+from tests.findings.session_cases import real_findings
 from webapp.dumps import SessionStart, Turn, read
-from webapp.findings import Finding
-from webapp.store import noticing
-from webapp.store.parsed import Parser
-from webapp.store.tally import Tally
+from webapp.findings import RuleFinding
+from webapp.store.write.home import Home
+from webapp.store.write.session_rows import SessionInput, new_session
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-HTTP = "http_log.first300.jsonl"
-CORPUS = {
-    # their providers say that the token limit was reached
-    (HTTP, "test_bedrock__test_bedrock_model_max_tokens.yaml", "cut_response"): (0,),
-    (HTTP, "test_bedrock__test_bedrock_model_other_parameters.yaml", "cut_response"): (0,),
-    (HTTP, "test_bedrock__test_bedrock_model_service_tier.yaml", "cut_response"): (0,),
-    (HTTP, "test_google__test_google_model_max_tokens.yaml", "cut_response"): (2,),
-    (HTTP, "test_google__test_google_model_max_tokens_thinking_model_empty_response.yaml", "cut_response"): (2,),
-    # two diagrams whose last line comes hundreds of times, to the end
-    ("rsp_cache.first200.json", "rsp_cache.first200", "runaway_repetition"): (81, 93),
-}
-EXAMPLE_FINDINGS = {
-    "agent-never-ran-its-code.json": {
-        "lost_tool_call": (12, 28),
-        "claimed_result": (16, 20, 32),
-        "turns_exhausted": (20, 32),
-        "same_failure_again": (12, 28),
-    },
-    "python-taken-for-tool-calls.json": {
-        "validation_storm": (7, 11, 15, 19, 25, 29, 33, 37, 43, 47, 51),
-        "false_alarm": (7, 11, 15, 19, 25, 29, 33, 37, 43, 47, 51),
-        "turns_exhausted": (19, 37),
-        "same_failure_again": (7, 11, 15, 19, 25, 29, 33, 37, 43, 51),
-    },
-    "three-models-in-a-circle.json": {"zombie_model": (8,), "silent_discard": (8,)},
-    "plans-among-log-lines.json": {"silent_discard": (6,), "silently_wrong": (8,)},
-    "invoices-one-a-line.jsonl": {"cut_response": (4,)},
-    "evaluation-with-raw-newlines.json": {},
-    "support-desk-clean.jsonl": {},
-}
+CASE_FILES = sorted((Path(__file__).parent / "cases").glob("*.md"))
 
 
-def found_in(path: Path) -> Iterator[tuple[str, list[Finding]]]:
+def expected(folder: str) -> dict[tuple[str, str, str], tuple[int, ...]]:
+    """What the case files of all rules say of the real sessions of a folder."""
+    return {key: turns for path in CASE_FILES for key, turns in real_findings(path, folder).items()}
+
+
+def findings_in(path: Path) -> Iterator[tuple[str, list[RuleFinding]]]:
     """Each session's id and its findings, as ingest finds them."""
     start: SessionStart | None = None
     turns: list[Turn] = []
@@ -62,22 +35,20 @@ def found_in(path: Path) -> Iterator[tuple[str, list[Finding]]]:
         yield start.external_id, findings(start, turns)
 
 
-def findings(start: SessionStart, turns: list[Turn]) -> list[Finding]:
-    home = start.home or "fencepost"
-    notice, tally, parser = noticing.watch(home), Tally(), Parser(home)
-    for turn in turns:
-        place = tally.place(turn.entry, turn.kind, turn.written_by_model, turn.duplicate_of)
-        written = turn.written_by_model and place.original is None
-        traces: tuple[Any, ...] = parser.traces(turn.raw or "") if written else ()
-        answered = None if turn.answers is None else tally.answered(turn.answers)
-        noticing.show(notice, place, turn, traces, None if answered is None else tally.positions[answered])
-    return notice.findings()
+def findings(start: SessionStart, turns: list[Turn]) -> list[RuleFinding]:
+    return new_session(SessionInput(start, turns, Home(start.home or "fencepost", "told"))).findings
 
 
-@pytest.mark.parametrize("name", EXAMPLE_FINDINGS)
-def test_the_examples(name: str) -> None:
-    ((_, found),) = found_in(EXAMPLES / name)
-    assert {finding.rule: finding.turns for finding in found} == EXAMPLE_FINDINGS[name]
+def test_the_examples_have_these_findings_and_no_others() -> None:
+    files = [path for path in sorted(EXAMPLES.iterdir()) if path.suffix in (".json", ".jsonl")]
+    found = {
+        (path.name, name, finding.rule): finding.turns
+        for path in files
+        for name, session_findings in findings_in(path)
+        for finding in session_findings
+    }
+    assert len(files) == 7
+    assert found == expected("examples")
 
 
 def test_the_corpus_has_these_findings_and_no_others(shared: Path) -> None:
@@ -86,8 +57,8 @@ def test_the_corpus_has_these_findings_and_no_others(shared: Path) -> None:
     for path in sorted((shared / "corpus").glob("*/*")):
         if path.name == "LICENSE" or path.parent.name == "jsontestsuite":
             continue
-        for name, noticed in found_in(path):
+        for name, session_findings in findings_in(path):
             sessions += 1
-            found |= {(path.name, name, finding.rule): finding.turns for finding in noticed}
+            found |= {(path.name, name, finding.rule): finding.turns for finding in session_findings}
     assert sessions == 392
-    assert found == CORPUS
+    assert found == expected("corpus")

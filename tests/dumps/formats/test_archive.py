@@ -11,7 +11,7 @@ import zipfile
 import pytest
 
 from webapp.dumps import BadDump, TooLarge, sniff
-from webapp.dumps.members import MOST_MEMBERS
+from webapp.dumps.archive_members import MOST_MEMBERS
 
 CHAT = json.dumps([{"role": "user", "content": "Hi"}])
 RUN = json.dumps([{"task_id": 1, "trial": 2, "traj": [{"role": "assistant", "content": "A"}]}])
@@ -59,7 +59,7 @@ def test_every_member_is_a_dump(got, pack):
     assert [start.source_format for start in found.starts] == ["openai", "tau_bench", "openai"]
     assert [turn.raw for turns in found.turns for turn in turns] == ["Hi", "A", "Hi"]
     assert [problem.at for problem in found.problems] == ["notes.bin"]
-    assert "Known are" not in found.problems[0].reason
+    assert "fencepost ingest" not in found.problems[0].reason
 
 
 @PACKERS

@@ -87,3 +87,13 @@ def test_a_generation_that_failed_ends_with_its_error(got):
     found = got(export(failed))
     assert [(turn.kind, turn.raw) for turn in found.only] == [("prompt", "Hi"), ("error", "rate limited")]
     assert found.entries() == [failed]
+
+
+def test_calls_and_chunks_as_frameworks_write_them(got):
+    """Vercel's calls as JSON text, of which the call counts, and LangChain's chunk; not the JSON around them."""
+    about = {"traceId": "t", "type": "GENERATION", "startTime": "2025-01-01T00:00:00Z"}
+    calls = json.dumps([{"toolCallId": "c", "toolName": "f", "input": '{"a": 1'}])
+    chunk = {"type": "AIMessageChunk", "content": "A"}
+    lines = [{**about, "id": "1", "output": calls}, {**about, "id": "2", "output": chunk}]
+    turns = got("\n".join(map(json.dumps, lines))).only
+    assert [(turn.kind, turn.raw) for turn in turns if turn.raw] == [("tool_call", '{"a": 1'), ("response", "A")]

@@ -8,7 +8,7 @@ import pytest
 
 from webapp.dumps import BadDump, SessionStart, Turn, read
 from webapp.dumps.formats.mapped import BadMapping
-from webapp.dumps.route import BadRoute, at_route, route
+from webapp.dumps.json_path import BadPath, parse_path, value_at
 
 MAPPING = {
     "raw": "$.output.text",
@@ -98,10 +98,10 @@ VALUE = {"a": {"b c": [1, {"d": "x"}]}, "": 3, "e.f": 4}
     ],
 )
 def test_paths(path, found, place):
-    assert at_route(VALUE, route(path)) == (found, place)
+    assert value_at(VALUE, parse_path(path)) == (found, place)
 
 
 @pytest.mark.parametrize("path", ["", None, 3, "$a", "$..a", "$.a b", "$[a]", '$["\\x"]', "$.a]", "$[1.5]"])
 def test_paths_that_cannot_be_read(path):
-    with pytest.raises(BadRoute):
-        route(path)
+    with pytest.raises(BadPath):
+        parse_path(path)

@@ -120,7 +120,7 @@ def test_arguments_that_are_no_text_are_written_as_json(got):
 )
 def test_odd_contents(got, message, raw, raw_at):
     entry = {"role": "assistant", **message}
-    found = got(json.dumps([entry]))
+    found = got(json.dumps([entry]), named="openai")
     assert shown(found.only) == [(0, "response", raw, raw_at)]
     assert found.entries() == [entry]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from webapp.dumps import Problem, Turn
-from webapp.dumps.answered import LOOKAHEAD, reported
+from webapp.dumps.call_failures import with_call_failures
+from webapp.dumps.turn_window import LOOKAHEAD
 
 SAID = "Error: failed to parse tool call arguments as JSON: Expecting ',' delimiter: line 1 column 5 (char 4)"
 
@@ -17,17 +18,19 @@ def talk(arguments: str | None, answer: str | None, failure: str | None = None, 
 
 
 def test_the_call_is_marked():
-    call, result = reported(talk('{"a" 1}', SAID))
+    call, result = with_call_failures(talk('{"a" 1}', SAID))
     assert (call.failure, result.failure) == (SAID, None)
 
 
 def test_a_failure_that_the_dump_notes_goes_to_the_call():
-    call, result = reported(talk("{}", "x", failure="parsing: bad"))
+    call, result = with_call_failures(talk("{}", "x", failure="parsing: bad"))
     assert (call.failure, result.failure) == ("parsing: bad", None)
 
 
 def test_without_its_call_it_stays():
-    _, result = list(reported([Turn(0, "event"), Turn(1, "tool_result", parent="other", failure="parsing: bad")]))
+    _, result = list(
+        with_call_failures([Turn(0, "event"), Turn(1, "tool_result", parent="other", failure="parsing: bad")])
+    )
     assert result.failure == "parsing: bad"
 
 
@@ -42,11 +45,11 @@ def test_without_its_call_it_stays():
     ],
 )
 def test_what_is_no_report(arguments, answer):
-    assert [turn.failure for turn in reported(talk(arguments, answer))] == [None, None]
+    assert [turn.failure for turn in with_call_failures(talk(arguments, answer))] == [None, None]
 
 
 def test_order_problems_and_far_answers():
     turns = [Problem("x", "y"), *talk('{"a" 1}', SAID, between=LOOKAHEAD)]
-    found = list(reported(turns))
+    found = list(with_call_failures(turns))
     assert found == turns
-    assert next(turn.failure for turn in reported(talk('{"a" 1}', SAID, between=LOOKAHEAD - 2))) == SAID
+    assert next(turn.failure for turn in with_call_failures(talk('{"a" 1}', SAID, between=LOOKAHEAD - 2))) == SAID

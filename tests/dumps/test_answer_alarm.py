@@ -1,0 +1,57 @@
+"""The alarm: what was read without its answers is said, with the keys that were seen and what to do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+USER = {"role": "user", "content": "Give me the plan as JSON."}
+ANSWER = {"role": "assistant", "content": '{"plan": []}'}
+EMPTY = {"role": "assistant", "content": ""}
+CALL = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": "{}"}}]}
+
+
+def reasons(got, messages, **more):
+    return [problem.reason for problem in got(json.dumps({"messages": messages, **more})).alarms]
+
+
+@pytest.mark.parametrize("messages", [[USER, ANSWER], [USER, CALL], [USER, ANSWER, USER, ANSWER, USER, ANSWER, EMPTY]])
+def test_sessions_with_answers_say_nothing(got, messages):
+    assert reasons(got, messages) == []
+
+
+def test_a_session_without_an_answer_is_named_with_what_to_do(got):
+    [reason] = reasons(got, [USER])
+    assert reason == "no answer of a model was read from its only turn; try --format NAME, or --map raw=$.PATH"
+
+
+def test_empty_answers_name_the_keys_and_the_texts_beside_them(got):
+    lost = {"role": "assistant", "said": "here is a long text that stands in no turn"}
+    [reason] = reasons(got, [USER, ANSWER, ANSWER, lost, lost])
+    assert "2 of its 4 answers are empty (keys: 'role', 'said'; texts at $.said); try --map raw=$.said" in reason
+
+
+def test_calls_whose_arguments_are_gone_are_named(got):
+    lost = {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "f", "args_": "{}"}}]}
+    [reason] = reasons(got, [USER, ANSWER, ANSWER, lost])
+    assert "1 of its 1 tool calls are empty" in reason
+
+
+def test_a_call_streamed_without_arguments_is_no_loss(got):
+    call = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "now", "arguments": ""}}]}
+    assert reasons(got, [USER, call, ANSWER]) == []
+
+
+def test_an_exchange_that_was_refused_is_no_loss(got):
+    line = {"method": "POST", "uri": "/v1", "status": 429, "request": {"messages": [USER]}}
+    found = got(json.dumps({**line, "response": {"error": {"message": "slow down"}}}), "log.jsonl")
+    assert [turn.kind for turn in found.only] == ["prompt", "error"]
+    assert found.alarms == []
+
+
+def test_many_such_sessions_are_counted(got):
+    lines = "\n".join(json.dumps({"session_id": f"s{number}", **USER}) for number in range(30))
+    problems = got(lines, "a.jsonl").alarms
+    assert len(problems) == 21
+    assert problems[-1].reason == "30 sessions in all hold no answers, or mostly empty ones"

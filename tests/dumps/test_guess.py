@@ -1,0 +1,56 @@
+"""A property: what the message about an unknown shape says to run next reads that file's answers, as it is said."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webapp.dumps import Turn, UnknownFormat, read
+
+NAMES = ["reply", "llm_response", "model output", "generated.text", "completion_text", "said"]
+WITHIN = ["{}", "data", "run.step", "turns[]", "log.calls[]"]
+SHAPES = ["lines", "list", "document"]
+
+
+def answer(number: int) -> str:
+    return f'Here is the plan for number {number}: {{"step": {number},}}'
+
+
+def held(within: str, values: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records of a log whose answers lie `within` them: several in one where that is a list."""
+    if within == "{}":
+        return values
+    *outer, last = within.split(".")
+    groups = [values[:2], values[2:]] if last.endswith("[]") else [[value] for value in values]
+    records = []
+    for number, group in enumerate(groups):
+        record: dict[str, Any] = {last.removesuffix("[]"): group if last.endswith("[]") else group[0]}
+        for key in reversed(outer):
+            record = {key: record}
+        records.append({"run": f"r{number}", **record} if "run" not in record else record)
+    return records
+
+
+def written(shape: str, records: list[dict[str, Any]]) -> str:
+    if shape == "lines":
+        return "\n".join(map(json.dumps, records)) + "\n"
+    return json.dumps(records if shape == "list" else {"made": "2025-01-01", "records": records})
+
+
+@pytest.mark.parametrize(("name", "within", "shape"), list(itertools.product(NAMES, WITHIN, SHAPES)))
+def test_what_is_said_works(name: str, within: str, shape: str, tmp_path: Path) -> None:
+    values = [{"id": f"i{n}", "at": f"2025-01-0{n + 1}T00:00:00Z", name: answer(n)} for n in range(4)]
+    path = tmp_path / "log.json"
+    path.write_text(written(shape, held(within, values)))
+    with pytest.raises(UnknownFormat) as raised:
+        list(read(path, path.name))
+    command = shlex.split(str(raised.value).splitlines()[1].partition(": ")[2])
+    assert command[:2] == ["fencepost", "ingest"] and command[-1] == path.name
+    mapping = dict(part.split("=", 1) for flag, part in itertools.pairwise(command) if flag == "--map")
+    turns = [record for record in read(path, path.name, mapping=mapping) if isinstance(record, Turn)]
+    assert [turn.raw for turn in turns if turn.kind == "response"] == [answer(n) for n in range(4)]

@@ -1,0 +1,133 @@
+"""What names the sessions of a log's entries: the key that is chosen, the one that is told, and what has none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webapp.dumps import SessionStart, Turn, read, session_keys
+from webapp.dumps.session_keys import NO_KEY, KeyChoice, chosen, found_keys, session_named
+
+
+def entry(text: str, **about: Any) -> dict[str, Any]:
+    answer = {"choices": [{"message": {"role": "assistant", "content": text}}]}
+    return {"request": {"messages": [{"role": "user", "content": text}]}, "response": answer, **about}
+
+
+def write(tmp_path: Path, entries: list[Any], *, as_list: bool = False) -> Path:
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(entries) if as_list else "".join(json.dumps(value) + "\n" for value in entries))
+    return path
+
+
+def sessions(path: Path, key: str | None = None) -> tuple[dict[str, list[str | None]], list[str]]:
+    """The answers of each session by its name, and the problems."""
+    answers: dict[str, list[str | None]] = {}
+    problems = []
+    for record in read(path, path.name, mapping=None if key is None else {"session_key": key}):
+        if isinstance(record, SessionStart):
+            texts = answers[record.external_id] = []
+        elif isinstance(record, Turn):
+            texts += [record.raw] if record.kind == "response" else []
+        else:
+            problems.append(f"{record.at}: {record.reason}")
+    return answers, problems
+
+
+PLACES: dict[str, dict[str, Any]] = {
+    "conversation_id": {"conversation_id": "a"},
+    "thread_id": {"thread_id": "a"},
+    "chat_id": {"chat_id": "a"},
+    "chatId": {"chatId": "a"},
+    "trace_id": {"trace_id": "a"},
+    "user.session": {"user.session": "a"},
+    "user.session nested": {"user": {"session": "a"}},
+    "session.id": {"session": {"id": "a"}},
+    "metadata": {"metadata": {"conversation_id": "a"}},
+    "attributes": {"attributes": {"gen_ai.conversation.id": "a"}},
+    "extra": {"extra": {"context": {"threadId": "a"}}},
+    "headers": {"headers": {"x-session-id": "a"}},
+    "a number": {"conversation_id": 7},
+}
+
+
+@pytest.mark.parametrize("about", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize("as_list", [False, True])
+def test_where_loggers_put_it(tmp_path, about, as_list):
+    other = json.loads(json.dumps(about).replace('"a"', '"b"').replace("7", "8"))
+    entries = [entry("1", **about), entry("2", **other), entry("3", **about)]
+    found, problems = sessions(write(tmp_path, entries, as_list=as_list))
+    assert (list(found.values()), problems) == ([["1", "3"], ["2"]], [])
+
+
+def test_thirty_conversations_are_thirty_sessions(tmp_path):
+    entries = [entry(f"{n}", metadata={"conversation_id": f"c{n % 30}"}, trace_id=f"t{n}") for n in range(60)]
+    path = write(tmp_path, entries)
+    assert {name: len(texts) for name, texts in sessions(path)[0].items()} == {f"c{n}": 2 for n in range(30)}
+    keys = session_keys(path, path.name)
+    assert keys is not None
+    assert (keys.key, keys.sessions, keys.entries, keys.without, keys.is_sure) == (
+        "metadata.conversation_id", 30, 60, 0, False,
+    )  # fmt: skip
+    assert keys.choices == [KeyChoice("trace_id", 60, 60), KeyChoice("metadata.conversation_id", 60, 30)]
+    assert len(sessions(path, "trace_id")[0]) == 60
+    assert list(sessions(path, NO_KEY)[0]) == ["log"]
+
+
+def test_traces_of_one_request_each_are_no_sessions(tmp_path):
+    path = write(tmp_path, [entry(f"{n}", trace_id=f"t{n}") for n in range(4)])
+    assert list(sessions(path)[0]) == ["log"]
+    keys = session_keys(path, path.name)
+    assert keys is not None and (keys.key, keys.sessions, keys.choices) == (None, 1, [KeyChoice("trace_id", 4, 4)])
+
+
+def test_a_key_of_ones_own(tmp_path):
+    path = write(tmp_path, [entry(f"{n}", x={"dialog.no": n % 2}) for n in range(4)])
+    assert sessions(path, "x.dialog.no") == ({"0": ["0", "2"], "1": ["1", "3"]}, [])
+
+
+def test_a_key_that_no_entry_has_is_named(tmp_path):
+    path = write(tmp_path, [entry("1", chat_id="a"), entry("2", chat_id="b")])
+    assert sessions(path, "nope") == (
+        {"log": ["1", "2"]}, ["the dump: no entry has the session key 'nope'; all are one session"],
+    )  # fmt: skip
+
+
+def test_requests_without_the_key_are_a_session_of_their_own(tmp_path):
+    path = write(tmp_path, [entry("1", chat_id="a"), entry("2"), entry("3", chat_id="b"), entry("4")])
+    found, problems = sessions(path)
+    assert found == {"a": ["1"], "log": ["2", "4"], "b": ["3"]}
+    assert problems == ["line 2: 2 entries name no chat_id; in the session 'log'"]
+
+
+def test_messages_without_the_key_belong_to_the_one_before(tmp_path):
+    said = [{"role": "assistant", "content": str(n), **({"thread_id": name} if name else {})}
+            for n, name in enumerate(["a", None, "b", None])]  # fmt: skip
+    assert sessions(write(tmp_path, said)) == ({"a": ["0", "1"], "b": ["2", "3"]}, [])
+
+
+def test_a_format_that_names_its_sessions_itself(tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text('{"session_id": "s", "entries": [{"node_type": "agent", "role": "agent", "content": "x"}]}')
+    found, problems = sessions(path, "trace_id")
+    assert list(found) == ["s"]
+    assert problems[0] == "the session key: the format windlass names its sessions itself; the key was not used"
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, max_size=20))
+def test_every_entry_is_in_one_session_in_order(tmp_path_factory, named):
+    entries = [entry(str(n), **({"chat_id": name} if has else {})) for n, (name, has) in enumerate(named)]
+    found, _ = sessions(write(tmp_path_factory.mktemp("log"), entries))
+    assert sorted(text or "" for texts in found.values() for text in texts) == sorted(map(str, range(len(named))))
+    assert all(texts == sorted(texts, key=lambda text: int(text or 0)) for texts in found.values())
+
+
+def test_what_a_program_says_is_no_key():
+    assert list(found_keys(entry("x", arguments={"session_id": "a"}, tools=[{"chat_id": "b"}]))) == []
+    assert session_named({"request": '{"metadata": {"chat_id": 5}}'}, "request.metadata.chat_id") == "5"
+    assert chosen([]) is None

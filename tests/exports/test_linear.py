@@ -1,0 +1,93 @@
+"""Every export, whatever is redacted, takes time that grows with the text: four times the text is not sixteen times."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.exports import made
+from webapp.exports import base, redaction
+from webapp.exports.session import redacted
+
+SHORT, LONG = 6_000, 24_000
+"""characters; four times as many may take nine times as long (a busy machine pauses), nothing near sixteen"""
+FAST = 2.0
+"""seconds in which anything may be done"""
+TEXTS: dict[str, Callable[[int], str]] = {
+    "a key and spaces": lambda size: "api_key" + " " * size,
+    "keys and spaces": lambda size: ("api_key" + " " * 500) * (size // 507),
+    "addresses": lambda size: "://a:" * (size // 5),
+    "slashes": lambda size: "/" * size,
+    "registry tokens": lambda size: "//:_authToken=" * (size // 14),
+    "token prefixes": lambda size: "sk-" * (size // 3),
+    "tokens": lambda size: ("sk-" + "a" * 20) * (size // 23),
+    "web tokens": lambda size: "eyJa." * (size // 5),
+    "one web token": lambda size: "eyJa." + "a" * size,
+    "chat tokens": lambda size: "xoxb-" + "1-" * (size // 2),
+    "words of a cloud": lambda size: "aws key '" * (size // 9),
+    "a list of quotes": lambda size: "k: [" + '"' * size,
+    "a list of both quotes": lambda size: "k: [" + "\"'" * (size // 2),
+    "lists": lambda size: "k:[" * (size // 3),
+    "open strings": lambda size: "k:'" * (size // 3),
+    "backslashes": lambda size: 'k: "' + "\\" * size,
+    "values": lambda size: '{"k": "v", }' * (size // 12),
+    "x": lambda size: "x" * size,
+}
+REDACTORS: dict[str, dict[str, Any]] = {
+    "keys": {"keys": ["k", "api_key"]},
+    "many ways": {"patterns": ["(.*)*(.*)*(.*)*x$"]},
+    "far ahead": {"patterns": ["(a+)+b", "([a-z]*)*!", "\\s*k\\s*:"]},
+    "secrets": {"secrets": True},
+}
+SESSION_FORMATS, LABEL_FORMATS = sorted(base.formats("sessions")), sorted(base.formats("labels"))
+
+
+def size_of(name: str, text: str, hide: redaction.Redactor | None) -> int:
+    if name in SESSION_FORMATS:
+        view = made.session(made.turn(text))
+        pieces = base.find(name, "sessions").pieces(redacted(view, hide) if hide else view, made.ABOUT)  # type: ignore[attr-defined]
+    else:
+        row = made.labelled(text, made.said([text[:50]], note=text))
+        pieces = base.find(name, "labels").pieces(iter([hide.response(row) if hide else row]), made.ABOUT)  # type: ignore[attr-defined]
+    return sum(map(len, pieces))
+
+
+def seconds(of: Callable[[], object]) -> float:
+    """of this processor, whoever else works on it"""
+    begun = time.thread_time()
+    of()
+    return time.thread_time() - begun
+
+
+@pytest.mark.parametrize("how", REDACTORS)
+@pytest.mark.parametrize("text", TEXTS)
+def test_redaction_is_linear(text: str, how: str) -> None:
+    hide = redaction.redactor(**REDACTORS[how])
+    assert hide is not None
+    short, long = TEXTS[text](SHORT), TEXTS[text](LONG)
+    took = seconds(lambda: hide.spans(long))
+    assert took < FAST or took < 9 * seconds(lambda: hide.spans(short))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("name", SESSION_FORMATS + LABEL_FORMATS)
+def test_every_export_is_linear(name: str, text: str) -> None:
+    hide = redaction.redactor(["k"], ["(.*)*(.*)*(.*)*x$"])
+    took = seconds(lambda: size_of(name, TEXTS[text](LONG), hide))
+    assert took < FAST or took < 9 * seconds(lambda: size_of(name, TEXTS[text](SHORT), hide))
+
+
+def test_edits_over_many_hidden_strings_are_found_by_halving() -> None:
+    """`k: [` and quotes: every edit looked at every redaction."""
+    size = 60_000
+    hide = redaction.redactor(["k"])
+    assert hide is not None
+    edit = {"repair": "x", "span": [0, 0], "old": "", "new": '"'}
+    edits = [{**edit, "span": [at, at]} for at in range(4, size, 2)]
+    trace = {"attempts": [{"reason": None, "note": None, "error": None, "edits": edits}], "values": []}
+    turn = made.turn("{}", home="fencepost")
+    view = made.session(made.replace(turn, raw="k: [" + '"a' * (size // 2), home=trace, fencepost=None))
+    assert seconds(lambda: list(redacted(view, hide).turns)) < 5
