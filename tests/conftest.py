@@ -9,9 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
+from webapp.store.db import database
+
 ROOT = Path(__file__).resolve().parents[1]
+
+# No test goes by the clock: on a busy machine examples come slowly, and that says nothing of what is tested.
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("untimed")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,6 +37,16 @@ def shared() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite database without rows, for tests to copy: that takes a hundredth of migrating another."""
+    path = tmp_path_factory.mktemp("migrated") / "fencepost.sqlite3"
+    engine = database.connect(f"sqlite:///{path}")
+    database.migrate(engine)
+    engine.dispose()
+    return path
+
+
 @pytest.fixture(autouse=True, scope="session")
 def loopback_only() -> Iterator[None]:
     """Sockets are closed, except to this machine: a test that asks the network fails by name."""
@@ -43,4 +60,12 @@ def loopback_only() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", guarded)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def configured_parsers() -> Iterator[None]:
+    """A parser that a command of this test configured is gone after it, and none comes from outside."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FENCEPOST_PROFILES", "")
         yield

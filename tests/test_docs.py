@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from webapp import __version__, config
+from webapp import __version__, config, plugins
 from webapp.app import create_app
 from webapp.cli import main
 from webapp.config import Settings
+from webapp.dumps import known_formats
+from webapp.exports.base import formats
+from webapp.findings import rules
 from webapp.parsing import engine
+from webapp.parsing.machine.repair import repairs
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
-DOCS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
@@ -43,7 +48,7 @@ def test_the_readme_names_make_targets_that_exist() -> None:
 
 
 def test_every_command_of_the_readme_exists() -> None:
-    commands = set(re.findall(r"fencepost (\w+)", README)) - {"makes", "reads", "would"}
+    commands = set(re.findall(r"fencepost (\w+)", README)) - {"makes", "reads", "would", "import"}
     assert {"ingest", "parse"} <= commands
     for name in commands:
         assert CliRunner().invoke(main, [name, "--help"]).exit_code == 0, name
@@ -65,6 +70,20 @@ def test_the_api_document_names_every_route(tmp_path: Path) -> None:
             path = re.sub(r"<(?:\w+:)?(\w+)>", r"<\1>", rule.rule)
             for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}:
                 assert re.search(rf"`{method} {re.escape(path)}(?=[`?])", text), (method, path)
+
+
+@pytest.mark.parametrize(
+    ("document", "names"),
+    [
+        ("parsing.md", [*repairs(), *plugins.collect("webapp.parsing.strategies")]),
+        ("formats.md", known_formats()),
+        ("findings.md", rules()),
+        ("exports.md", formats("labels")),
+    ],
+)
+def test_a_page_has_a_row_for_every_plugin_of_its_kind(document: str, names: Iterable[str]) -> None:
+    text = (ROOT / "docs" / document).read_text("utf-8")
+    assert [name for name in names if f"| `{name}` |" not in text] == []
 
 
 def test_every_profile_says_what_it_is() -> None:

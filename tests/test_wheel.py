@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def served(program: Path, tmp_path: Path) -> Iterator[str]:
     assert found
     yield found.group()
     process.terminate()
-    process.wait(10)
+    process.wait(60)
     process.stdout.close()
 
 
@@ -66,3 +67,39 @@ def test_the_wheel_serves_pages_static_files_and_examples(served: str, tmp_path:
 def test_the_program_parses_without_a_server(program: Path, tmp_path: Path) -> None:
     done = subprocess.run([program, "parse", "--json"], input='{"a": 1}', cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0 and '"clean"' in done.stdout
+
+
+def test_the_wheel_has_the_public_module(program: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from fencepost import parse, capture, Recorder; import json\n"
+        "with capture('[1]') as seen: json.loads('[1]')\n"
+        "assert seen.trace.values == ([1],) == parse('[1]').values and 'flask' not in sys.modules"
+    )
+    run(program.with_name("python"), "-c", code, cwd=tmp_path)
+
+
+def test_the_wheel_has_the_pytest_plugin_and_an_isolated_worker_for_it(program: Path, tmp_path: Path) -> None:
+    """In a folder with a package `webapp`, as the plugin is used: theirs is not ours."""
+    (tmp_path / "webapp.py").write_text("raise SystemExit('theirs')")
+    (tmp_path / "cases.jsonl").write_text('{"id": "a", "text": "{}", "expected": [{}]}\n')
+    code = (
+        "from importlib.metadata import entry_points\n"
+        "assert entry_points(group='pytest11')['fencepost'].value == 'fencepost_pytest'"
+    )
+    python = program.with_name("python")
+    run(python, "-c", code, cwd=tmp_path)
+    asked = '{"profile": "fencepost", "file": "cases.jsonl"}\n{"id": "a"}\n'
+    command = [python, "-I", "-m", "webapp.gate.worker"]
+    done = subprocess.run(command, input=asked, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert '"outcome": "right"' in done.stdout
+
+
+def test_an_editable_install_has_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hatchling.build import build_editable
+
+    monkeypatch.chdir(ROOT)
+    name = build_editable(str(tmp_path))
+    with zipfile.ZipFile(tmp_path / name) as wheel:
+        paths = [wheel.read(file).decode().split() for file in wheel.namelist() if file.endswith(".pth")]
+        files = wheel.namelist()
+    assert [str(ROOT)] in paths or "fencepost.py" in files

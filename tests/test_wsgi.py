@@ -12,9 +12,10 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store import database, deletion
-from webapp.store.ingest import ingest
+from webapp.store.db import database
+from webapp.store.ingest.start import ingest
 from webapp.store.models import Session
+from webapp.store.sessions import deletion
 
 PROGRAM = """
 import json, tempfile, time

@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page, expect
 
 ROOT = Path(__file__).resolve().parents[2]
+expect.set_options(timeout=30_000)
+"""milliseconds; the usual 5,000 were too few on a busy machine"""
 
 
 def chromium() -> str | None:
@@ -50,7 +53,7 @@ def serve(data: Path, *arguments: str, **environ: str) -> tuple[subprocess.Popen
 
 def stop(process: subprocess.Popen[str]) -> None:
     process.terminate()
-    process.wait(10)
+    process.wait(60)
     if process.stdout:
         process.stdout.close()
 
@@ -66,3 +69,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def base_url(server: str) -> str:
     return server
+
+
+def reload_until(page: Page, selector: str) -> None:
+    """Load the page again until `selector` is there: what is done in the background takes a while on a busy machine."""
+    for _ in range(60):
+        page.wait_for_timeout(1000)
+        if page.locator(selector).count():
+            return
+        page.reload()
+    expect(page.locator(selector)).to_have_count(1)

@@ -23,7 +23,12 @@ PAGES = (
     "/?model=nobody",
     "/statistics",
     "/patterns",
-    "/compare",
+    "/selection/compare",
+    "/compare?a=direct&b=fencepost",
+    "/responses",
+    "/failures",
+    "/failures?model=nobody",
+    "/failures/v1%7Cextra%20closer%7Cfenced%7Cafter%20prose",
     "/labels",
     "/labels/list",
     "/labels/causes",
@@ -33,6 +38,7 @@ PAGES = (
     "/profiles/fencepost",
     "/profiles/fencepost/responses",
     "/dumps",
+    "/homes",
     "/dumps/1",
     "/mappings",
     "/mappings/make",
@@ -92,10 +98,10 @@ def everywhere(page: Page) -> list[str]:
 
 
 def address(page: Page, path: str) -> str:
-    if path != "/compare":
+    if path != "/selection/compare":
         return path
     answer = page.request.get("/api/sessions?limit=2").json()
-    return "/compare?" + "&".join(f"ids={session['key']}" for session in answer["sessions"])
+    return "/selection/compare?" + "&".join(f"ids={session['key']}" for session in answer["sessions"])
 
 
 @pytest.mark.parametrize("path", PAGES)

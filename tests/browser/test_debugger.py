@@ -37,20 +37,20 @@ def test_a_turn_opens_on_its_home_profile_and_one_key_shows_what_fencepost_makes
     expect(page.locator(".profiles [aria-current]")).to_contain_text("windlass-strict")
     expect(page.locator(".raw .at")).to_have_text(re.compile(r"^\}"))
     expect(page.locator(".raw .caret")).to_contain_text(re.compile(r"Extra data line \d+, column \d+, offset \d+"))
-    page.keyboard.press("x")
+    page.keyboard.press("=")
     expect(page.locator(".profiles [aria-current]")).to_contain_text("fencepost")
     removed = page.locator(".raw del")
     expect(removed).to_contain_text("}}")
     expect(removed.locator(".hidden").first).to_have_text(re.compile("removed by extra_closer"))
     expect(page.locator(".tree")).to_contain_text("run_code")
     assert "profile=fencepost" in page.url
-    page.keyboard.press("x")
+    page.keyboard.press("=")
     expect(page.locator(".profiles [aria-current]")).to_contain_text("windlass-strict")
 
 
 def test_brackets_step_through_the_attempts_and_back_works(page: Page) -> None:
     failing_turn(page)
-    page.keyboard.press("x")
+    page.keyboard.press("=")
     expect(page.locator(".attempt.open.chosen")).to_be_visible()
     page.keyboard.press("[")
     expect(page.locator(".attempt.open")).to_contain_text("whole")
@@ -85,7 +85,7 @@ def test_question_mark_lists_the_keys(page: Page) -> None:
     failing_turn(page)
     page.keyboard.press("?")
     expect(page.locator("#keys")).to_be_visible()
-    expect(page.locator("#keys dl")).to_contain_text("next turn that did not parse")
+    expect(page.locator("#keys dl")).to_contain_text("next failure")
     page.keyboard.press("Escape")
     expect(page.locator("#keys")).to_be_hidden()
 
@@ -191,7 +191,7 @@ def test_every_page_works_without_javascript(browser: Browser, server: str, tmp_
     dump.write_text(json.dumps([{"role": "user", "content": "hi"}, {"role": "assistant", "content": '{"a": 1}'}]))
     page.goto("/dumps")
     page.set_input_files("#file", dump)
-    page.get_by_role("button", name="Ingest").click()
+    page.get_by_role("button", name="Import").click()
     expect(page.locator("table.dumps")).to_contain_text("plain.json")
     context.close()
 

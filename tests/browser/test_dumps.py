@@ -51,12 +51,12 @@ def test_a_large_file_is_followed_and_cancelled_by_key(page: Page, url: str, tmp
     page.set_input_files("#file", [log(tmp_path / "large.jsonl", 800, 20, "large")])
     row = page.locator("tr[id^=job-]", has_text="large.jsonl")
     expect(row.locator("progress[value]")).to_be_visible(timeout=60_000)
-    expect(row).to_contain_text(re.compile(r"(reading|looking through it), [\d.]+ .?B of"), timeout=60_000)
+    expect(row).to_contain_text(re.compile(r"(reading|scanning), [\d.]+ .?B of"), timeout=60_000)
     row.locator("[data-cancel]").focus()
     row.evaluate("row => row.dataset.before = true")
     expect(page.locator("tr[data-before]")).to_have_count(0)
     assert page.evaluate("document.activeElement.id").startswith("cancel-job-")
-    page.keyboard.press("x")
+    page.keyboard.press("C")
     expect(page.locator("tr", has_text="large.jsonl")).to_contain_text("Cancelled", timeout=60_000)
     assert page.locator("tr[hx-trigger]").count() == 0
 
@@ -102,6 +102,6 @@ def test_without_scripts_everything_is_a_form(browser: object, url: str, tmp_pat
     page = context.new_page()
     page.goto(f"{url}/dumps")
     page.set_input_files("#file", [log(tmp_path / "plain.jsonl", 1, 2, "plain")])
-    page.get_by_role("button", name="Ingest").click()
+    page.get_by_role("button", name="Import").click()
     expect(page.locator("#messages")).to_contain_text("plain.jsonl: 1 session ingested.")
     context.close()

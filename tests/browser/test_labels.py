@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,7 @@ def test_a_hundred_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path
     page = context.pages[0]
     page.goto(queue_of(page, url, "hundred"))
     expect(page.locator("#progress")).to_contain_text(f"0 of {COUNT}")
+    keys: list[int] = []
     for number in range(100):
         if number % 10 == 0:
             for key in ("3", "c"):
@@ -81,15 +83,24 @@ def test_a_hundred_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path
             for key in ("Escape", "t"):
                 page.keyboard.press(key)
             page.keyboard.type("two braces 5 n")
+            page.keyboard.press("Escape")
+            page.keyboard.press("c")
             judge(page, "Control+Enter")
         elif number % 10 == 1:
             judge(page, "4", "n", "Enter")
         else:
-            judge(page, str(1 + number % 5), "Enter")
+            expect(page.locator("[name=judgement]:checked")).to_have_value("missed")
+            judge(page, *(("f", "Enter") if number % 3 else ("a",)))
+            keys.append(2 if number % 3 else 1)
+    assert len(keys) == 80 and statistics.median(keys) <= 2
     found = [label for label in labelled(page) if label["session"] == "hundred"]
     assert len(found) == 100 and len({label["position"] for label in found}) == 100
     assert sum(label["cause"] == "extra-closing 1 s u b" and label["note"] == "two braces 5 n" for label in found) == 10
     assert sum(label["expects"] == "none" for label in found) == 10
+    plain = [label for label in found if label["expects"] == "one"]
+    assert len(plain) == 80 and {(label["judgement"], label["cause"]) for label in plain} == {
+        ("missed", "extra-closing")
+    }
     expect(page.locator("#progress")).to_contain_text(f"100 of {COUNT}")
     page.keyboard.press("u")
     expect(page.locator("#said")).to_contain_text("Undone in 1 response")
@@ -132,11 +143,11 @@ def test_a_draft_outlives_a_reload_and_a_stopped_server(browser: Browser, tmp_pa
     page.keyboard.press("3")
     page.keyboard.press("t")
     page.keyboard.type("half a thought")
-    expect(page.locator("#said")).to_contain_text("Draft kept")
+    expect(page.locator("#said")).to_contain_text("Draft")
     page.reload()
     expect(page.locator("[name=note]")).to_have_value("half a thought")
     expect(page.locator("[name=judgement][value=missed]")).to_be_checked()
-    expect(page.locator("#said")).to_contain_text("Draft kept")
+    expect(page.locator("#said")).to_contain_text("Draft")
     here = at(page)
     stop(process)
     page.keyboard.press("Enter")
@@ -162,7 +173,7 @@ def test_expected_values_are_filled_by_keys_and_checked_as_typed(browser: Browse
     expect(page.locator("#check")).to_contain_text("line 2, column 1")
     page.keyboard.press("Escape")
     page.keyboard.press("f")
-    expect(page.locator("#check")).to_contain_text("read so by")
+    expect(page.locator("#check")).to_contain_text("the same")
     expect(page.locator(".group.same")).to_contain_text("fencepost")
     page.keyboard.press("Escape")
     page.evaluate("history.replaceState(history.state, '', location.href + '#r=8-22')")
@@ -182,14 +193,14 @@ def test_the_queue_works_without_javascript(browser: Browser, filled: tuple[Path
     page = context.new_page()
     page.goto("/labels")
     page.fill("[name=name]", "plain")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     before = at(page)
     page.locator(".choices label", has_text="missed").click()
     page.fill("#expected", "{]")
-    page.get_by_role("button", name="Save, go on").click()
+    page.get_by_role("button", name="Save & next").click()
     expect(page.locator("#said")).to_contain_text("line 1, column 2")
     page.fill("#expected", "{}")
-    page.get_by_role("button", name="Save, go on").click()
+    page.get_by_role("button", name="Save & next").click()
     assert at(page) != before
     assert labelled(page)[0]["expected"] == {}
     context.close()

@@ -91,7 +91,7 @@ def test_filters_combine_and_each_is_a_chip_that_takes_it_away(page: Page) -> No
     assert before and page.locator("#list").evaluate("list => list.marked"), "swapped, not loaded anew"
     chips = page.locator(".shown .chips li")
     expect(chips).to_have_count(2)
-    chips.filter(has_text="failed in production").get_by_role("link").click()
+    chips.filter(has_text="failed").get_by_role("link").click()
     page.wait_for_url(lambda url: "failed" not in url)
     expect(chips).to_have_count(1)
     assert page.evaluate("document.activeElement !== document.body"), "the focus is not lost with the chip"
@@ -99,7 +99,7 @@ def test_filters_combine_and_each_is_a_chip_that_takes_it_away(page: Page) -> No
 
 def test_a_column_head_sorts_and_says_so(page: Page) -> None:
     page.goto("/")
-    page.get_by_role("link", name="Responses", exact=True).click()
+    page.locator("th").get_by_role("link", name="Responses", exact=True).click()
     page.wait_for_url(re.compile("sort=length"))
     expect(page.locator("th[aria-sort]")).to_contain_text("Responses")
     lengths = [int(text) for text in page.locator(f"{ROWS} td.num:nth-child(6)").all_inner_texts()]
@@ -180,7 +180,7 @@ def test_deleting_asks_and_can_be_undone(page: Page) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Delete 1 session?")
     page.keyboard.press("y")
     page.get_by_role("button", name="Undo").click()
-    expect(page.locator("#messages")).to_contain_text("1 back")
+    expect(page.locator("#messages")).to_contain_text("1 restored")
     page.goto("/sessions/doomed-too-000")
     expect(page.locator("h1")).to_contain_text("doomed-too-000")
 

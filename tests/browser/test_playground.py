@@ -66,7 +66,7 @@ def test_it_is_saved_as_a_session_and_works_without_javascript(browser: Browser,
     page = context.new_page()
     page.goto("/playground")
     page.locator("#text").fill(BROKEN)
-    page.get_by_role("button", name="Read it").click()
+    page.get_by_role("button", name="Parse", exact=True).click()
     expect(page.locator("#raw del")).to_contain_text("}")
     page.locator(".attempt .go").first.click()
     expect(page.locator(".attempt.open")).to_contain_text("1 whole")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import urllib.request
 from collections.abc import Iterator
 
@@ -80,6 +81,23 @@ def test_the_map_goes_where_it_is_clicked(page: Page, long: str) -> None:
     expect(page.locator("#t2950")).to_be_in_viewport()
 
 
+def test_the_map_shows_shares_and_says_the_number_to_keys_and_pointer(page: Page, long: str) -> None:
+    page.goto(long)
+    expect(page.locator(".map rect.q2")).to_have_count(2)  # 1 of 25 each
+    cells = page.locator(".map svg a")
+    expect(page.locator(".map svg a[tabindex='0']")).to_have_count(1)
+    cells.first.focus()
+    expect(page.locator("#tip")).to_have_text("turns 0–24: 0 of 25 responses failed")
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    expect(cells.nth(118)).to_be_focused()
+    expect(page.locator("#tip")).to_have_text("turns 2,950–2,974: 1 of 25 responses failed, 4 %")
+    page.keyboard.press("Enter")
+    expect(page.locator("#t2950")).to_be_in_viewport()
+    cells.nth(28).hover(force=True)
+    expect(page.locator("#tip")).to_have_text("turns 700–724: 1 of 25 responses failed, 4 %")
+
+
 def test_findings_come_round(page: Page) -> None:
     page.goto(f"/sessions/{NEVER}")
     for position in (12, 28, 16):
@@ -111,3 +129,15 @@ def test_j_walks_what_is_open_and_passes_what_is_folded(page: Page) -> None:
     expect(page.locator("#t5 [data-row]")).to_be_focused()
     page.keyboard.press("j")
     expect(page.locator("#t12 [data-row]")).to_be_focused()
+
+
+def test_y_and_m_copy_a_session_as_they_do_a_turn(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"/sessions/{NEVER}")
+    page.keyboard.press("y")
+    expect(page.locator(".told")).to_contain_text("copied")
+    assert page.evaluate("navigator.clipboard.readText()").endswith(f"/sessions/{NEVER}")
+    page.keyboard.press("m")
+    expect(page.locator(".told")).to_contain_text(re.compile(r"copied \d+,\d"))
+    report = page.evaluate("navigator.clipboard.readText()")
+    assert f"/sessions/{NEVER}\n" in report and "### Causes of" in report

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.stored import Run, dump, runner
-from webapp.store.database import HEAD
+from webapp.store.db.database import HEAD
 
 
 @pytest.fixture
@@ -68,4 +68,5 @@ def test_reindex_fills_in_what_is_missing(run: Run, tmp_path: Path) -> None:
     run("ingest", str(dump(tmp_path / "a.json", "s1", "{}", "x")))
     assert run("db", "reindex").stdout == "nothing is missing\n"
     assert run("db", "reindex", "--all").stdout == "1 session filled in\n"
+    assert run("db", "reindex", "--findings").stdout == "1 session filled in\n"
     assert json.loads(run("db", "reindex", "--all", "--json").stdout) == {"sessions": 1}

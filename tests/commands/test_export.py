@@ -43,7 +43,7 @@ def test_labels_go_to_standard_output() -> None:
 @pytest.mark.usefixtures("stored")
 def test_a_session_is_printed_as_a_report() -> None:
     done = run("dump", "--format", "report", "s")
-    assert done.exit_code == 0 and "extra_closer removes }}" in done.stdout
+    assert done.exit_code == 0 and 'extra_closer removes "}}"' in done.stdout
     assert "secret" not in run("dump", "--format", "html", "--redact", "secret", "s").stdout
 
 
@@ -62,7 +62,9 @@ def test_labels_of_a_queue_and_of_a_filter() -> None:
 @pytest.mark.usefixtures("stored")
 def test_several_sessions_are_printed_as_a_zip(tmp_path: Path) -> None:
     path = tmp_path / "other.json"
-    path.write_text(json.dumps({"session_id": "other", "entry_count": 0, "entries": []}))
+    path.write_text(
+        json.dumps({"session_id": "other", "entry_count": 1, "entries": [{"node_type": "agent", "content": "[1]"}]})
+    )
     assert run("ingest", str(path)).exit_code == 0
     with zipfile.ZipFile(io.BytesIO(run("dump", "--zip", "s", "other").stdout_bytes)) as archive:
         assert archive.namelist() == ["s.json", "other.json"]

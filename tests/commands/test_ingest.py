@@ -87,8 +87,7 @@ def test_home_and_format_can_be_told(run: Run, tmp_path: Path) -> None:
         (["--map", "raw", "x"], {}, "none is called 'raw'"),
         (["--map", "session=$.a", "x"], {}, "no path for raw"),
         (["--map", "raw=$.a", "--map", "who=$.b", "x"], {}, "no field 'who'"),
-        (["--map", "raw=$.a", "--format", "windlass", "x"], {}, "without --format and --again"),
-        (["--map", "raw=$.a", "--again"], {}, "without --format and --again"),
+        (["--map", "raw=$.a", "--format", "windlass", "x"], {}, "without --format"),
         (["--watch", "-"], {}, "--watch is for folders"),
         (["--watch", "--again"], {}, "--watch is for folders"),
         (["--watch"], {}, "Missing argument"),
@@ -129,3 +128,20 @@ def test_a_mapping_is_saved_under_a_name_and_used_by_it(run: Run, tmp_path: Path
 def test_a_bad_use_of_mappings_exits_with_two(run: Run, arguments: list[str], words: str, tmp_path: Path) -> None:
     done = run("ingest", *arguments, str(tmp_path))
     assert done.exit_code == 2 and words in done.output
+
+
+def test_what_names_the_sessions_is_shown_and_changed(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    answer = {"choices": [{"message": {"role": "assistant", "content": "{}"}}]}
+    lines = [{"extra": {"chat_id": f"c{n % 3}"}, "trace_id": f"t{n % 2}", "response": answer, "request": {}}
+             for n in range(6)]  # fmt: skip
+    log.write_text("\n".join(map(json.dumps, lines)))
+    shown = run("ingest", "--dry-run", str(log)).stdout
+    assert "openai, 3 sessions" in shown and "sessions by extra.chat_id: 3; --session-key KEY takes another" in shown
+    assert "trace_id: 2 sessions, in 6 of 6 entries" in shown
+    (file,) = json.loads(run("ingest", "--dry-run", "--session-key", "trace_id", "--json", str(log)).stdout)["files"]
+    assert (file["sessions"], file["session_keys"]["key"]) == (["t0", "t1"], "trace_id")
+    assert "3 sessions (3 new)" in run("ingest", str(log)).stdout
+    assert "2 sessions (2 new)" in run("ingest", "--session-key", "trace_id", str(log)).stdout
+    assert "2 sessions" in run("ingest", "--again").stdout
+    assert run("ingest", "--session-key", "a", "--map", "raw=$.b", str(log)).exit_code == 2

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.stored import BROKEN, Run, dump, runner
+from webapp.parsing import profile
 
 
 @pytest.fixture
@@ -21,9 +22,9 @@ def test_verdicts_are_counted(run: Run) -> None:
     done = run("replay", "--profile", "windlass-balanced")
     assert done.exit_code == 0
     rows = [line.split() for line in done.stdout.splitlines()]
-    assert rows[0] == ["windlass-balanced", "1:", "3", "responses"]
+    assert " ".join(rows[0]) == "windlass-balanced 1: 3 responses, 3 of them parsed now"
     assert rows[1:4] == [["●", "clean", "0"], ["○", "extracted", "0"], ["◆", "repaired", "1"]]
-    assert "of those that failed in production, 1 rescued" in done.stdout
+    assert "1 of the failed responses can be read by " in done.stdout
 
 
 def test_one_session_as_json(run: Run) -> None:
@@ -36,6 +37,7 @@ def test_one_session_as_json(run: Run) -> None:
     [
         (["--profile", "no"], 2, "no profile is called 'no'"),
         ([], 2, "Missing option '--profile'"),
+        (["--profile", "direct", "--verdict", "good"], 2, "verdict takes clean, extracted"),
         (["--profile", "direct", "--session", "no"], 1, "no session has the id 'no'"),
     ],
 )
@@ -43,3 +45,17 @@ def test_what_is_refused(run: Run, arguments: list[str], code: int, message: str
     done = run("replay", *arguments)
     assert done.exit_code == code
     assert message in done.stderr
+
+
+def test_filters_narrow_it_and_what_was_run_is_not_run_again(run: Run) -> None:
+    failed = json.loads(run("replay", "--profile", "direct", "--failed", "--json").stdout)
+    assert (failed["scope"], failed["counts"]["responses"], failed["new"]) == ({"filters": {"failed": 1}}, 2, 2)
+    everything = json.loads(run("replay", "--profile", "direct", "--json").stdout)
+    assert (everything["counts"]["responses"], everything["new"]) == (3, 1)
+
+
+def test_a_library_that_is_absent_is_named_with_its_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(profile("json-repair")), "absent", "json-repair")
+    done = run("replay", "--profile", "json-repair")
+    assert done.exit_code == 1
+    assert "json-repair cannot run, since json-repair is not installed: " in done.stderr

@@ -23,9 +23,9 @@ from tests.store.made import CALL, entry
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
-from webapp.store import pipeline
+from webapp.store.ingest import pipeline
 from webapp.store.models import Dump, Parse, Session, Turn
-from webapp.web import background
+from webapp.web.dumps import worker_process
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS, ENTRIES = 400, 20
@@ -78,7 +78,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def started_again(data: Path) -> Iterator[Flask]:
     """The app as the next start makes it, once its worker has done what was left."""
     app = create_app(Settings(data=data, database=f"sqlite:///{data / 'fencepost.sqlite3'}"))
-    behind = background.of(app)
+    behind = worker_process.of(app)
     if (watcher := behind._watcher) is not None:
         watcher.join(120)
     with app.app_context():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from webapp.extensions import db
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Callable[..., Flask]]:
-    """Makes apps over this test's data folder, with changed settings."""
+def make(tmp_path: Path, migrated: Path) -> Iterator[Callable[..., Flask]]:
+    """Makes apps over this test's data folder, with changed settings; parsers that nobody names are `fencepost`."""
     made = []
+    file = shutil.copyfile(migrated, tmp_path / "fencepost.sqlite3")
 
     def app_with(**changes: Any) -> Flask:
-        given = {"data": tmp_path, "database": f"sqlite:///{tmp_path / 'fencepost.sqlite3'}"} | changes
+        given = {"data": tmp_path, "database": f"sqlite:///{file}", "home": "fencepost"} | changes
         made.append(create_app(Settings(**given)))
         return made[-1]
 

@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, request
 from flask.testing import FlaskClient
 
 from tests.web.test_doors import entry, windlass
 from webapp.commands.serve import make_server
 from webapp.config import Settings
-from webapp.store import full, kept
-from webapp.store.worker import WORKER
-from webapp.web import background, taking
+from webapp.store.db import disk_full
+from webapp.store.ingest import dump_files
+from webapp.store.jobs.worker import WORKER
+from webapp.web.dumps import uploads, worker_process
 
 Post = Callable[..., Any]
 PARTIAL = {"HX-Request-Type": "partial"}
@@ -29,9 +30,9 @@ OWN = b"".join(b'{"run": {"id": "r%d"}, "out": {"text": "%d {}"}}\n' % (n // 2, 
 @pytest.fixture
 def jobs_too(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Everything but the smallest files goes to the worker, which ends with the test."""
-    monkeypatch.setattr(taking, "AT_ONCE", 100)
+    monkeypatch.setattr(uploads, "AT_ONCE", 100)
     yield
-    background.of(app).close()
+    worker_process.of(app).close()
 
 
 def send(client: FlaskClient, *files: tuple[bytes, str], headers: dict[str, str] | None = None, **form: Any) -> Any:
@@ -41,7 +42,7 @@ def send(client: FlaskClient, *files: tuple[bytes, str], headers: dict[str, str]
 
 def ended(client: FlaskClient, number: int) -> dict[str, Any]:
     """The job, once nothing is left to do."""
-    if (watcher := background.of(client.application)._watcher) is not None:
+    if (watcher := worker_process.of(client.application)._watcher) is not None:
         watcher.join(60)
     job: dict[str, Any] = client.get(f"/api/jobs/{number}").json["job"]
     assert job["state"] not in ("queued", "running")
@@ -91,32 +92,32 @@ def test_the_api_leaves_a_file_to_the_worker_where_asked(app: Flask, client: Fla
         assert (job["state"], job["dump"], job["filename"]) == ("done", 1, "a.json")
         assert client.delete("/api/jobs/1").json["job"]["state"] == "done"
     finally:
-        background.of(app).close()
+        worker_process.of(app).close()
     assert client.get("/api/jobs/2").status_code == 404
 
 
 def test_a_job_that_another_server_left_is_taken_over(app: Flask, client: FlaskClient) -> None:
     """While another server's worker is at it there is none of ours; once that is gone, without being asked."""
     try:
-        with kept.alone(app.config["SETTINGS"].data, WORKER):
+        with dump_files.alone(app.config["SETTINGS"].data, WORKER):
             answer = client.post("/api/dumps?background=1&filename=a.json", data=windlass("s1", entry("hi")))
             assert answer.status_code == 202
-            assert background.of(app)._child is None
+            assert worker_process.of(app)._child is None
         assert ended(client, 1)["state"] == "done"
     finally:
-        background.of(app).close()
+        worker_process.of(app).close()
 
 
 def test_a_job_is_cancelled_from_its_row(app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(taking, "AT_ONCE", 1)
-    monkeypatch.setattr(background.Background, "wake", lambda _: None)
+    monkeypatch.setattr(uploads, "AT_ONCE", 1)
+    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda _: None)
     send(client, (windlass("s1", entry("hi")), "a.json"))
     row = client.post("/dumps/jobs/1/cancel", headers=PARTIAL).text
     assert "stopping" in row and "data-cancel" not in row
     monkeypatch.undo()
     client.get("/dumps")
     assert ended(client, 1)["state"] == "cancelled"
-    background.of(app).close()
+    worker_process.of(app).close()
     assert "cancelled" in client.get("/dumps").text
     assert client.get("/api/sessions").json["total"] == 0
 
@@ -132,12 +133,12 @@ def test_a_dump_has_a_page_and_is_read_again(app: Flask, client: FlaskClient, po
         assert client.post("/dumps/1/again").location == f"/dumps/{sha256}"
         assert ended(client, 1)["result"]["created"] is False
     finally:
-        background.of(app).close()
+        worker_process.of(app).close()
     assert client.get("/dumps/999").status_code == 404
 
 
 def test_older_dumps_are_on_further_pages(client: FlaskClient, post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webapp.web.dumps.ROWS_A_PAGE", 2)
+    monkeypatch.setattr("webapp.web.dumps.dump_pages.ROWS_A_PAGE", 2)
     for number in range(5):
         post(windlass(f"s{number}", entry("hi")), f"d{number}.json")
     seen, url = [], "/dumps"
@@ -163,9 +164,28 @@ def test_a_mapping_is_made_over_the_dump_and_used(app: Flask, client: FlaskClien
         assert client.post("/mappings", data=form).location == "/dumps"
         assert ended(client, 1)["result"]["sessions"] == 3
     finally:
-        background.of(app).close()
+        worker_process.of(app).close()
     assert [session["id"] for session in client.get("/api/sessions").json["sessions"]] == ["r2", "r1", "r0"]
     assert "raw=$.out.text" in client.get("/dumps/1").text
+
+
+def test_a_client_maps_what_was_not_recognised(app: Flask, client: FlaskClient) -> None:
+    """From the dump's number in the 415 over a guess and a look at the first turns to a job that reads it."""
+    refused = client.post("/api/dumps?filename=own.jsonl", data=OWN)
+    place = f"/api/dumps/{refused.json['dump']['id']}/mapping"
+    guess = client.get(place).json
+    assert guess["mapping"]["raw"] == "$.out.text" and {"path": "$.run.id", "text": "r0"} in guess["paths"]
+    look = client.post(place, json={"mapping": guess["mapping"], "dry_run": True}).json["preview"]
+    assert look["records"][0] == {"session": "r0"} and look["records"][1]["kind"] == "response"
+    assert client.get("/api/sessions").json["sessions"] == []
+    for bad in ({}, {"mapping": []}, {"mapping": {"raw": "$["}}, {"mapping": {"raw": 1}}):
+        assert client.post(place, json=bad).json["error"]["code"] == "bad_mapping"
+    try:
+        job = client.post(place, json={"mapping": guess["mapping"]})
+        assert (job.status_code, job.location) == (202, job.json["job"]["url"])
+        assert ended(client, job.json["job"]["id"])["result"]["sessions"] == 3
+    finally:
+        worker_process.of(app).close()
 
 
 def test_a_saved_mapping_is_chosen_and_deleted(client: FlaskClient) -> None:
@@ -188,22 +208,22 @@ def test_a_bad_mapping_is_refused_in_words(client: FlaskClient, form: dict[str, 
 
 def test_an_upload_lies_beside_the_database_and_goes_away(client: FlaskClient, app: Flask, tmp_path: Path) -> None:
     with app.test_request_context("/dumps", method="POST"):
-        stream = taking.request._get_file_stream()
-        assert Path(stream.name).parent == kept.folder(tmp_path) / "incoming"
+        stream = request._get_file_stream()
+        assert Path(stream.name).parent == dump_files.folder(tmp_path) / "incoming"
         stream.close()
     send(client, (b"x" * 10, "a.bin"))
-    assert list(kept.incoming(tmp_path).iterdir()) == []
+    assert list(dump_files.incoming(tmp_path).iterdir()) == []
 
 
 def test_a_full_disk_has_words_and_a_status(client: FlaskClient, post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
     def spool(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("webapp.store.ingest.spool", spool)
+    monkeypatch.setattr("webapp.store.ingest.start.spool", spool)
     answer = post(windlass("s1", entry("hi")))
     assert (answer.status_code, answer.json["error"]["code"]) == (507, "disk_full")
     row = send(client, (windlass("s1", entry("hi")), "a.json"), headers=PARTIAL)
-    assert row.status_code == 507 and full.WORDS in row.text
+    assert row.status_code == 507 and disk_full.WORDS in row.text
     monkeypatch.undo()
     assert post(windlass("s1", entry("hi"))).status_code == 201
 
@@ -228,7 +248,7 @@ def test_a_body_that_ends_early_is_refused_whole(client: FlaskClient, tmp_path: 
     answer = client.post("/api/dumps", environ_overrides=environ)
     assert answer.status_code == 400 and "Send it again" in answer.json["error"]["message"]
     assert client.get("/api/sessions").json["total"] == 0
-    assert [path for path in kept.folder(tmp_path).rglob("*") if path.is_file()] == []
+    assert [path for path in dump_files.folder(tmp_path).rglob("*") if path.is_file()] == []
 
 
 @pytest.fixture
@@ -236,7 +256,7 @@ def address(tmp_path: Path) -> Iterator[tuple[str, int]]:
     """A waitress of our own."""
     settings = Settings(data=tmp_path / "w", database=f"sqlite:///{tmp_path / 'w.sqlite3'}")
     server = make_server(settings, "127.0.0.1", 0, 2, False)
-    thread = threading.Thread(target=server.run)
+    thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     yield "127.0.0.1", server.effective_port
     server.close()
@@ -245,10 +265,36 @@ def address(tmp_path: Path) -> Iterator[tuple[str, int]]:
 
 @pytest.mark.parametrize("head", ["Content-Length: 5000", "Transfer-Encoding: chunked"])
 def test_a_sender_that_stops_half_way_is_told_so(address: tuple[str, int], head: str, tmp_path: Path) -> None:
-    with socket.create_connection(address, timeout=10) as sender:
+    with socket.create_connection(address, timeout=60) as sender:
         sender.sendall(f"POST /api/dumps HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n\r\n".encode())
         sender.sendall(b'5\r\n{"ses\r\n' if "chunked" in head else b'{"session_id"')
         sender.shutdown(socket.SHUT_WR)
         answer = sender.makefile("rb").read()
     assert answer.startswith(b"HTTP/1.1 400 ") and b"Send it again" in answer
-    assert [path for path in kept.folder(tmp_path / "w").rglob("*") if path.is_file()] == []
+    assert [path for path in dump_files.folder(tmp_path / "w").rglob("*") if path.is_file()] == []
+
+
+MUTE = b'{"messages": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": ""}]}\n' * 3
+
+
+def test_a_dump_without_answers_is_marked_on_its_row_and_in_the_api(client: FlaskClient) -> None:
+    sent = client.post("/api/dumps?filename=mute.jsonl&format=openai", data=MUTE)
+    assert sent.status_code == 201, sent.json
+    assert sent.json["dump"]["answers_missing"] is True
+    assert sent.json["problems"][0]["code"] == "answers_missing"
+    page = client.get("/dumps").text
+    assert 'id="dump-1" class="missing"' in page and "answers missing</span>" in page
+    again = client.post("/api/dumps?filename=mute.jsonl&format=openai", data=MUTE)
+    assert (again.status_code, again.json["dump"]["answers_missing"]) == (200, True)
+
+
+def test_a_dump_with_answers_is_not_marked(client: FlaskClient) -> None:
+    sent = client.post("/api/dumps?filename=a.json", data=windlass("s1", entry("hi")))
+    assert sent.json["dump"]["answers_missing"] is False
+    assert "answers missing" not in client.get("/dumps").text
+
+
+def test_a_dump_that_no_format_knows_is_named_in_the_refusal(client: FlaskClient) -> None:
+    sent = client.post("/api/dumps?filename=own.jsonl", data=OWN)
+    assert (sent.status_code, sent.json["error"]["code"]) == (415, "unknown_format")
+    assert client.get(f"/mappings/make?dump={sent.json['dump']['id']}").status_code == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import stat
 from collections.abc import Callable
@@ -44,8 +45,37 @@ def test_our_own_pages_and_scripts_are_let_in(client: FlaskClient, headers: dict
     assert client.post("/api/dumps", data=b"", headers=headers).status_code == 422
 
 
-def test_reading_is_never_refused_for_its_origin(client: FlaskClient) -> None:
-    assert client.get("/", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200
+FOLLOWED = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+OTHERS = [
+    {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
+    {"Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script"},
+    {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"},
+    {"Sec-Fetch-Mode": "cors", "Sec-Fetch-Dest": "empty"},
+]
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("path", ["/", "/labels", "/playground?t=abc"])
+def test_a_link_from_another_site_to_a_page_is_followed(client: FlaskClient, site: str, path: str) -> None:
+    assert client.get(path, headers={"Sec-Fetch-Site": site, **FOLLOWED}).status_code != 403
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize("headers", OTHERS)
+@pytest.mark.parametrize("path", ["/", "/static/app.css", "/api/session/x/export?format=report&redact=(.*)*(.*)*x$"])
+def test_another_sites_page_can_embed_nothing(
+    client: FlaskClient, site: str, headers: dict[str, str], path: str
+) -> None:
+    answer = client.get(path, headers={"Sec-Fetch-Site": site, **headers})
+    assert answer.status_code == 403 and "another site" in answer.text
+
+
+def test_another_sites_link_downloads_nothing_from_the_api(client: FlaskClient) -> None:
+    assert client.get("/api/sessions", headers={"Sec-Fetch-Site": "cross-site", **FOLLOWED}).status_code == 403
+
+
+def test_reading_for_another_origin_is_refused_without_fetch_metadata_too(client: FlaskClient) -> None:
+    assert client.get("/api/sessions", headers={"Origin": "https://evil.example"}).status_code == 403
 
 
 @pytest.mark.parametrize("path", ["/", "/dumps", "/nothing", "/api/sessions"])
@@ -76,6 +106,20 @@ def test_the_login_page_lets_a_browser_in_and_goes_on(make: Callable[..., Flask]
     assert client.post("/login?next=/dumps", data={"token": "nope"}).status_code == 422
     assert client.post("/login?next=/dumps", data={"token": "s3cret"}).headers["Location"] == "/dumps"
     assert client.get("/dumps").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/sessions/s1", "/sessions/a%2Fb?from=0", "/sessions/s1/turns/1?profile=fencepost"])
+def test_login_goes_on_to_the_session_that_was_asked_for(make: Callable[..., Flask], path: str) -> None:
+    client = make(token="s3cret").test_client()
+    for name in ("s1", "a/b"):
+        turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "{}"}]
+        body = json.dumps({"id": name, "messages": turns})
+        bearer = {"Authorization": "Bearer s3cret"}
+        assert client.post("/api/dumps", data=body, headers=bearer).status_code == 201
+    form = client.get(path).headers["Location"]
+    landing = client.post(form, data={"token": "s3cret"}).headers["Location"]
+    assert landing == path
+    assert client.get(landing).status_code == 200
 
 
 @pytest.mark.parametrize("wanted", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x"])

@@ -10,8 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
+
+from webapp.extensions import db
+from webapp.store.models import LabelQueue
 
 Post = Callable[..., Any]
 FOUR = '```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```'
@@ -69,10 +73,16 @@ def test_a_browser_is_asked_for_a_name_once(client: FlaskClient, stored: None) -
 def test_the_queue_shows_one_response_and_what_each_profile_made_of_it(ann: FlaskClient) -> None:
     page = ann.get("/labels")
     assert place(page.text).endswith(".0")
-    for words in ("windlass-strict", "use as expected", "shortest edit", "also labels 1 response like this one"):
+    for words in ("windlass-strict", "use as expected", "shortest edit", "also label 1 similar response"):
         assert words in page.text
     partial = ann.get("/labels", headers={"HX-Request-Type": "partial"})
     assert "<html" not in partial.text and 'id="judge"' in partial.text
+
+
+def test_a_response_stands_in_its_failure_group(ann: FlaskClient) -> None:
+    one = ann.get("/labels?queue=one-per-group").text
+    assert "Same failure:" in one and "2 responses in 1 session" in one and "one of each failure group" in one
+    assert "Same failure:" not in ann.get("/labels?queue=failed&blind=1").text
 
 
 def test_a_label_is_saved_and_the_next_comes(ann: FlaskClient) -> None:
@@ -137,7 +147,7 @@ def test_the_check_names_the_place_and_who_reads_the_same(ann: FlaskClient) -> N
     right = ann.post(
         "/labels/check", data={"at": at, "expected": '{"tool": "run_code", "arguments": {"code": "print(2)"}}'}
     ).text
-    assert "no profile reads it so" in right and "only in the expected value" in right
+    assert "no profile reads the same" in right and "only in the expected value" in right
     assert ann.get(f"/labels/value?at={at}&r=9-15").text == '"tool"'[:6].strip()
     assert json.loads(ann.get(f"/labels/value?at={at}&profile=fencepost").text)["tool"] == "run_code"
 
@@ -149,7 +159,7 @@ def test_others_are_not_told_before_one_has_labelled(ann: FlaskClient, app: Flas
     for url in (f"/labels?at={at}", "/sessions/s1/turns/0", "/labels/list"):
         page = bob.get(url).text
         assert "ann thinks so" not in page, url
-    assert "1 label of others" in bob.get("/sessions/s1/turns/0").text
+    assert "1 label by others" in bob.get("/sessions/s1/turns/0").text
     (told,) = labels(bob)
     assert told["author"] == "ann" and told["blind"] and "judgement" not in told
     assert app.test_client().get("/api/labels").json["labels"][0]["judgement"] == "spurious"
@@ -157,7 +167,7 @@ def test_others_are_not_told_before_one_has_labelled(ann: FlaskClient, app: Flas
     save(bob, at, "missed")
     for url in (f"/labels?at={at}", "/sessions/s1/turns/0", "/labels/list"):
         assert "ann thinks so" in bob.get(url).text, url
-    assert "bob" in ann.get("/labels/progress?queue=failed").text
+    assert "bob" in ann.post("/labels/progress?queue=failed").text
 
 
 def test_a_disagreement_is_listed_and_settled(ann: FlaskClient, app: Flask) -> None:
@@ -174,7 +184,7 @@ def test_a_disagreement_is_listed_and_settled(ann: FlaskClient, app: Flask) -> N
     assert bob.post("/labels/disagreements", data=form).status_code == 409
     assert bob.post("/labels/disagreements", data=form | {"whose": "cem"}).status_code == 422
     assert bob.post("/labels/disagreements", data=form | {"unsettle": "1"}).status_code == 303
-    assert "Nothing was settled" in bob.get("/labels/disagreements?settled=1").text
+    assert "No disagreement is settled" in bob.get("/labels/disagreements?settled=1").text
 
 
 def test_causes_are_added_renamed_and_split(ann: FlaskClient) -> None:
@@ -203,8 +213,30 @@ def test_a_label_of_another_revision_can_be_taken_over(ann: FlaskClient, post: P
 def test_queues_that_cannot_be_meant_are_refused(ann: FlaskClient) -> None:
     for query in ("queue=x", "queue=sample&size=x", "at=nothing.0", "queue=view&view=label%3Dx"):
         assert ann.get(f"/labels?{query}").status_code in (400, 404), query
-    assert ann.get("/labels?queue=sample&size=2&seed=4").status_code == 200
-    assert "Nothing is queued" in ann.get("/labels?queue=view&view=model%3Dnobody").text
+    assert "This queue is empty" in ann.get("/labels?queue=view&view=model%3Dnobody").text
+
+
+def test_a_sample_is_drawn_by_a_post_and_by_no_link(app: Flask, ann: FlaskClient) -> None:
+    query = "queue=sample&size=2&seed=4"
+    before = stored_rows(app)
+    asked = ann.get(f"/labels?{query}")
+    assert asked.status_code == 200 and "not drawn yet" in asked.text
+    assert ann.get(f"/labels/progress?{query}").status_code == 405
+    assert ann.get(f"/labels/export?{query}").status_code == 400
+    assert stored_rows(app) == before
+    drawn = ann.post("/labels/draw", data={"queue": "sample", "size": "2", "seed": "4"})
+    assert drawn.status_code == 303
+    assert stored_rows(app)["label_queue"] == before["label_queue"] + 1
+    complete = stored_rows(app)
+    assert place(ann.get(drawn.headers["Location"]).text) and place(ann.get(f"/labels?{query}").text)
+    assert ann.get(f"/labels/export?{query}").status_code == 200
+    assert stored_rows(app) == complete
+
+
+def stored_rows(app: Flask) -> dict[str, int]:
+    with app.app_context(), db.engine.connect() as connection:
+        tables = LabelQueue.metadata.tables.values()
+        return {table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables}
 
 
 def test_sessions_come_as_a_zip_of_dumps(ann: FlaskClient) -> None:

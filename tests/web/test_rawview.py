@@ -12,7 +12,7 @@ from webapp.parsing.edit import Edit, apply
 from webapp.parsing.span import Span, place
 from webapp.parsing.trace import Attempt, Fault
 from webapp.web import windows
-from webapp.web.rawview import DRAWN_EDITS, Focus, Line, RawView, view
+from webapp.web.rawview import DRAWN_EDITS, Focus, RawLine, RawView, view
 
 NOTHING = Focus()
 FIRST = Focus(attempt=0)
@@ -27,7 +27,7 @@ def drawn(shown: RawView, *tags: str) -> str:
     return "\n".join(lines)
 
 
-def copied(line: Line) -> str:
+def copied(line: RawLine) -> str:
     """What a reader who copies the line gets: its text, each glyph as the character that it stands for."""
     runs = [run for piece in line.pieces if piece.tag != "ins" for run in piece.runs]
     text = "".join(run.text if run.label is None else chr(run.code) if run.code is not None else "" for run in runs)
@@ -147,7 +147,7 @@ def test_a_long_text_is_shown_in_windows_that_say_what_they_hide() -> None:
     raw = "line\n" * 100_000
     shown = view(raw, (failed(raw, 250_002),), FIRST)
     gaps = [line.gap for line in shown.lines if line.gap]
-    assert shown.shown + sum(gap.span.end - gap.span.start for gap in gaps) == len(raw)
+    assert shown.drawn_length + sum(gap.span.end - gap.span.start for gap in gaps) == len(raw)
     assert shown.line_count == 100_001 and len(shown.lines) < 200
     assert next(line for line in shown.lines if line.fault).number == 50_001
     assert [gap.by_lines for gap in gaps] == [True, True]
@@ -158,14 +158,14 @@ def test_a_gap_offers_its_two_ends_and_what_is_asked_for_is_shown() -> None:
     gap = next(line.gap for line in view(raw, (), NOTHING).lines if line.gap)
     (first, last), _ = gap.pages
     asked = windows.of_lines(raw, first, last)
-    numbers = [line.number for line in view(raw, (), Focus(asked=(asked,))).lines]
+    numbers = [line.number for line in view(raw, (), Focus(windows=(asked,))).lines]
     assert {first, last} <= set(numbers) and last - first + 1 == windows.ASKED_LINES
 
 
 def test_one_long_line_is_shown_in_stretches_of_characters() -> None:
     raw = "[" + "1, " * 1_000_000 + "1]"
     shown = view(raw, (failed(raw, 1_500_000),), FIRST)
-    assert shown.line_count == 1 and shown.shown < 20_000
+    assert shown.line_count == 1 and shown.drawn_length < 20_000
     assert [line.begins for line in shown.lines if not line.gap] == [True, False, False]
     assert not any(line.gap.by_lines for line in shown.lines if line.gap)
 

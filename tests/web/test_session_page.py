@@ -54,7 +54,7 @@ def test_one_sentence_says_what_went_wrong(client: FlaskClient) -> None:
     says = re.search(r'<p class="says">(.*?)</p>', page, re.DOTALL)
     assert says
     assert says[1].startswith("2 tool calls were written, none ran: extra closing braces; the agent then described")
-    assert "2 of 7 responses failed in production" in says[1]
+    assert "2 of 7 responses failed" in says[1]
 
 
 @pytest.mark.usefixtures("examples")
@@ -68,7 +68,7 @@ def test_findings_lead_to_their_turns_and_mark_them(client: FlaskClient) -> None
 @pytest.mark.usefixtures("examples")
 def test_a_clean_session_says_so_and_shows_no_finding(client: FlaskClient) -> None:
     page = html(client, "/sessions/support-desk-clean")
-    assert re.search(r"All \d+ responses went through\.", page)
+    assert re.search(r"\d+ responses, none failed\.", page)
     assert 'class="findings"' not in page
 
 
@@ -94,7 +94,9 @@ def test_prompts_and_events_fold_and_the_address_opens_them(client: FlaskClient)
     page = html(client, f"/sessions/{NEVER}?open=8-x-13")
     assert re.findall(r'<details open data-fold="(\d+)"', page) == ["8", "13"]
     everything = html(client, f"/sessions/{NEVER}?show=all")
-    assert everything.count("<details open") == everything.count("<details ")
+    assert everything.count("<details open") == everything.count("<details ") - everything.count(
+        '<details class="parser"'
+    )
 
 
 @pytest.mark.usefixtures("long")
@@ -130,9 +132,9 @@ def test_waiting_is_counted_across_windows(client: FlaskClient) -> None:
 @pytest.mark.usefixtures("long")
 def test_one_failed_turn_among_many_is_told_and_drawn(client: FlaskClient) -> None:
     page = html(client, "/sessions/long")
-    assert "1 of 250 responses failed in production" in page
+    assert "1 of 250 responses failed" in page
     assert 'href="/sessions/long?at=230#t230" data-at="230" data-key="f"' in page
-    assert page.count('<rect class="failed"') == 1
+    assert page.count('<rect class="failed q4"') == 1 and "1 of 3 responses failed, 33.33 %" in page
 
 
 @pytest.mark.usefixtures("examples")
@@ -141,7 +143,7 @@ def test_search_inside_finds_the_turn(client: FlaskClient) -> None:
     hits = page[page.index('class="hits"') :].partition("</section>")[0]
     assert f"/sessions/{NEVER}/turns/28" in hits
     assert "<mark>" in hits
-    assert "Nothing in this session" in html(client, f"/sessions/{NEVER}?q=zebra")
+    assert "No match in this session" in html(client, f"/sessions/{NEVER}?q=zebra")
 
 
 @pytest.mark.usefixtures("examples")

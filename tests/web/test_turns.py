@@ -14,8 +14,9 @@ import pytest
 from flask.testing import FlaskClient
 
 from webapp.parsing import parse
-from webapp.store import bench
-from webapp.web import compared, playground, reports
+from webapp.store.sessions import debugger_queries
+from webapp.web import playground, verdict_column
+from webapp.web.turns import reports
 
 Post = Callable[..., Any]
 RAW = "Sure:\n```json\n{'tool': 'run', 'n': 1,}}\n```\nand {x}"
@@ -116,6 +117,44 @@ def test_a_case_is_one_that_the_tests_read_and_pass(turn: FlaskClient, tmp_path:
     assert case.done == [f"{edit.repair}@{edit.span.start}-{edit.span.end}" for edit in edits]
 
 
+def expected_in_case(turn: FlaskClient, tmp_path: Path) -> list[Any]:
+    path = tmp_path / "single_quotes.md"
+    path.write_text("# single_quotes\n\n" + turn.get(f"{PAGE}/case").text, "utf-8")
+    return list(cases(path)[0].values)
+
+
+def label(turn: FlaskClient, author: str, **said: Any) -> None:
+    answer = turn.put("/api/session/s1/turns/1/label", json={"author": author, "judgement": "wrong"} | said)
+    assert answer.status_code == 200, answer.text
+
+
+def test_a_case_has_the_values_of_the_newest_label(turn: FlaskClient, tmp_path: Path) -> None:
+    label(turn, "ann", expected={"n": 1})
+    label(turn, "bob", expected={"n": 2})
+    assert expected_in_case(turn, tmp_path) == [{"n": 2}]
+
+
+def test_a_case_has_the_values_of_a_settlement(turn: FlaskClient, tmp_path: Path) -> None:
+    label(turn, "ann", expected={"n": 1})
+    label(turn, "bob", expected={"n": 2})
+    label(turn, "cem", expected={"n": 3})
+    key = turn.get("/api/session/s1").json["session"]["key"]
+    form = {"key": key, "position": "1", "whose": "bob", "why": "", "seen": ""}
+    assert turn.post("/labels/disagreements", data=form).status_code == 303
+    assert expected_in_case(turn, tmp_path) == [{"n": 2}]
+
+
+def test_a_case_of_several_values_has_one_a_line(turn: FlaskClient, tmp_path: Path) -> None:
+    label(turn, "ann", expects="several", expected_values=[{"n": 1}, {"n": 2}])
+    assert expected_in_case(turn, tmp_path) == [{"n": 1}, {"n": 2}]
+
+
+def test_a_case_of_a_text_without_json_says_none(turn: FlaskClient, tmp_path: Path) -> None:
+    label(turn, "ann", judgement="spurious", expects="none")
+    assert expected_in_case(turn, tmp_path) == []
+    assert turn.get(f"{PAGE}/case").text.endswith(".\nnone\n")
+
+
 @pytest.mark.parametrize("raw", ["{", ".", '{"a": 1}\n.\n', "a\r\nb\ud800\x00 [1]", "nothing", '"\u202e"'])
 def test_any_text_becomes_a_case(raw: str, tmp_path: Path) -> None:
     path = tmp_path / "responses.md"
@@ -137,7 +176,7 @@ def test_equal_values_share_a_letter_whatever_the_order_of_their_keys() -> None:
         "c": parse('{"x": 2}'),
         "d": "ValueError: no",
     }
-    lines = compared.column("", found, [*names, "e"], "b").lines
+    lines = verdict_column.column("", found, [*names, "e"], "b").lines
     assert [line.letter for line in lines] == ["A", "A", "B", None, None]
     assert [line.same for line in lines] == [True, True, False, False, False]
     assert [line.verdict for line in lines[3:]] == ["failed", None]
@@ -148,14 +187,14 @@ def test_a_profile_that_breaks_is_a_line_and_no_error() -> None:
     def broken(name: str) -> Any:
         raise KeyError(name)
 
-    assert compared.read(["a"], broken) == {"a": "KeyError: 'a'"}
+    assert verdict_column.read(["a"], broken) == {"a": "KeyError: 'a'"}
 
 
 def test_a_stored_trace_is_read_without_its_values() -> None:
     raw = json.dumps({"values": [1], "attempts": [{"strategy": '"values":['}], "s": '"attempts":['})
     trace = parse(f"text {raw} text }}")
     stored = json.dumps(trace.as_dict(), separators=(",", ":")).encode()
-    light = json.loads(bench.without_values(stored))
+    light = json.loads(debugger_queries.without_values(stored))
     assert light == trace.as_dict() | {"values": []}
 
 
@@ -233,9 +272,21 @@ def test_thinking_is_called_so_and_the_rail_shows_where_a_branch_ends(post: Post
     lines = [line("a", {"type": "thinking", "thinking": "Hm {"}), line("b", text, side=True), line("c", text)]
     assert post("\n".join(lines).encode(), "s1.jsonl").status_code == 201
     page = client.get("/sessions/s1/turns/0").text
-    assert "kept apart from what was answered" in page and "not written by a model" not in page
+    assert "separate from the answer" in page and "not written by a model" not in page
     assert re.search(r"<h2>sounding 1</h2>.*turns/1.*<hr>.*turns/2", page, re.DOTALL)
 
 
 def test_mappings_stand_under_dumps(client: FlaskClient) -> None:
     assert re.search(r'href="/dumps"\s+aria-current="page"', client.get("/mappings").text)
+
+
+def test_no_page_holds_a_character_that_nobody_sees(post: Post, client: FlaskClient) -> None:
+    unseen = "\U000e0049\u202e\ufe0d\u3164"
+    message = {"role": "assistant", "content": f'{{"a": "{unseen}"}}', "model": f"model{unseen}"}
+    dump = {"id": f"id{unseen}", "title": f"title{unseen}", "model": f"model{unseen}", "messages": [message]}
+    assert post(json.dumps(dump).encode()).status_code == 201
+    key = client.get("/api/sessions").json["sessions"][0]["key"]
+    for page in ("/", f"/sessions/{key}", f"/sessions/{key}/turns/0", "/statistics", "/labels"):
+        text = client.get(page).text
+        assert "⟨U+202E⟩" in text or page == "/labels", page
+        assert not set(text) & set(unseen), page

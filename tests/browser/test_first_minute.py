@@ -1,0 +1,62 @@
+"""The first minute in a real Chromium: typing and pasting into the playground, and keys that are off or changed."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+
+def test_what_is_typed_or_pasted_anywhere_lands_in_the_playground(page: Page) -> None:
+    page.goto("/playground")
+    expect(page.locator("#text")).to_be_focused()
+    page.locator("#text").blur()
+    page.keyboard.type("Sure")
+    expect(page.locator("#text")).to_have_value("Sure")
+    page.locator("#text").fill("")
+    page.locator("#text").blur()
+    page.evaluate(
+        """() => {
+          const clipboardData = new DataTransfer();
+          clipboardData.setData("text/plain", '{"a": 1}}');
+          document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+        }"""
+    )
+    expect(page.locator("#text")).to_have_value('{"a": 1}}')
+    expect(page.locator("#raw del")).to_contain_text("}")
+
+
+def test_keys_can_be_changed_and_switched_off(page: Page) -> None:
+    page.goto("/")
+    page.keyboard.press("i")
+    expect(page.locator("#legend")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    page.get_by_role("button", name="change the key for: legend of the marks").click()
+    page.keyboard.press("9")
+    expect(page.locator("#keys dl")).to_contain_text("9")
+    page.keyboard.press("Escape")
+    page.keyboard.press("i")
+    expect(page.locator("#legend")).to_be_hidden()
+    page.keyboard.press("9")
+    expect(page.locator("#legend")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    page.get_by_label("single keys are on").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("9")
+    expect(page.locator("#legend")).to_be_hidden()
+    expect(page.locator(".foot kbd").first).to_be_hidden()
+    page.reload()
+    page.keyboard.press("9")
+    expect(page.locator("#legend")).to_be_hidden()
+
+
+def test_without_javascript_no_key_is_named(browser: Browser, server: str) -> None:
+    context = browser.new_context(java_script_enabled=False, base_url=server)
+    page = context.new_page()
+    for path in ("/", "/playground", "/dumps", "/profiles"):
+        page.goto(path)
+        assert page.locator("kbd:visible").count() == 0, path
+    context.close()

@@ -1,0 +1,92 @@
+"""Somebody's own log, of a parser that nobody named: from the drop to the exact character through the question."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import reload_until, serve, stop
+
+pytestmark = pytest.mark.browser
+WELL, BROKEN = '{"tool": "search", "n": 1}', '{"tool": "buy",\n "n": 2,}'
+
+
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[str]:
+    """A server over an empty data folder."""
+    process, url = serve(tmp_path / "data", "--no-examples")
+    yield url
+    stop(process)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """An OpenAI-style log of a program's own."""
+    path = tmp_path / "agent.jsonl"
+    lines: list[dict[str, Any]] = []
+    for number in range(6):
+        answers = [WELL, BROKEN if number == 3 else WELL]
+        messages = [
+            message
+            for answer in answers
+            for message in ({"role": "user", "content": "Go on."}, {"role": "assistant", "content": answer})
+        ]
+        lines.append({"id": f"run-{number}", "model": "m", "messages": messages})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_from_drop_to_caret_through_the_question(own_server: str, log: Path, page: Page) -> None:
+    actions = 0
+
+    def act(locator: Any) -> None:
+        nonlocal actions
+        actions += 1
+        locator.click()
+
+    page.goto(f"{own_server}/dumps")
+    page.locator("#file").set_input_files(log)
+    actions += 1
+    question = page.locator("#question")
+    expect(question).to_contain_text("1 of 12 responses is not plain JSON")
+    direct = question.get_by_role("button", name="direct", exact=False).first
+    expect(direct).to_contain_text("1 would have failed", timeout=30_000)
+    act(direct)
+    expect(page.locator("#messages")).to_contain_text(re.compile("6 sessions (now|are being) read by direct"))
+    expect(page.locator("#question")).to_have_count(0)
+    act(page.get_by_role("navigation", name="Main").get_by_role("link", name="Sessions"))
+    reload_until(page, "tr.failed")
+    act(page.locator("tr.failed a[data-row]"))
+    expect(page.locator("details.parser summary")).to_contain_text("direct")
+    act(page.locator(".turn.failed a[data-row]"))
+    expect(page.locator("#debugger")).to_contain_text("line 2")
+    assert actions < 20
+
+
+def test_it_can_be_undone_and_dismissed(own_server: str, log: Path, page: Page) -> None:
+    page.request.post(f"{own_server}/api/dumps?filename=agent.jsonl", data=log.read_bytes())
+    page.goto(own_server)
+    expect(page.locator(".strip.open")).to_have_count(6)
+    page.locator("#question").get_by_role("button", name="direct").first.click()
+    expect(page.locator(".strip.open")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".strip.open")).to_have_count(6)
+    page.get_by_role("button", name="Don't ask about these").click()
+    expect(page.locator("#question")).to_have_count(0)
+    expect(page.locator(".strip.open")).to_have_count(6)
+
+
+def test_without_javascript(own_server: str, log: Path, browser: Any) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.request.post(f"{own_server}/api/dumps?filename=agent.jsonl", data=log.read_bytes())
+    page.goto(own_server)
+    page.locator("#question").get_by_role("button", name="direct").first.click()
+    expect(page.locator("tr.failed")).to_have_count(1)
+    context.close()

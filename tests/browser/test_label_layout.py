@@ -1,0 +1,34 @@
+"""The label queue in small windows: the form never covers the response, and every target can be hit."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+SIZES = ((720, 450), (320, 640), (844, 390), (1280, 500), (1440, 900))
+OVERLAP = """() => {
+  const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+  const [raw, form] = [box(".queue > .raw"), box("#judge")];
+  return raw.height < 60 || (raw.bottom > form.top + 1 && form.bottom > raw.top + 1);
+}"""
+
+
+def test_the_form_never_covers_the_response_and_targets_are_large_enough(page: Page) -> None:
+    page.goto("/labels?queue=failed")
+    page.fill("[name=name]", "ann")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/labels?queue=failed")
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        for scroll in (0, 200):
+            page.evaluate(f"scrollTo(0, {scroll})")
+            assert not page.evaluate(OVERLAP), (width, height, scroll)
+    for path in ("/labels?queue=failed", "/labels/disagreements", "/help", "/"):
+        for width in (1440, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.goto(path)
+            found = Axe().run(page, options={"runOnly": {"type": "rule", "values": ["target-size"]}})
+            assert found.response["violations"] == [], (path, width)

@@ -1,0 +1,243 @@
+"""`fencepost home`: the parser of stored sessions from the terminal, the question after an ingest, and kill -9."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.commands.stored import Run, runner
+from webapp.commands import _home_question
+from webapp.store.db.database import connect
+from webapp.store.homes import trials
+
+BROKEN = '{"a": 1,}'
+NO_SUCH = 10_000
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    base = runner(tmp_path / "data")
+    return lambda *arguments, **environment: base(*arguments, **{"FENCEPOST_HOME": "unknown", **environment})
+
+
+def chats(path: Path, count: int = 2, responses: int = 1) -> Path:
+    """Sessions chat-0, chat-1 … of the service `shop`, each with a response that is not plain JSON."""
+    about = {"recorded_at": "2026-01-01T10:00:00Z", "kind": "response", "service": "shop"}
+    texts = [BROKEN, *(["{}"] * responses)]
+    lines = [{**about, "session_id": f"chat-{n}", "text": text} for n in range(count) for text in texts]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def stored(run: Run, tmp_path: Path) -> Run:
+    assert run("ingest", str(chats(tmp_path / "log.jsonl"))).exit_code == 0
+    return run
+
+
+def homes(run: Run) -> list[tuple[str, int]]:
+    """The home profile and the failed responses of each session, by dumps of them."""
+    lines = json.loads(run("home", "changes", "--json").stdout)
+    assert isinstance(lines, list)
+    question = json.loads(run("home", "which", "--json").stdout)
+    return [("unknown", question["sessions"])] if question else []
+
+
+def test_it_is_set_listed_and_undone(stored: Run) -> None:
+    asked = json.loads(stored("home", "which", "--json").stdout)
+    assert (asked["sessions"], asked["responses"], asked["clean"], asked["counted"]) == (2, 4, 2, 2)
+    numbers = {candidate["profile"]: candidate["failed"] for candidate in asked["candidates"]}
+    assert numbers["direct"] == 2 and numbers["fencepost"] == 0
+    assert "direct" in stored("home", "which", "--dump", "1").stdout
+    done = stored("home", "set", "direct", "chat-0")
+    assert (done.exit_code, done.stdout) == (0, "direct: 1 session; fencepost home undo 1 takes it back\n")
+    assert homes(stored) == [("unknown", 1)]
+    assert stored("home", "set", "direct", "--all", "--unknown").stdout.startswith("direct: 1 session;")
+    assert stored("home", "which").stdout == "every parser is known\n"
+    lines = json.loads(stored("home", "changes", "--json").stdout)
+    assert [(line["id"], line["state"], line["total"], line["finished"]) for line in lines] == [
+        (2, "done", 1, 1), (1, "done", 1, 1),
+    ]  # fmt: skip
+    assert stored("home", "undo", "2").stdout == "1 session as before\n"
+    assert homes(stored) == [("unknown", 1)]
+    listed = stored("home", "changes").stdout
+    assert "undoes 2" in listed and "undone" in listed
+    assert stored("home", "undo", "1", "--json").exit_code == 0
+    assert homes(stored) == [("unknown", 2)]
+
+
+@pytest.mark.parametrize(
+    ("scope", "sessions"),
+    [(("--dump", "1"), 2), (("--format", "recorder"), 2), (("--filter", "q=chat-1"), 1), (("--all",), 2)],
+)
+def test_each_scope(stored: Run, scope: tuple[str, ...], sessions: int) -> None:
+    done = json.loads(stored("home", "set", "direct", *scope, "--json").stdout)
+    assert (done["profile"], done["state"], done["total"]) == ("direct", "done", sessions)
+
+
+def test_a_rule_is_remembered_listed_and_forgotten(stored: Run, tmp_path: Path) -> None:
+    assert stored("home", "set", "direct", "--format", "recorder", "--remember").exit_code == 0
+    assert stored("home", "rules").stdout.split() == ["1", "format", "recorder:", "direct"]
+    (line,) = json.loads(stored("home", "rules", "--json").stdout)
+    assert (line["kind"], line["value"], line["profile"]) == ("format", "recorder", "direct")
+    assert "parser unknown" not in stored("ingest", str(chats(tmp_path / "more.jsonl", 3))).output
+    assert stored("home", "forget", "1").stdout == "forgotten: format recorder\n"
+    assert stored("home", "rules").stdout == ""
+    assert stored("home", "forget", "1").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("set", "nope", "--all"), 2, "nope"),
+        (("set", "direct"), 2, "Give sessions, or one of"),
+        (("set", "direct", "chat-0", "--all"), 2, "Give sessions, or one of"),
+        (("set", "direct", "--filter", "q"), 2, "NAME=VALUE"),
+        (("set", "direct", "no-such-session"), 1, "no-such-session"),
+        (("set", "direct", "--service", "no-such"), 1, "no such session"),
+        (("set", "direct", "--all", "--remember"), 2, "--remember is for"),
+        (("undo", str(NO_SUCH)), 1, str(NO_SUCH)),
+        (("which", "--dump", str(NO_SUCH)), 1, str(NO_SUCH)),
+    ],
+)
+def test_each_refusal(stored: Run, arguments: tuple[str, ...], code: int, words: str) -> None:
+    done = stored("home", *arguments)
+    assert done.exit_code == code and words in done.stderr
+    assert homes(stored) == [("unknown", 2)]
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    data = {"FENCEPOST_DATA": str(tmp_path / "data"), "FENCEPOST_DATABASE": "", "FENCEPOST_HOME": "unknown"}
+    return {**os.environ, **data, "TERM": "dumb", "COLUMNS": "200"}
+
+
+def on_a_terminal(tmp_path: Path, *arguments: str, answer: bytes) -> str:
+    """What `fencepost` shows on a terminal, where `answer` is typed once it asks."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "webapp", *arguments]
+    with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment(tmp_path)) as child:
+        os.close(slave)
+        shown = read_until(master, b"[later]: ")
+        os.write(master, answer)
+        shown += read_until(master, None)
+        child.wait(120)
+    os.close(master)
+    return shown.decode(errors="replace")
+
+
+def read_until(master: int, words: bytes | None) -> bytes:
+    """Until `words` stand there, or to the end."""
+    shown = b""
+    while words is None or words not in shown:
+        assert select.select([master], [], [], 120)[0], shown
+        try:
+            piece = os.read(master, 65_536)
+        except OSError:  # the end of a terminal on Linux
+            break
+        if not piece:
+            break
+        shown += piece
+    return shown
+
+
+def test_on_a_terminal_an_ingest_asks(run: Run, tmp_path: Path) -> None:
+    shown = on_a_terminal(tmp_path, "ingest", str(chats(tmp_path / "log.jsonl")), answer=b"nope\ndirect\n")
+    assert "parser unknown: 2 of 4 responses are not plain JSON" in shown
+    assert "2 would have failed" in shown and "nope" in shown
+    assert "2 sessions read by direct; fencepost home undo 1 takes it back" in shown
+    assert homes(run) == []
+
+
+def test_many_responses_are_not_counted_while_somebody_waits(
+    stored: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two of four responses are tried: what is not counted is never a 0."""
+    engine = connect(f"sqlite:///{tmp_path / 'data' / 'fencepost.sqlite3'}")
+    asked = _home_question.counted_question(engine, None, most=3)
+    assert asked is not None and (asked.counted, asked.sessions) == (1, 2)
+    _home_question.say(asked, trials.profiles_help())
+    shown = capsys.readouterr().out
+    assert shown.count("not counted yet") == len(asked.candidates) and "would have failed" not in shown
+    assert "fencepost home which counts them all" in shown
+    ends = iter([False, True])
+    trials.count_all(engine, lambda: next(ends))
+    again = _home_question.question(engine, None)
+    assert again is not None and again.counted == 1
+    engine.dispose()
+    assert json.loads(stored("home", "which", "--json").stdout)["counted"] == 2
+
+
+def test_later_is_an_answer(run: Run, tmp_path: Path) -> None:
+    on_a_terminal(tmp_path, "ingest", str(chats(tmp_path / "log.jsonl")), answer=b"\n")
+    assert homes(run) == [("unknown", 2)]
+
+
+def test_a_script_is_never_asked(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "webapp", "ingest", str(chats(tmp_path / "log.jsonl"))]
+    done = subprocess.run(
+        command, capture_output=True, stdin=subprocess.DEVNULL, env=environment(tmp_path), timeout=300
+    )
+    assert done.returncode == 0
+    assert b"say which parser your program uses: --home P" in done.stderr and b"Which of them" not in done.stdout
+
+
+KILLED = """
+import sys
+from webapp.commands import _store
+from webapp.store.homes import changes
+
+def wait(finished, total):
+    if finished == 3:
+        print("waiting", flush=True)
+        sys.stdin.read()
+
+with _store.engine(_store.settings()) as engine:
+    changes.work(engine, 1, on_progress=wait)
+"""
+BEGUN = """
+import sqlalchemy as sa
+from webapp.commands import _store
+from webapp.store.homes import changes
+from webapp.store.models import Session
+
+with _store.engine(_store.settings()) as engine:
+    with engine.connect() as connection:
+        ids = connection.scalars(sa.select(Session.id)).all()
+    changes.begin(engine, ids, changes.home_of_name("direct"))
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[[str], subprocess.Popen[bytes]]:
+    def begin(text: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", text]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(tmp_path))
+
+    return begin
+
+
+def test_a_change_that_was_killed_shows_nothing_half_and_goes_on(
+    run: Run, tmp_path: Path, script: Callable[[str], subprocess.Popen[bytes]]
+) -> None:
+    """SIGKILL between two sessions: each is as before or changed, and `resume` does the rest."""
+    run("ingest", str(chats(tmp_path / "log.jsonl", 6)))
+    with script(BEGUN) as child:
+        child.communicate(timeout=300)
+    with script(KILLED) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"waiting\n"
+        child.kill()
+    (line,) = json.loads(run("home", "changes", "--json").stdout)
+    assert (line["state"], line["finished"], line["total"]) == ("running", 3, 6)
+    assert homes(run) == [("unknown", 3)]
+    assert run("home", "resume").exit_code == 0
+    (line,) = json.loads(run("home", "changes", "--json").stdout)
+    assert (line["state"], line["finished"]) == ("done", 6)
+    assert homes(run) == []

@@ -1,0 +1,76 @@
+"""`fencepost verify`: nothing is missing of the corpus, and what a broken format loses is shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.stored import Run, runner
+from webapp.dumps.formats.openai import OpenAi
+from webapp.dumps.records import Problem
+
+LONG = "A sentence that a model said and that is long enough to be looked for. " * 4
+KINDS = ("otlp", "claude_code", "codex", "swe_agent", "inspect_ai", "langfuse", "metagpt", "pydantic_ai", "tau_bench")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return runner(tmp_path / "data")
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    messages = [{"role": "user", "content": "Go on."}, {"role": "assistant", "content": LONG}]
+    (tmp_path / "log.jsonl").write_text(json.dumps({"messages": messages}) + "\n")
+    return tmp_path / "log.jsonl"
+
+
+def test_nothing_of_the_corpus_is_missing(run: Run, shared: Path) -> None:
+    folders = [str(shared / "corpus" / kind) for kind in KINDS]
+    files = [file for file in json.loads(run("ingest", "--json", *folders).stdout)["files"] if not file["error"]]
+    assert len(files) > 15
+    strings = 0
+    for file in files:
+        done = run("verify", "--json", file["file"])
+        result = json.loads(done.stdout)
+        assert (done.exit_code, result["missing"], result["missing_sessions"]) == (0, [], []), file["file"]
+        strings += result["strings"]
+    assert strings > 1500
+
+
+def test_what_a_broken_format_loses_is_shown_with_its_place(
+    run: Run, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = OpenAi.sessions
+
+    def shortened(self: OpenAi, *arguments: Any) -> Any:
+        for session in read(self, *arguments):
+            assert not isinstance(session, Problem)
+            entries = [entry for entry in session.entries if not isinstance(entry, Problem)]
+            short = [(at, {**entry, "content": entry["content"][:10]}) for at, entry in entries]
+            yield replace(session, entries=iter(short))
+
+    monkeypatch.setattr(OpenAi, "sessions", shortened)
+    run("ingest", str(log))
+    monkeypatch.undo()
+    done = run("verify", str(log))
+    assert done.exit_code == 1
+    assert f"messages[1].content ({len(LONG)} characters): A sentence that a model said" in done.stderr
+    assert "✕ 1 long string, 1 in no turn and no entry" in done.stdout
+
+
+def test_a_file_that_is_stored_whole(run: Run, log: Path) -> None:
+    run("ingest", str(log))
+    done = run("verify", str(log))
+    assert done.exit_code == 0
+    assert "● sessions: 1 in the file, 1 stored" in done.stdout
+    assert "● 1 long string, 0 in no turn and no entry" in done.stdout
+
+
+def test_a_file_that_was_not_ingested_and_one_that_is_not_there(run: Run, log: Path) -> None:
+    assert run("verify", str(log)).exit_code == 1
+    assert run("verify", str(log.parent / "nothing")).exit_code == 2

@@ -1,0 +1,59 @@
+"""docs/architecture.md is one page and true: each file that it names exists, and each name beside a file is in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+PATHS = sorted(set(re.findall(r"`((?:webapp|tests|templates|static|migrations|docs)/[\w./-]*)`", PAGE)))
+NAMED = [
+    (path, name)
+    for path, names in re.findall(r"`(webapp/[\w/]+\.py)`(?: \(|:\s+)((?:`\w+`(?:,\s+)?)+)", PAGE)
+    for name in re.findall(r"`(\w+)`", names)
+]
+
+
+def defined(path: Path) -> set[str]:
+    """The functions and classes of a module, and the functions of its classes."""
+    tree = ast.parse(path.read_text("utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_what_it_names_is_there(path: str) -> None:
+    assert (ROOT / path).is_dir() if path.endswith("/") else (ROOT / path).is_file()
+
+
+@pytest.mark.parametrize(("path", "name"), NAMED)
+def test_a_name_beside_a_file_is_defined_in_it(path: str, name: str) -> None:
+    assert name in defined(ROOT / path)
+
+
+def test_it_is_one_page_and_has_ten_steps() -> None:
+    assert PAGE.count("\n") < 110
+    steps = PAGE.partition("## The life of a response\n")[2].partition("\n## ")[0]
+    assert [int(number) for number in re.findall(r"^(\d+)\. \*\*", steps, re.MULTILINE)] == list(range(1, 11))
+    assert len(NAMED) > 15
+
+
+def test_every_room_of_the_package_is_named() -> None:
+    rooms = [path.name for path in (ROOT / "webapp").iterdir() if (path / "__init__.py").is_file()]
+    assert [room for room in sorted(rooms) if f"| `webapp/{room}/` |" not in PAGE] == []
+
+
+def test_a_module_without_a_test_of_its_name_is_in_the_table_of_tests() -> None:
+    table = PAGE.partition("## Where the tests are\n")[2]
+    elsewhere = tuple(re.findall(r"`(webapp/[\w./]*)`", "".join(re.findall(r"^\| [^|]* \|", table, re.MULTILINE))))
+    tests = {path.stem for path in (ROOT / "tests").rglob("test_*.py")}
+    modules = [path for path in (ROOT / "webapp").rglob("*.py") if path.stem != "__init__"]
+    missing = [
+        path.relative_to(ROOT).as_posix()
+        for path in modules
+        if not any(f"{test}_".startswith(f"test_{path.stem.strip('_')}_") for test in tests)
+    ]
+    assert [path for path in missing if not path.startswith(elsewhere)] == []

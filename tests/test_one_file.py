@@ -1,0 +1,82 @@
+"""A repair, a profile, a format, a finding and an export are one file and one case file each, as CONTRIBUTING.md says.
+
+The five examples under `one_file/` are copied into a copy of this tree, all at once, and the tests of each room are run
+there. Left out is only what made-up texts try on what was there before.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "tests" / "one_file"
+PARTS = (
+    "webapp",
+    "fencepost.py",
+    "templates",
+    "static",
+    "tests",
+    "docs",
+    "examples",
+    "migrations",
+    "pyproject.toml",
+)
+ROOMS = {
+    "parsing": ("repair", "profile"),
+    "dumps": ("format",),
+    "findings": ("finding",),
+    "exports": ("export",),
+}
+ALIKE = ("test_fuzz.py", "profiles/test_differential.py")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of the tree with the examples in it, beside the shared folder."""
+    root = tmp_path / "fencepost"
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(
+                ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__", "one_file", "browser")
+            )
+        else:
+            shutil.copy(ROOT / part, root / part)
+    for example in sorted(EXAMPLES.iterdir()):
+        shutil.copytree(example, root, dirs_exist_ok=True)
+    if (ROOT.parent / "shared").is_dir():
+        (tmp_path / "shared").symlink_to(ROOT.parent / "shared")
+    return root
+
+
+@pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.iterdir()))
+def test_an_example_is_one_file_and_one_case_file_that_are_new(example: str) -> None:
+    files = [path.relative_to(EXAMPLES / example) for path in (EXAMPLES / example).rglob("*") if path.is_file()]
+    assert sorted(path.parts[0] for path in files) == ["tests", "webapp"]
+    assert not any((ROOT / path).exists() for path in files)
+    assert (EXAMPLES / example / files[0]).read_text()
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_tests_of_the_room_pass_with_all_five(room: str, tree: Path) -> None:
+    ignored = [f"--ignore=tests/{room}/{name}" for name in ALIKE]
+    command = [sys.executable, "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider", *ignored, f"tests/{room}"]
+    environ = {**os.environ, "PYTHONPATH": str(tree), "PYTEST_ADDOPTS": ""}
+    run = subprocess.run(command, cwd=tree, env=environ, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-4000:]
+    for example in ROOMS[room]:
+        (case_file,) = (path for path in (EXAMPLES / example / "tests").rglob("*.md"))
+        cases = [line for line in run.stdout.splitlines() if case_file.stem in line and "test_case" in line]
+        assert cases, f"no case of {case_file.name} was run"
+
+
+def test_contributing_names_each_example_where_it_would_stand() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for path in (path.relative_to(ROOT) for path in EXAMPLES.rglob("*") if path.is_file()):
+        place = Path(*path.parts[3:])
+        assert f"[`{place}`]({path})" in page

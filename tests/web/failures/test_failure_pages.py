@@ -1,0 +1,162 @@
+"""The failures page, a group's page, its report and feed, and what people say of it, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree as ET
+
+import pytest
+from flask.testing import FlaskClient
+
+COMMA = '```json\n{"tool": "run", "arguments": {"n": %d,}}\n```'
+CLOSER = '```json\n{"tool": "run", "arguments": {"n": %d}}}\n```'
+GOOD = '```json\n{"tool": "run", "arguments": {"n": %d}}\n```'
+KEY = "v1|trailing comma|fenced|alone"
+HOSTILE = "<script>alert(1)</script>"
+
+
+def session(name: str, texts: list[str], day: int, model: str = "model-m") -> str:
+    times = [f"2026-11-{day:02}T14:{2 + at:02}:00Z" for at in range(len(texts))]
+    messages = [
+        {"role": "assistant", "content": text % at if "%" in text else text, "timestamp": time}
+        for at, (text, time) in enumerate(zip(texts, times, strict=True))
+    ]
+    return json.dumps({"id": name, "model": model, "created_at": times[0], "messages": messages})
+
+
+@pytest.fixture
+def failing(client: FlaskClient, post: Any) -> FlaskClient:
+    """Three sessions of a known parser: three trailing commas, one closer too many, four responses that it reads."""
+    lines = [
+        session("one", [COMMA, GOOD, COMMA], 8),
+        session("two", [GOOD, CLOSER, GOOD], 9, HOSTILE),
+        session("three", [COMMA, GOOD], 10, HOSTILE),
+    ]
+    assert post("\n".join(lines).encode(), "f.jsonl", home="windlass-strict").status_code == 201
+    return client
+
+
+def text(client: FlaskClient, path: str, **query: Any) -> str:
+    answer = client.get(path, query_string=query)
+    assert answer.status_code == 200, answer.text
+    return " ".join(answer.text.split())
+
+
+def group(key: str = KEY) -> str:
+    return f"/failures/{quote(key, safe='')}"
+
+
+def test_a_row_a_group_with_example_counts_share_and_time(failing: FlaskClient) -> None:
+    page = text(failing, "/failures")
+    assert "<b>2 kinds of failure</b>, 4 responses of 8" in page
+    assert page.count('<li class="group') == 2
+    assert page.index("trailing comma — fenced, alone") < page.index("extra closer — fenced, alone")
+    assert "3</b> responses, 37.5 %, 2 sessions" in page
+    assert "<del>,</del>" in page and "<del>}</del>" in page
+    assert "$.arguments.n" in page and "0 of 3 labelled" in page
+    assert HOSTILE not in page
+
+
+def test_filters_and_time_narrow_it_and_new_shows_what_is_new(failing: FlaskClient) -> None:
+    assert "<b>1 kind of failure</b>" in text(failing, "/failures", until="2026-11-08")
+    assert "<b>1 kind of failure</b>, 1 response" in text(failing, "/failures", since="2026-11-10")
+    assert "Nothing new" in text(failing, "/failures", new=1, since="2026-12-01")
+    assert failing.get("/failures?since=never").status_code == 400
+
+
+def test_an_unknown_parser_is_said_and_never_none(client: FlaskClient, make: Any) -> None:
+    unknown = make(home="unknown").test_client()
+    assert "Nothing here yet" in text(unknown, "/failures")
+    line = session("mystery", [COMMA, GOOD], 8)
+    assert unknown.post("/api/dumps?filename=u.jsonl", data=line).status_code == 201
+    page = text(unknown, "/failures")
+    assert "<b>parser unknown</b>" in page and "nobody knows whether any failed" in page
+    assert "We don't know which parser your program uses" in page.replace("&#39;", "'")
+    assert "0 kinds" not in page and "failed</h2>" not in page
+    assert "<b>not run</b>" in text(unknown, "/failures", under="direct")
+
+
+def test_none_of_so_many_failed_is_said_with_how_many(client: FlaskClient, post: Any) -> None:
+    post(session("fine", [GOOD, GOOD], 8).encode(), "g.jsonl", home="windlass-strict")
+    assert "None of 2 responses failed" in text(client, "/failures")
+
+
+def test_a_group_says_who_when_how_often_and_what_would_read_it(failing: FlaskClient) -> None:
+    page = text(failing, group())
+    assert "Began <b>8 Nov 2026 at 14:02</b> UTC with <b>model-m</b> and 1 other model" in page
+    assert "<b>3 responses</b> (37.5 % of 8) in 2 sessions" in page
+    rate = '<td class="num">66.7 %</td> <td class="num soft">2 of 3</td>'
+    assert rate in page and "95 %: 20.8 % to 93.9 %" in page
+    assert "windlass-strict 1" in page and "reads them all" in page
+    halves = re.findall(
+        r'<th scope="row">2026-11-[^<]*</th> <td class="num">[^<]*</td> <td class="num soft">(\d+) of', page
+    )
+    assert len(halves) == 2 and sum(map(int, halves)) == 3
+    assert "Not run on any of these" in page and HOSTILE not in page
+    reproduction = text(failing, group(), part="reproduction")
+    assert "no character can be left out" in reproduction and "```json" in reproduction
+    report = failing.get(group(), query_string={"part": "report"}).text
+    assert report.startswith("# trailing comma — fenced, alone") and "(2; 95 %: 20.8 % to 93.9 %)" in report
+    assert "page: http://localhost/failures/v1" in report and "`fencepost`: 3 of 3" in report
+    assert failing.get("/failures/v1%7Cnobody").status_code == 404
+
+
+def test_the_feed_has_an_entry_a_group(failing: FlaskClient) -> None:
+    answer = failing.get("/failures.atom")
+    assert answer.mimetype == "application/atom+xml"
+    feed = ET.fromstring(answer.data)
+    atom = "{http://www.w3.org/2005/Atom}"
+    titles = [entry.findtext(f"{atom}title") or "" for entry in feed.iter(f"{atom}entry")]
+    assert len(titles) == 2 and any("trailing comma" in title for title in titles)
+    ids = [entry.findtext(f"{atom}id") or "" for entry in feed.iter(f"{atom}entry")]
+    assert all(each.startswith("http://localhost/failures/v1") for each in ids)
+
+
+def act(client: FlaskClient, key: str = KEY, **form: Any) -> str:
+    answer = client.post(group(key), data=form, follow_redirects=True)
+    assert answer.status_code == 200
+    return " ".join(answer.text.split())
+
+
+def test_states_keep_who_and_why_and_a_resolved_group_regresses(failing: FlaskClient) -> None:
+    assert "an author and a reason are needed" in act(failing, action="state", state="resolved")
+    page = act(failing, action="state", state="ignored", how="grows", grows="2", reason="known <b>")
+    assert "State: ignored" in page and "ignored until it grows ×2.0, at 3 responses: known &lt;b&gt;" in page
+    act(failing, action="state", state="resolved", how="profile:windlass-strict", reason="mended in 1")
+    assert ">regressed</span>" in text(failing, "/failures")
+    page = act(failing, action="state", state="resolved", reason="mended")
+    assert "State: resolved" in page and page.count("<li>") >= 3
+    page = act(failing, action="assign", assignee="Ada", reason="")
+    assert "assigned to Ada" in page and ">Ada</span>" in page
+    assert "action takes" in act(failing, action="explode")
+
+
+def test_merge_and_split_have_reasons_and_are_undone(failing: FlaskClient) -> None:
+    other = "v1|extra closer|fenced|alone"
+    page = act(failing, other, action="merge", target=KEY, reason="one prompt")
+    assert "<b>4 responses</b>" in page and "one prompt" in page
+    assert failing.get(group(other)).status_code == 302
+    change = page.split('name="change" value="')[1].split('"')[0]
+    page = act(failing, action="undo", change=change, reason="two prompts")
+    assert "<b>3 responses</b>" in page and "two prompts" in page
+    page = act(failing, action="split", by="model=model-m", reason="its own")
+    assert "by model-m" in page and "<b>2 responses</b>" in page
+
+
+def test_turns_and_sessions_name_the_same_failure_elsewhere(failing: FlaskClient) -> None:
+    words = "3 responses in 2 sessions since 8 Nov 2026"
+    assert words in text(failing, "/sessions/one/turns/0") and words in text(failing, "/sessions/one")
+    assert "Same failure" not in text(failing, "/sessions/one/turns/1")
+
+
+def test_steps_go_through_a_group_newest_first(failing: FlaskClient) -> None:
+    query: dict[str, Any] = {"group": KEY, "session": "three", "position": 0}
+    places = []
+    while (answer := failing.get("/api/next-failure", query_string=query).json)["url"]:
+        places.append((answer["session"], answer["position"]))
+        query |= {"session": answer["session"], "position": answer["position"]}
+    assert places == [("one", 2), ("one", 0)]
+    assert "in this failure group" in answer["reason"]

@@ -1,0 +1,23 @@
+"""Every address that a browser can open, with what is stored filled in."""
+
+from __future__ import annotations
+
+import re
+
+from flask import Flask
+
+SESSION = (
+    b'{"session_id": "s", "title": "t", "entries": ['
+    b'{"node_type": "agent", "role": "user", "content": "Do it."},'
+    b'{"node_type": "agent", "role": "assistant", "model": "m", "content": "{\\"a\\": 1,}}"}]}'
+)
+FILLED = {"session_id:ident": "s", "int:position": "1", "int:number": "1", "int:view_id": "1", "name": "fencepost"}
+
+
+def addresses(app: Flask, **filled: str) -> list[str]:
+    """The addresses of all GET routes; `filled` says what stands for a converter and name, else `fencepost` does."""
+    values = FILLED | filled
+    rules = [
+        rule for rule in app.url_map.iter_rules() if "GET" in (rule.methods or set()) and rule.endpoint != "static"
+    ]
+    return sorted(re.sub(r"<([^>]*)>", lambda match: values.get(match[1], "fencepost"), rule.rule) for rule in rules)

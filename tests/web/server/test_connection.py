@@ -1,0 +1,102 @@
+"""What the server refuses itself: with our headers, in words, and before a body is on the disk."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from webapp.config import MEGABYTE
+from webapp.store.ingest import dump_files
+from webapp.web.body_limits import FORM, STRANGER
+from webapp.web.guards import HEADERS
+
+Address = tuple[str, int]
+TOKEN = "a token that is long enough"
+
+
+def answer_to(address: Address, sent: bytes) -> bytes:
+    with socket.create_connection(address, timeout=60) as client:
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)
+        return client.makefile("rb").read()
+
+
+def post(path: str, length: int, *headers: str) -> bytes:
+    lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {length}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"GET / nonsense\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nbad header\r\n\r\n", 400),
+        (b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", 431),
+        (post("/api/dumps", 2**40), 413),
+        (post("/dumps", 2**40), 413),
+        (post("/login", 5_000), 413),
+        (post("/labels", FORM + 1), 413),
+        (post("/playground", 5 * MEGABYTE + 1), 413),
+        (b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n" + b"a" * 5_000, 413),
+    ],
+)
+def test_the_servers_own_refusals_carry_our_headers(address: Address, sent: bytes, status: int) -> None:
+    answer = answer_to(address, sent)
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.split()[1] == str(status).encode()
+    lines = head.decode().split("\r\n")
+    assert all(f"{name}: {value}" in lines for name, value in HEADERS.items())
+    assert "Cache-Control: no-store" in lines and body
+
+
+def test_under_the_api_it_is_json(address: Address) -> None:
+    answer = answer_to(address, post("/api/sessions", 2**30))
+    assert "5 MB" in json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["message"]
+
+
+@pytest.mark.parametrize("expect", [[], ["Expect: 100-continue"]])
+def test_a_strangers_body_is_not_spooled(serving: Callable[..., Address], expect: list[str], tmp_path: Path) -> None:
+    address = serving(token=TOKEN)
+    with socket.create_connection(address, timeout=60) as client:
+        client.sendall(post("/api/dumps", 50 * MEGABYTE, *expect))
+        answer = client.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 401 ") and b"Bearer" in answer
+    assert [path for path in dump_files.folder(tmp_path / "w").rglob("*") if path.is_file()] == []
+
+
+def test_a_strangers_small_body_is_read_so_that_the_refusal_arrives(serving: Callable[..., Address]) -> None:
+    address = serving(token=TOKEN)
+    answer = answer_to(address, post("/api/dumps", STRANGER) + b"a" * STRANGER)
+    assert answer.startswith(b"HTTP/1.1 401 ")
+
+
+def test_a_strangers_chunks_end_where_the_limit_is(serving: Callable[..., Address]) -> None:
+    head = b"POST /api/dumps HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+    answer = answer_to(serving(token=TOKEN), head + b"%x\r\n" % (STRANGER + 9) + b"a" * (STRANGER + 9))
+    assert answer.startswith(b"HTTP/1.1 401 ")
+
+
+def test_who_has_the_token_may_send(serving: Callable[..., Address]) -> None:
+    client = http.client.HTTPConnection(*serving(token=TOKEN), timeout=60)
+    client.request("POST", "/api/dumps", b" " * MEGABYTE, {"Authorization": f"Bearer {TOKEN}"})
+    assert client.getresponse().status == 415
+    client.close()
+
+
+def test_who_signed_in_may_send(serving: Callable[..., Address]) -> None:
+    address = serving(token=TOKEN)
+    client = http.client.HTTPConnection(*address, timeout=60)
+    client.request("POST", "/login", f"token={TOKEN}", {"Content-Type": "application/x-www-form-urlencoded"})
+    answer = client.getresponse()
+    answer.read()
+    cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
+    assert cookie.startswith(f"fencepost-login-{address[1]}=")
+    client.request("POST", "/api/dumps", b" " * MEGABYTE, {"Cookie": cookie})
+    assert client.getresponse().status == 415
+    client.close()

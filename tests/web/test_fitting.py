@@ -1,0 +1,76 @@
+"""Values held against the JSON Schema of a profile or a phase: what does not fit is said with its path."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from flask.testing import FlaskClient
+
+from webapp.capture.specs import BadSpec, schemas
+from webapp.cli import main
+from webapp.parsing.fitting import is_held, misfits
+
+pytest.importorskip("jsonschema")
+SCHEMA = {
+    "type": "object",
+    "properties": {"steps": {"type": "array", "items": {"type": "integer"}}},
+    "required": ["steps"],
+}
+CONFIGURED = '[tool.fencepost.schemas]\ndirect = "plan.json"\n"phase:plan" = "plan.json"\n'
+
+
+@pytest.fixture
+def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with a schema for the profile `direct` and for the phase `plan`."""
+    (tmp_path / "pyproject.toml").write_text(CONFIGURED)
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(SCHEMA))
+    monkeypatch.chdir(tmp_path)
+    return file
+
+
+def test_a_value_that_does_not_fit_is_said_with_its_path(schema: Path) -> None:
+    (misfit,) = misfits([{"steps": [1, "two"]}], "direct")
+    assert (misfit.value, misfit.path, misfit.schema) == (0, "$.steps[1]", "plan.json")
+    assert misfit.sentence == "does not fit plan.json at $.steps[1]: 'two' is not of type 'integer'"
+    assert misfits([{"steps": [1]}], "direct") == []
+    assert [each.value for each in misfits([{"steps": []}, {}], "fencepost", "plan")] == [1]
+    assert not is_held("fencepost", "other") and misfits([{}], "fencepost", "other") == []
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"type": "no type"}, "it is no JSON Schema"),
+        ({"$ref": "http://127.0.0.1:1/other.json"}, "nothing is fetched"),
+    ],
+)
+def test_a_schema_that_cannot_be_used_is_said_to_be_one(schema: Path, document: dict[str, Any], words: str) -> None:
+    schema.write_text(json.dumps(document))
+    (misfit,) = misfits([{}], "direct")
+    assert misfit.path == "" and words in misfit.sentence
+    assert misfit.sentence.startswith("was not held against plan.json: ")
+
+
+def test_a_schema_that_cannot_be_read_stops_the_start(schema: Path, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(CONFIGURED.replace("plan.json", "gone.json"))
+    with pytest.raises(BadSpec, match="the schema of direct cannot be read"):
+        schemas()
+
+
+def test_command_page_api_and_markdown_say_it(schema: Path, client: FlaskClient) -> None:
+    text = '{"steps": ["one"]}'
+    shown = CliRunner().invoke(main, ["parse", "--profile", "direct"], input=text)
+    assert "direct: value 1 does not fit plan.json at $.steps[0]" in shown.output
+    printed = CliRunner().invoke(main, ["parse", "--profile", "direct", "--json"], input=text)
+    assert json.loads(printed.output)["misfits"][0]["path"] == "$.steps[0]"
+    document = {"session_id": "s", "entry_count": 1, "entries": [{"node_type": "a", "role": "agent", "content": text}]}
+    client.post("/api/dumps?filename=s.json", data=json.dumps(document))
+    assert "does not fit plan.json at $.steps[0]" in client.get("/sessions/s/turns/0?profile=direct").text
+    assert client.get("/api/session/s/turns/0?profile=direct").json["misfits"][0]["path"] == "$.steps[0]"
+    assert "misfits" not in client.get("/api/session/s/turns/0?profile=fencepost").json
+    assert "What does not fit the schema" in client.get("/sessions/s/turns/0/markdown?profile=direct").text

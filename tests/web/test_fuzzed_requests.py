@@ -1,0 +1,18 @@
+"""Hostile requests to every route: the same ones each time, few here, 200,000 by `benchmarks.fuzz_requests`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import fuzz_requests
+
+COUNT = 1_200
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_none_is_answered_with_500(tmp_path: Path, seed: int) -> None:
+    statuses, broken = fuzz_requests.run(tmp_path, COUNT, seed=seed)
+    assert broken == []
+    assert sum(statuses.values()) == COUNT and {200, 400, 404, 422} <= statuses.keys()

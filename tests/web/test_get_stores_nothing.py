@@ -1,0 +1,87 @@
+"""No GET of any route changes a row: the whole database is compared before and after.
+
+But one: the scoreboard keeps what it compared, a row for each labelled response, whatever the address says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.web import pages
+from webapp.extensions import db
+from webapp.store.models import Base
+
+QUEUES = ["failed", "disagree", "silent", "sample&size=2&seed=9", "view&view=label%3Dwrong", "chosen&ids=s"]
+LABEL = {"judgement": "wrong", "author": "Ada", "expects": "one", "expected": [1]}
+
+
+@pytest.fixture
+def stored(app: Flask, client: FlaskClient, post: Callable[..., Any]) -> FlaskClient:
+    assert post(pages.SESSION, home="direct").status_code == 201
+    assert client.put("/api/session/s/turns/1/label", json=LABEL).status_code == 200
+    client.post("/views", data={"name": "mine", "query": "q=a", "here": "/"})
+    client.post("/labels/name", data={"name": "Bo"})
+    return client
+
+
+def every_row(app: Flask) -> dict[str, list[Any]]:
+    with app.app_context(), db.engine.connect() as connection:
+        tables = set(sa.inspect(connection).get_table_names()) - {"search_raw"}  # its rows stand in its shadow tables
+        return {name: sorted(map(repr, connection.execute(sa.text(f'SELECT * FROM "{name}"')))) for name in tables}
+
+
+def addresses(app: Flask) -> list[str]:
+    plain = pages.addresses(app)
+    queues = [f"{path}?queue={queue}" for path in plain for queue in QUEUES if path.startswith(("/labels", "/api/lab"))]
+    return plain + queues
+
+
+def test_no_get_changes_a_row(app: Flask, stored: FlaskClient) -> None:
+    before, changed = every_row(app), []
+    assert set(Base.metadata.tables) <= set(before) and before["compared"] == []
+    stored.get("/profiles")
+    before = every_row(app)
+    assert len(before["compared"]) == 1
+    for address in addresses(app):
+        for headers in ({}, {"HX-Request": "true"}):
+            assert stored.get(address, headers=headers, buffered=True).status_code < 500, address
+        if (now := every_row(app)) != before:
+            changed.append((address, [name for name in now if now[name] != before.get(name)]))
+            before = now
+    assert changed == []
+
+
+def test_a_queue_is_shown_before_it_is_stored_and_as_it_is_now(
+    app: Flask, stored: FlaskClient, post: Callable[..., Any]
+) -> None:
+    key = stored.get("/api/sessions").json["sessions"][0]["key"]
+    for queue in ("failed", "view&view=label%3Dwrong", f"chosen&ids={key}"):
+        shown = stored.get(f"/labels?queue={queue}").text
+        assert 'data-at="' in shown, queue
+        gathered = stored.post(f"/labels/progress?queue={queue}")
+        assert gathered.status_code == 200 and total(shown) == total(gathered.text) > 0
+    post(pages.SESSION.replace(b'"s"', b'"later"'), home="direct")
+    before = every_row(app)
+    shown = stored.get("/labels?queue=failed").text
+    assert every_row(app) == before and len(before["label_queue"]) == 3
+    assert total(shown) == total(stored.post("/labels/progress?queue=failed").text) == 2 * len(before["session"])
+
+
+def total(page: str) -> int:
+    match = re.search(r"</b> of (\d+)", page)
+    assert match
+    return int(match[1])
+
+
+def test_a_queue_is_shown_while_another_writes(app: Flask, stored: FlaskClient) -> None:
+    with app.app_context(), db.engine.connect() as writer:
+        if writer.dialect.name == "sqlite":
+            writer.exec_driver_sql("BEGIN IMMEDIATE")
+        assert 'data-at="' in stored.get("/labels?queue=failed").text

@@ -1,0 +1,44 @@
+"""The first minute: what an empty database offers, and the guided example in five steps."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from flask.testing import FlaskClient
+
+
+@pytest.fixture
+def examples(client: FlaskClient) -> None:
+    client.post("/guide/examples")
+
+
+def test_an_empty_database_says_what_this_is_and_offers_the_examples(client: FlaskClient) -> None:
+    page = client.get("/").text
+    assert "Fencepost shows why a model" in page and 'type="file"' in page and "Load the examples" in page
+    assert "No stored response failed" in client.get("/guide").text
+    answer = client.post("/guide/examples", data={"guide": "1"}, follow_redirects=True)
+    assert answer.status_code == 200 and "1 of 5: The mark." in answer.text
+
+
+@pytest.mark.usefixtures("examples")
+def test_five_steps_lead_from_the_mark_to_your_parser_and_never_again(client: FlaskClient) -> None:
+    assert "See one failed response in five steps" in client.get("/").text
+    url = client.get("/guide").location
+    for number, shows in enumerate(("The mark", "The attempt", "The edit", "The value", "Your parser"), 1):
+        page = client.get(url).text
+        assert f"{number} of 5: {shows}." in page, url
+        following = re.search(r'class="button main" href="([^"]+)">Next<', page)
+        assert (following is None) == (number == 5)
+        url = following[1].replace("&amp;", "&") if following else url
+    assert client.post("/guide/end", data={"back": ""}).status_code == 303
+    assert "five steps" not in client.get("/").text
+
+
+@pytest.mark.usefixtures("examples")
+def test_the_list_has_a_legend_of_the_marks(client: FlaskClient) -> None:
+    page = client.get("/").text
+    assert 'popovertarget="legend" data-key="i"' in page
+    legend = page.partition('id="legend"')[2].partition("</dl>")[0]
+    for words in ("clean", "extracted", "repaired", "failed", "no JSON found", "Fencepost can"):
+        assert words in legend

@@ -1,0 +1,220 @@
+"""The parser of a program: asked for, changed, undone, dismissed and remembered, in pages and the API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.dumps.formats.test_otlp import span, trace
+from webapp.extensions import db
+from webapp.store.homes import trials
+from webapp.store.models import Session
+
+BROKEN = '{"a": 1,}'
+
+
+@pytest.fixture
+def app(make: Callable[..., Flask]) -> Flask:
+    return make(home="unknown")
+
+
+def chat(name: str, *texts: str) -> str:
+    return json.dumps(
+        {"id": name, "model": "m", "messages": [{"role": "assistant", "content": text} for text in texts]}
+    )
+
+
+@pytest.fixture
+def brought(post: Callable[..., Any]) -> dict[str, Any]:
+    """Two sessions: three responses, of which one is not plain JSON."""
+    body = "\n".join((chat("one", "{}", BROKEN), chat("two", "[]")))
+    answer: dict[str, Any] = post(body.encode(), "chats.jsonl").json
+    return answer
+
+
+@pytest.fixture
+def counted(app: Flask, brought: dict[str, Any]) -> None:
+    """Every profile was tried."""
+    with app.app_context():
+        trials.count_all(db.engine)
+
+
+def homes(app: Flask) -> list[tuple[str, str]]:
+    with app.app_context():
+        query = sa.select(Session.home_profile, Session.home_source).order_by(Session.id)
+        return [tuple(row) for row in db.session.execute(query)]
+
+
+def session(client: FlaskClient, name: str) -> dict[str, Any]:
+    answer: dict[str, Any] = client.get(f"/api/session/{name}").json["session"]
+    return answer
+
+
+@pytest.mark.parametrize("path", ["/", "/dumps", "/sessions/one", "/dumps/1", "/homes"])
+def test_it_is_asked_for(client: FlaskClient, counted: None, path: str) -> None:
+    page = client.get(path).text
+    assert "We don't know which parser your program uses." in page.replace("&#39;", "'")
+    assert "1 would have failed" in page
+
+
+def test_it_is_counted_behind_the_page(client: FlaskClient, brought: dict[str, Any]) -> None:
+    assert "counting…" in client.get("/").text
+
+
+def test_plain_json_alone_is_no_question(client: FlaskClient, post: Callable[..., Any]) -> None:
+    post(chat("fine", "{}").encode(), "fine.json")
+    assert 'id="question"' not in client.get("/").text
+
+
+def test_an_unknown_parser_reads_as_such(client: FlaskClient, brought: dict[str, Any]) -> None:
+    page = client.get("/").text
+    assert "2 responses, parser unknown: 1 is plain JSON, 1 needs repairs." in page
+    assert "went through" not in page
+    about = session(client, "one")
+    assert (about["home"], about["home_source"], about["failed"]) == ("unknown", "unknown", 0)
+    assert about["shape"] == {"clean": 1, "extracted": 0, "repaired": 1, "failed": 0, "none": 0}
+    assert client.get("/api/sessions?verdict=clean").json["total"] == 0
+    assert client.get("/api/sessions?home=unknown").json["total"] == 2
+    for path in ("/sessions/one", "/sessions/one/turns/1", "/statistics", "/homes"):
+        assert client.get(path).status_code == 200, path
+
+
+def test_the_answer_changes_all_that_were_asked_about(client: FlaskClient, app: Flask, counted: None) -> None:
+    form = {"scope": "filters", "home": "unknown", "unknown_only": "1", "profile": "direct", "back": "/dumps"}
+    answer = client.post("/homes", data=form)
+    assert (answer.status_code, answer.location) == (303, "/dumps")
+    assert homes(app) == [("direct", "told")] * 2
+    assert session(client, "one")["failed"] == 1
+    assert "2 sessions now read by direct." in client.get("/").text
+
+
+def test_it_can_be_undone(client: FlaskClient, app: Flask, brought: dict[str, Any]) -> None:
+    client.post("/homes", data={"scope": "format", "value": "openai", "profile": "direct"})
+    assert client.post("/homes/changes/1/undo").status_code == 303
+    assert homes(app) == [("unknown", "unknown")] * 2
+
+
+def test_dismissed_it_is_not_asked_again(client: FlaskClient, app: Flask, brought: dict[str, Any]) -> None:
+    client.post("/homes/dismiss", data={"scope": "filters", "home": "unknown", "unknown_only": "1"})
+    assert homes(app) == [("unknown", "declined")] * 2
+    assert 'id="question"' not in client.get("/").text
+
+
+def test_a_selection_is_asked_about_and_changed(client: FlaskClient, app: Flask, brought: dict[str, Any]) -> None:
+    key = session(client, "two")["key"]
+    assert "Which parser do this session use?" in client.post("/homes/ask", data={"ids": key}).text
+    assert "2 sessions" in client.get("/homes/ask?format=openai").text
+    client.post("/homes", data={"scope": "keys", "ids": key, "profile": "four-tier"})
+    assert homes(app) == [("unknown", "unknown"), ("four-tier", "told")]
+
+
+def test_a_rule_is_remembered_and_forgotten(
+    client: FlaskClient, app: Flask, brought: dict[str, Any], post: Callable[..., Any]
+) -> None:
+    client.post("/homes", data={"scope": "format", "value": "openai", "profile": "direct", "remember": "1"})
+    assert "Delete rule openai" in client.get("/homes").text
+    post(chat("three", BROKEN).encode(), "three.json")
+    assert homes(app)[-1] == ("direct", "rule")
+    client.post("/homes/rules/1/delete")
+    post(chat("four", BROKEN).encode(), "four.json")
+    assert homes(app)[-1] == ("unknown", "unknown")
+
+
+def test_the_upload_form_takes_it(client: FlaskClient, app: Flask) -> None:
+    import io
+
+    client.post("/dumps", data={"file": (io.BytesIO(chat("u", BROKEN).encode()), "u.json"), "home": "direct"})
+    assert homes(app) == [("direct", "told")]
+
+
+def test_the_api_changes_one_session(client: FlaskClient, app: Flask, brought: dict[str, Any]) -> None:
+    answer = client.put("/api/session/one/home", json={"home": "direct"})
+    assert answer.status_code == 200
+    assert answer.json["session"]["home"] == "direct"
+    assert answer.json["session"]["failed"] == 1
+    assert client.put("/api/session/one/home", json={"home": None}).json["session"]["home_source"] == "declined"
+
+
+def test_the_api_says_what_would_fail(client: FlaskClient, counted: None) -> None:
+    answer = client.get("/api/session/one/home").json
+    assert (answer["home"], answer["would_fail"]["direct"], answer["would_fail"]["fencepost"]) == ("unknown", 1, 0)
+
+
+@pytest.mark.parametrize("body", [{}, [], {"home": 1}, {"home": "no-such"}])
+def test_the_api_refuses_what_is_no_parser(client: FlaskClient, brought: dict[str, Any], body: Any) -> None:
+    answer = client.put("/api/session/one/home", json=body)
+    assert answer.status_code == 422
+    assert answer.json["error"]["code"] in ("bad_home", "bad_body", "unknown_profile")
+
+
+@pytest.mark.parametrize(
+    ("path", "form", "status"),
+    [
+        ("/homes", {"scope": "format", "value": "openai"}, 400),
+        ("/homes", {"scope": "format", "value": "openai", "profile": "no-such"}, 404),
+        ("/homes", {"scope": "format", "value": "no-such", "profile": "direct"}, 400),
+        ("/homes", {"scope": "keys", "profile": "direct"}, 400),
+        ("/homes", {"scope": "filters", "verdict": "odd", "profile": "direct"}, 400),
+        ("/homes", {"scope": "filters", "profile": "direct", "remember": "1"}, 400),
+        ("/homes/changes/9/undo", {}, 404),
+        ("/homes/changes/9/cancel", {}, 404),
+        ("/homes/rules/9/delete", {}, 404),
+        ("/homes/rules", {"kind": "odd", "value": "x", "profile": "direct"}, 400),
+        ("/homes/rules", {"kind": "format", "value": "x", "profile": "unknown"}, 400),
+    ],
+)
+def test_each_refusal(
+    client: FlaskClient, app: Flask, brought: dict[str, Any], path: str, form: dict[str, str], status: int
+) -> None:
+    assert client.post(path, data=form).status_code == status
+    assert homes(app) == [("unknown", "unknown")] * 2
+
+
+def test_it_leads_back_to_this_server_alone(client: FlaskClient, brought: dict[str, Any]) -> None:
+    form = {"scope": "format", "value": "openai", "profile": "direct", "back": "//elsewhere.example/"}
+    assert client.post("/homes", data=form).location == "/"
+
+
+def test_the_same_file_again_says_that_it_changed(client: FlaskClient, app: Flask, post: Callable[..., Any]) -> None:
+    body = chat("one", BROKEN).encode()
+    post(body, "one.json")
+    post(body, "one.json", home="direct")
+    assert homes(app) == [("direct", "told")]
+
+
+def told(client: FlaskClient, talk: str, **attributes: str) -> None:
+    """A span of a resource with these attributes, as an exporter sends it."""
+    body = json.loads(trace(span({"gen_ai.completion.0.content": BROKEN, "gen_ai.conversation.id": talk})))
+    listed = body["resourceSpans"][0].setdefault("resource", {})
+    listed["attributes"] = [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()]
+    answer = client.post("/v1/traces", data=json.dumps(body), content_type="application/json")
+    assert answer.status_code == 200
+
+
+def test_a_resource_attribute_says_it(client: FlaskClient, app: Flask) -> None:
+    """OTEL_RESOURCE_ATTRIBUTES=fencepost.home=direct."""
+    told(client, "talk", **{"fencepost.home": "direct"})
+    assert homes(app) == [("direct", "told")]
+
+
+def test_sessions_are_filtered_by_their_service(client: FlaskClient) -> None:
+    body = [trace(span({"gen_ai.completion.0.content": BROKEN, "gen_ai.conversation.id": f"s{n}"})) for n in range(3)]
+    for text, service in zip(body, ("shop", "shop", "<b>"), strict=True):
+        value = json.loads(text)
+        resource = value["resourceSpans"][0].setdefault("resource", {})
+        resource["attributes"] = [{"key": "service.name", "value": {"stringValue": service}}]
+        name = f"{hash(text)}.json"
+        assert client.post(f"/api/dumps?filename={name}", data=json.dumps(value)).status_code == 201
+    found = client.get("/api/sessions?service=shop").json["sessions"]
+    assert sorted(line["id"] for line in found) == ["s0", "s1"]
+    page = client.get("/").text
+    assert "service=shop" in page and "service=%3Cb%3E" in page and "<b></a>" not in page
+    assert client.get("/api/sessions?service=none").json["sessions"] == []
+    assert "2 sessions" in client.get("/homes/ask?service=shop").text
+    assert "acme.parsers:parse" in client.get("/homes").text

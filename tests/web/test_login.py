@@ -1,0 +1,110 @@
+"""Signing in: what the cookie holds and how long, wrong tokens, and signing out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from webapp.web import guessing
+from webapp.web.login_cookie import LIFE, LoginCookie
+
+TOKEN = "a tökén that is long enough"
+Make = Callable[..., Flask]
+
+
+def sign_in(client: FlaskClient, **more: Any) -> Any:
+    return client.post("/login", data={"token": TOKEN}, **more)
+
+
+def test_the_cookie_holds_no_token_and_is_our_own(make: Make) -> None:
+    header = sign_in(make(token=TOKEN).test_client(), headers={"Host": "localhost:5001"}).headers["Set-Cookie"]
+    assert header.startswith("fencepost-login-5001=") and "HttpOnly" in header and "SameSite=Lax" in header
+    assert f"Max-Age={LIFE}" in header and "Secure" not in header and LIFE <= 24 * 3600
+
+
+def test_behind_tls_it_is_bound_to_the_host(make: Make) -> None:
+    client = make(token=TOKEN, secure=True).test_client()
+    header = sign_in(client, base_url="https://localhost").headers["Set-Cookie"]
+    assert header.startswith("__Host-fencepost-login=") and "Secure" in header and "Path=/" in header
+    assert client.get("/", base_url="https://localhost").status_code == 200
+
+
+def test_signing_out_forgets_it(make: Make) -> None:
+    client = make(token=TOKEN).test_client()
+    sign_in(client)
+    assert "Sign out" in client.get("/").text
+    assert client.post("/logout").headers["Location"] == "/login"
+    assert client.get("/").status_code == 302
+
+
+def test_private_pages_are_not_stored(make: Make) -> None:
+    client = make(token=TOKEN).test_client()
+    sign_in(client)
+    assert client.get("/").headers["Cache-Control"] == "no-store"
+
+
+def test_a_cookie_ends_and_belongs_to_one_token_and_key() -> None:
+    cookie, now = LoginCookie(b"k" * 32, TOKEN, False), time.time()
+    value = cookie.value(now)
+    assert cookie.is_valid(value, now + LIFE - 2) and not cookie.is_valid(value, now + LIFE + 1)
+    assert not cookie.is_valid(value, now - 3600)
+    assert not LoginCookie(b"k" * 32, "another", False).is_valid(value, now)
+    assert not LoginCookie(b"l" * 32, TOKEN, False).is_valid(value, now)
+    for broken in ("", "1", "1.", f"{int(now) + 1}.{value[11:]}", "é" * 70, value + "0"):
+        assert not cookie.is_valid(broken, now)
+
+
+def test_a_token_beyond_ascii_works_as_utf_8(make: Make) -> None:
+    client = make(token=TOKEN).test_client()
+    sent = f"Bearer {TOKEN}".encode().decode("latin-1")
+    assert client.get("/api/sessions", headers={"Authorization": sent}).status_code == 200
+    assert client.get("/api/sessions", headers={"Authorization": "Bearer wrong"}).status_code == 401
+
+
+def test_wrong_tokens_are_limited(make: Make) -> None:
+    client = make(token=TOKEN).test_client()
+    statuses = [client.post("/login", data={"token": f"{n}"}).status_code for n in range(guessing.WRONG + 2)]
+    assert statuses == [422] * guessing.WRONG + [429] * 2
+    answer = client.get("/api/sessions", headers={"Authorization": "Bearer guess"})
+    assert answer.status_code == 429 and 0 < int(answer.headers["Retry-After"]) <= guessing.WITHIN
+    assert "Too many wrong tokens" in answer.json["error"]["message"]
+    assert sign_in(client, environ_base={"REMOTE_ADDR": "192.0.2.7"}).status_code == 303
+
+
+def test_who_guesses_waits_a_minute_and_no_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    guesses, now = guessing.Guesses(), 1000.0
+    monkeypatch.setattr(guessing.time, "monotonic", lambda: now)
+    for _ in range(guessing.WRONG):
+        guesses.wrong("2001:db8::1")
+    assert guesses.wait("2001:db8::ffff") == guessing.WITHIN  # one network
+    assert guesses.wait("2001:db9::1") == 0
+    now += guessing.WITHIN
+    assert guesses.wait("2001:db8::1") == 0
+
+
+def test_guesses_from_everywhere_are_limited_together() -> None:
+    guesses = guessing.Guesses()
+    for number in range(guessing.WRONG_OF_ALL):
+        guesses.wrong(f"192.0.{number // 250}.{number % 250}")
+    assert guesses.wait("198.51.100.1") > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "size"), [("/login", 5_000), ("/labels", 1_100_000), ("/playground", 5_300_000), ("/views", 1_100_000)]
+)
+def test_a_form_has_a_limit_of_its_route(make: Make, path: str, size: int) -> None:
+    answer = make().test_client().post(path, data="a=&" * (size // 3), content_type="application/x-www-form-urlencoded")
+    assert answer.status_code == 413 and "no more" in answer.text
+
+
+@pytest.mark.parametrize("path", ["/sessions/a%20b%2Fc?from=0", "/sessions/%C3%A9/turns/1?edit=2", "/labels?queue=x"])
+def test_signing_in_returns_to_the_page_that_was_asked_for(make: Make, path: str) -> None:
+    client = make(token=TOKEN).test_client()
+    form = client.get(path).headers["Location"]
+    assert form.startswith("/login?")
+    assert client.post(form, data={"token": TOKEN}).headers["Location"] == path

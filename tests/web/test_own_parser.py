@@ -1,0 +1,111 @@
+"""A parser of somebody's own stands wherever a profile does: home, runs, filters, statistics, its page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from flask.testing import FlaskClient
+
+from webapp.config import BadSetting, Settings
+from webapp.extensions import db
+from webapp.parsing import UnknownProfile, parse, profile, profiles
+from webapp.store.jobs import worker
+from webapp.web.dumps import worker_process
+
+NAME = "acme.parsers:fenced"
+SOURCE = """
+import json, os, re
+
+def fenced(text):
+    if text == "die":
+        os._exit(7)
+    return json.loads(re.search(r"```json(.*?)```", text, re.S)[1])
+"""
+WELL, BROKEN = '```json\n{"a": 1}\n```', '```json\n{"a": 1}}\n```'
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A parser in a package of this test's folder, configured by the variable."""
+    package = tmp_path / "acme"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "parsers.py").write_text(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FENCEPOST_PROFILES", NAME)
+    monkeypatch.setattr(worker_process, "wake", lambda: None)
+    return NAME
+
+
+@pytest.fixture
+def stored(own: str, client: FlaskClient) -> FlaskClient:
+    """A session of three responses whose parser is `fencepost`."""
+    entries = [{"node_type": "agent", "role": "agent", "content": text} for text in (WELL, BROKEN, "die")]
+    document = {"session_id": "s", "entry_count": len(entries), "entries": entries}
+    assert client.post("/api/dumps?filename=s.json", data=json.dumps(document)).status_code == 201
+    return client
+
+
+def work(client: FlaskClient) -> None:
+    with client.application.app_context():
+        worker.work(db.engine, client.application.config["SETTINGS"])
+
+
+def test_it_is_a_profile_among_the_others(own: str) -> None:
+    assert next(iter(profiles())) == own
+    assert profile(own).version.startswith("code-")
+    trace = parse(BROKEN, own)
+    assert (trace.verdict, trace.attempts[0].strategy) == ("failed", "json")
+    dead = parse("die", own)
+    assert dead.attempts[-1].reason == "ProcessDied: its process ended by itself with exit code 7"
+    assert parse(WELL, own).values == ({"a": 1},)
+    with pytest.raises(UnknownProfile):
+        profile("os:system")
+
+
+def test_home_runs_filters_and_pages(stored: FlaskClient, own: str) -> None:
+    page = stored.get("/profiles").text
+    assert "your own" in page and own in page
+    assert stored.post(f"/profiles/{own}/runs").status_code == 303
+    work(stored)
+    assert "Run on all 3 responses" in stored.get(f"/profiles/{own}").text
+    assert 'href="/sessions/s' in stored.get(f"/?verdict=failed&under={own}").text
+    assert stored.put("/api/session/s/home", json={"home": own}).status_code < 300
+    work(stored)
+    assert stored.get("/api/session/s/home").json["failed"] == 2
+    assert own in stored.get("/statistics").text
+    turn = stored.get("/sessions/s/turns/1").text
+    assert "parsers.py:7" in turn and "Extra data" in turn
+    assert own in stored.get("/api/profiles").text
+
+
+def test_no_form_makes_one(stored: FlaskClient) -> None:
+    assert stored.put("/api/session/s/home", json={"home": "os:system"}).status_code in (404, 422)
+    assert stored.post("/profiles/os:system/runs").status_code == 404
+    assert stored.get("/sessions/s/turns/1?profile=os:system").status_code == 404
+
+
+def test_a_home_that_is_configured_no_longer_is_said_to_be_gone(
+    stored: FlaskClient, own: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored.put("/api/session/s/home", json={"home": own})
+    work(stored)
+    monkeypatch.setenv("FENCEPOST_PROFILES", "")
+    for address in ("/", "/sessions/s", "/sessions/s/turns/1", "/statistics", "/profiles"):
+        answer = stored.get(address)
+        assert answer.status_code == 200, address
+    assert "no profile is called" in stored.get("/sessions/s/turns/1").text
+
+
+def test_one_that_cannot_be_imported_is_not_run(stored: FlaskClient, own: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_PROFILES", "acme.gone:parse")
+    page = stored.get("/profiles/acme.gone:parse").text
+    assert "not run" in page and "No module named" in page
+    assert parse("[1]", "acme.gone:parse").verdict == "none"
+
+
+def test_what_cannot_be_read_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadSetting, match="'oops' is neither"):
+        Settings.from_environment({"FENCEPOST_PROFILES": "oops"})

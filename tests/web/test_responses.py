@@ -1,0 +1,63 @@
+"""The list of responses as a page and as JSON: rows, filters, pages, what was not run, hostile text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from flask.testing import FlaskClient
+
+from tests.web.test_list import BAD, session
+
+Post = Callable[..., Any]
+HOSTILE = '<script>alert(1)</script> {"a": 1}'
+
+
+def test_an_empty_store_says_so(client: FlaskClient) -> None:
+    assert "Nothing here yet" in client.get("/responses").text
+    assert client.get("/api/responses").get_json()["total"] == 0
+
+
+def test_the_page_lists_responses_under_the_lists_filters(client: FlaskClient, post: Post) -> None:
+    for made in (session("mixed", BAD, HOSTILE, model="one"), session("good", "{}", model="other")):
+        assert post(json.dumps(made).encode()).status_code == 201
+    page = client.get("/responses").text
+    assert "<b>3 responses</b>" in page and "<script>alert" not in page and "&lt;script&gt;alert(1)" in page
+    assert 'href="/sessions/mixed/turns/1"' in page and ">Responses</a>" in page
+    page = client.get("/responses?verdict=clean&under=fencepost").text
+    assert (
+        "<b>1 response</b>" in page and "of 3." in page and "/sessions/good" in page and "/sessions/mixed" not in page
+    )
+    assert "No response matches" in client.get("/responses?model=one&verdict=clean&under=fencepost").text
+    part = client.get("/responses?model=one", headers={"HX-Request-Type": "partial"}).text
+    assert part.lstrip().startswith('<div id="list"') and "<html" not in part
+    assert client.get("/responses?verdict=nonsense").status_code == 400
+    assert client.get("/responses?after=nonsense").status_code == 400
+
+
+def test_pages_follow_each_other_by_cursor(client: FlaskClient, post: Post) -> None:
+    assert post(json.dumps(session("s", *["{}"] * 5)).encode()).status_code == 201
+    seen, after = [], None
+    while True:
+        answer = client.get(
+            "/api/responses", query_string={"limit": 2} | ({"after": after} if after else {})
+        ).get_json()
+        seen += [line["position"] for line in answer["responses"]]
+        if (after := answer["next"]) is None:
+            break
+    assert len(seen) == 5 == len(set(seen)) == answer["total"]
+    first = client.get("/api/responses?limit=2").get_json()
+    rows = client.get(f"/responses?limit=2&after={first['next']}", headers={"HX-Request-Type": "partial"}).text
+    assert rows.lstrip().startswith("<tr") and "More responses" in rows
+
+
+def test_what_was_not_run_is_no_number(client: FlaskClient, post: Post) -> None:
+    assert post(json.dumps(session("s", "{}")).encode()).status_code == 201
+    page = client.get("/responses?under=langchain&verdict=failed").text
+    assert "no number of responses" in page and "Run it over these" in page and "0 responses</b>" not in page
+    answer = client.get("/api/responses?under=langchain&verdict=failed").get_json()
+    assert answer["total"] is None and answer["under"]["run"] == 0
+    assert "<b>not run</b>" in client.get("/responses?under=langchain").text
+    (line,) = client.get("/api/responses?under=langchain").get_json()["responses"]
+    assert line["verdicts"] == {"home": "none", "fencepost": "clean", "langchain": None}

@@ -1,0 +1,127 @@
+"""Running a profile from the pages: not run is a state with a button, a run shows its progress and is cancelled."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from flask.testing import FlaskClient
+
+from webapp.config import Settings
+from webapp.extensions import db
+from webapp.parsing import parse, profile, words
+from webapp.store.jobs import worker
+from webapp.web.dumps import worker_process
+
+CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
+COUNT = 3
+
+
+@pytest.fixture(autouse=True)
+def no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "wake", lambda: None)
+
+
+@pytest.fixture
+def stored(client: FlaskClient) -> FlaskClient:
+    entries = [{"node_type": "agent", "role": "agent", "content": text} for text in (CALL, "{}", "Nothing.")]
+    document = {"session_id": "s", "entry_count": COUNT, "entries": entries}
+    assert client.post("/api/dumps?filename=s.json", data=json.dumps(document)).status_code == 201
+    return client
+
+
+def work(client: FlaskClient) -> None:
+    settings: Settings = client.application.config["SETTINGS"]
+    with client.application.app_context():
+        worker.work(db.engine, settings)
+
+
+def test_a_filter_under_a_profile_that_was_not_run_says_so(stored: FlaskClient) -> None:
+    page = stored.get("/?verdict=failed&under=direct").text
+    assert "<b>not run</b>" in page and "0 of 3 responses" in page and "Run it over these" in page
+    assert "0 sessions" not in page
+    answer = stored.get("/api/sessions?verdict=failed&under=direct").json
+    assert (answer["total"], answer["hidden"]) == (None, None)
+    assert answer["under"] == {"profile": "direct", "run": 0, "of": 3, "reason": "not run over 3 responses"}
+
+
+def test_the_button_runs_it_and_then_there_are_numbers(stored: FlaskClient) -> None:
+    answer = stored.post("/profiles/direct/runs", data={})
+    assert answer.status_code == 303
+    assert "queued" in stored.get("/profiles/direct").text
+    work(stored)
+    assert "Run on all 3 responses" in stored.get("/profiles/direct").text
+    assert stored.get("/api/sessions?verdict=failed&under=direct").json["total"] == 1
+    assert "<b>1 session</b>" in stored.get("/?verdict=failed&under=direct").text
+
+
+def test_a_run_is_made_watched_and_cancelled_by_the_api(stored: FlaskClient) -> None:
+    answer = stored.post("/api/profiles/direct/runs?failed=1")
+    assert answer.status_code == 202
+    run = answer.json["run"]
+    assert (run["state"], run["filters"], run["counts"]) == ("queued", {"failed": 1}, None)
+    assert stored.delete(f"/api/runs/{run['id']}").json["run"]["state"] == "cancelled"
+    assert stored.get(f"/api/runs/{run['id']}").json["run"]["state"] == "cancelled"
+    assert stored.get("/api/runs/99").status_code == 404
+    assert stored.post("/api/profiles/none/runs").status_code == 404
+
+
+def test_a_partial_shows_the_run(stored: FlaskClient) -> None:
+    partial = {"HX-Request-Type": "partial"}
+    made = stored.post("/profiles/direct/runs", data={}, headers=partial).text
+    assert "<progress" in made and "Cancel the run of direct" in made
+    work(stored)
+    shown = stored.get("/runs/1", headers=partial).text
+    assert "3 responses" in shown and "<progress" not in shown
+
+
+def test_statistics_say_what_was_not_run(stored: FlaskClient) -> None:
+    page = stored.get("/statistics").text
+    assert "not run over these" in page and "/profiles/direct/runs" in page
+
+
+def test_profiles_are_grouped_and_searched(stored: FlaskClient) -> None:
+    page = stored.get("/profiles").text
+    places = [page.index(f">{group}<") for group in ("Fencepost", "people write by hand", "libraries", "model servers")]
+    assert places == sorted(places)
+    assert page.count("Run on everything") > 10
+    found = stored.get("/profiles?q=mistral").text
+    assert ">vllm-mistral<" in found and ">langchain<" not in found
+    assert "No profile matches “zzz”" in stored.get("/profiles?q=zzz").text
+
+
+def test_api_says_how_far_each_profile_was_run(stored: FlaskClient) -> None:
+    profiles = {line["name"]: line for line in stored.get("/api/profiles").json["profiles"]}
+    assert (profiles["fencepost"]["run"], profiles["fencepost"]["of"], profiles["fencepost"]["not_run"]) == (3, 3, None)
+    assert (profiles["direct"]["run"], profiles["direct"]["not_run"]) == (0, "not run over 3 responses")
+    assert profiles["strip-fences"]["group"] == "people write by hand"
+
+
+def test_what_reads_as_home_does_is_folded(stored: FlaskClient) -> None:
+    page = stored.get("/sessions/s/turns/0").text
+    assert "more read the same or were not run" in page
+    first, rest = page.split('id="profiles-rest"')
+    assert "direct" in first and ">windlass-balanced" in rest
+
+
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(profile("json-repair").__dict__, "version", "absent")
+
+
+def test_a_library_that_is_absent_finds_nothing_and_says_why(absent: None, stored: FlaskClient) -> None:
+    assert "was not run: json-repair is not installed: " in words.trace_sentence(parse("No JSON.", "json-repair"))
+    answer = stored.get("/api/session/s/turns/0?profile=json-repair").json
+    assert answer["trace"] is None and "not installed" in answer["not_run"]
+    report = stored.get("/sessions/s/turns/2/markdown").text
+    assert "`json-repair`: was not run: json-repair is not installed" in report
+    assert stored.post("/profiles/json-repair/runs").status_code == 409
+    page = stored.get("/profiles/json-repair").text
+    assert "json-repair is not installed: " in page and "Run on everything" not in page
+    profiles = {line["name"]: line for line in stored.get("/api/profiles").json["profiles"]}
+    assert (profiles["json-repair"]["run"], profiles["json-repair"]["score"]) == (None, None)
+
+
+def test_nothing_labelled_is_no_comparison(stored: FlaskClient) -> None:
+    page = stored.get("/profiles/fencepost?against=direct").text
+    assert "<b>not compared</b>" in page and "fixes" not in page

@@ -1,0 +1,109 @@
+"""What names the sessions of a log: shown before it is stored, chosen on the page, changed afterwards."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from webapp.web.dumps import worker_process
+
+PARTIAL = {"HX-Request-Type": "partial"}
+
+
+def log(**names: Any) -> bytes:
+    lines = []
+    for number in range(6):
+        answer = {"choices": [{"message": {"role": "assistant", "content": f"answer {number}"}}]}
+        about = {key: name(number) for key, name in names.items()}
+        request = {"messages": [{"role": "user", "content": str(number)}]}
+        lines.append(json.dumps({**about, "request": request, "response": answer}))
+    return "\n".join(lines).encode()
+
+
+UNSURE = log(metadata=lambda n: {"conversation_id": f"c{n // 2}"}, trace_id=lambda n: f"<t{n // 3}>")
+SURE = log(chat_id=lambda n: f"c{n // 2}")
+
+
+@pytest.fixture(autouse=True)
+def worker(app: Flask) -> Iterator[None]:
+    yield
+    worker_process.of(app).close()
+
+
+def send(client: FlaskClient, content: bytes, **form: str) -> Any:
+    return client.post("/dumps", data={"file": (io.BytesIO(content), "log.jsonl"), **form}, headers=PARTIAL)
+
+
+def names(client: FlaskClient) -> list[str]:
+    return sorted(session["id"] for session in client.get("/api/sessions").json["sessions"])
+
+
+def read(client: FlaskClient, number: int) -> Any:
+    watcher = worker_process.of(client.application)._watcher
+    assert watcher is not None
+    watcher.join(60)
+    return client.get(f"/api/jobs/{number}").json["job"]
+
+
+def test_keys_that_differ_are_shown_before_anything_is_stored(client: FlaskClient) -> None:
+    row = send(client, UNSURE).text
+    assert "6 entries. What names their session?" in row and "which sessions?" in row
+    assert 'value="metadata.conversation_id" checked' in row and "3 sessions" in row
+    assert 'value="trace_id"' in row and "2 sessions" in row and "1 session<" in row
+    assert names(client) == [] and client.get("/api/jobs/1").json["job"]["state"] == "held"
+    assert 'value="trace_id"' in client.get("/dumps").text
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ({"key": "metadata.conversation_id"}, ["c0", "c1", "c2"]),
+        ({"key": "trace_id"}, ["<t0>", "<t1>"]),
+        ({"key": "trace_id", "other": "request.messages"}, ["log"]),
+        ({"key": "-"}, ["log"]),
+    ],
+)
+def test_the_chosen_key_names_the_sessions(client: FlaskClient, form: dict[str, str], expected: list[str]) -> None:
+    send(client, UNSURE)
+    assert client.post("/dumps/jobs/1/sessions", data=form).status_code == 302
+    assert read(client, 1)["state"] == "done"
+    assert names(client) == expected
+    assert client.post("/dumps/jobs/1/sessions", data=form).status_code == 302
+    assert names(client) == expected
+
+
+def test_a_held_file_is_discarded(client: FlaskClient) -> None:
+    send(client, UNSURE)
+    assert "Discarded before it was read" in client.post("/dumps/jobs/1/cancel", headers=PARTIAL).text
+    assert client.get("/api/jobs/1").json["job"]["state"] == "cancelled"
+    assert names(client) == []
+
+
+def test_a_key_that_is_sure_is_shown_where_it_is_asked_for(client: FlaskClient) -> None:
+    assert "What names their session?" in send(client, SURE, ask="1").text
+    assert 'id="dump-1"' in send(client, SURE).text
+    assert names(client) == ["c0", "c1", "c2"]
+    page = client.get("/dumps/1").text
+    assert 'Sessions by</dt><dd class="mono">chat_id' in page
+
+
+def test_a_key_is_told_with_the_file_and_changed_afterwards(client: FlaskClient) -> None:
+    assert 'id="dump-1"' in send(client, UNSURE, session_key="trace_id").text
+    assert names(client) == ["<t0>", "<t1>"]
+    assert client.post("/dumps/1/again", data={"session_key": "metadata.conversation_id"}).status_code == 302
+    read(client, 1)
+    assert names(client) == ["c0", "c1", "c2"]
+    assert "metadata.conversation_id" in client.get("/dumps/1").text
+
+
+def test_the_api_takes_a_key_and_asks_nobody(client: FlaskClient) -> None:
+    answer = client.post("/api/dumps?filename=log.jsonl&session_key=trace_id", data=UNSURE)
+    assert (answer.status_code, answer.json["sessions"]) == (201, ["<t0>", "<t1>"])
+    again = client.post("/api/dumps?filename=log.jsonl", data=UNSURE)
+    assert (again.status_code, len(again.json["sessions"])) == (200, 2)
