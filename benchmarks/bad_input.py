@@ -25,7 +25,7 @@ from webapp.app import create_app
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.extensions import db
-from webapp.store.ingest import ingest
+from webapp.store.ingest.start import ingest
 
 MEGABYTE = 1024 * 1024
 WORDS = b"what the model said goes on and on, "

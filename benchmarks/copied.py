@@ -14,15 +14,17 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.dumps.records import SessionStart, Turn
-from webapp.store import ids, rows, search
+from webapp.store import search
+from webapp.store.db import ids
 from webapp.store.models import TURNS_A_SESSION, DumpSession, Session
 from webapp.store.search.index import SLOTS
+from webapp.store.write import rows
 
 _session = Session.__table__
 _insert_sessions = sa.insert(_session)  # type: ignore[arg-type]
 _insert_turns = rows.turns.insert()
 _OF_SESSION = {"finding": ("rule", "severity", "turns", "detail"), "session_model": ("model",)}
-_PARSE = ("profile", "version", "verdict", "strategy", "truncated", "ambiguous", "exhausted", "microseconds", "trace")
+_PARSE = tuple(column.name for column in rows.parses.c if column.name not in ("id", "turn_id"))
 _OF_TURN = {"parse": _PARSE, "parse_repair": ("profile", "repair", "count")}
 _NOTES = "INSERT INTO search_note(rowid, text) SELECT rowid + ?, text FROM search_note WHERE rowid BETWEEN ? AND ?"
 

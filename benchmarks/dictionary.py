@@ -1,6 +1,6 @@
-"""Makes `webapp/store/packing.zdict`, the dictionary that traces and entries are packed with, from our own samples.
+"""Makes `webapp/store/db/packing.zdict`, the dictionary that traces and entries are packed with, from our own samples.
 
-    python -m benchmarks.dictionary examples tests/dumps > webapp/store/packing.zdict
+    python -m benchmarks.dictionary examples tests/dumps > webapp/store/db/packing.zdict
 
 Databases hold values that were packed with the one that is there: to change it is to give `packing` a second one.
 """
@@ -16,10 +16,10 @@ import sqlalchemy as sa
 from webapp import jsontext
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, UnknownFormat
-from webapp.store import database
-from webapp.store.ingest import ingest
+from webapp.store.db import database
+from webapp.store.db.packing import train_dict
+from webapp.store.ingest.start import ingest
 from webapp.store.models import Parse, Turn
-from webapp.store.packing import train_dict
 
 SIZE = 8192
 LONGEST = 20_000

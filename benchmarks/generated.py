@@ -20,8 +20,10 @@ import sqlalchemy as sa
 from benchmarks.copied import Copy, Original, copy, written
 from webapp.config import Settings
 from webapp.dumps.records import SessionStart, Turn
-from webapp.store import database, search, writing
+from webapp.store import search
+from webapp.store.db import database
 from webapp.store.models import Dump, DumpSession
+from webapp.store.write import writing
 
 TURNS = 20
 RARE = "zanzibarite"
@@ -87,7 +89,7 @@ def _write(connection: sa.Connection, made: _Made, numbers: range) -> list[Origi
             *(connection, start, turns),
             home=start.home or "fencepost",
             dump_id=lambda _: dump_id,
-            problem=lambda _: None,
+            on_problem=lambda _: None,
             index=pending,
         )
         originals.append(written(connection, outcome.id, start, turns))

@@ -5,8 +5,8 @@
 With `--searchable` alone the other figure: 10,000 turns of 1.5 KB in 500 sessions, until listed, parsed and searchable,
 beside bare `sqlite3` inserting the same rows into a table and the same FTS5 index: in one transaction, in one for each
 session (which is what makes a session whole or not there), and in one for each turn. Also what a turn takes on disk,
-everything included. With `--long TURNS` alone one session of so many turns, and how long of its ingest SQLite is locked
-while its rows are copied. `--large 2048` is the memory over 2 GB.
+everything included. With `--long TURNS` alone one session of so many turns, and how long of its ingest SQLite is
+locked, in all and at a stretch. `--large 2048` is the memory over 2 GB.
 
 Prints one JSON document. Everything is made here and measured in one run: `times` is how many times as long as
 the floor the ingest takes until all is listed and parsed; `memory` is the peak of a process of its own for 10 MB
@@ -28,14 +28,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
+import sqlalchemy as sa
+
 from webapp.config import Settings
-from webapp.store import database, packing, staging
-from webapp.store.ingest import ingest
+from webapp.store.db import database, packing
+from webapp.store.ingest import unfinished
+from webapp.store.ingest.start import ingest
 
 MEGABYTE = 1024 * 1024
 PHRASE = "the agent reads a file and then runs code to plot what it found in the table of results per day"
@@ -124,31 +127,35 @@ def _searchable(folder: Path, rounds: int) -> dict[str, Any]:
 
 
 def _long(folder: Path, turns: int) -> dict[str, Any]:
-    """Seconds of ingesting one session, and of the copying in it, during which nobody else can write."""
+    """Seconds of ingesting one session, and of its transactions, during each of which nobody else can write."""
     path = folder / "long.jsonl"
     with path.open("w", encoding="utf-8") as out:
         for number, entry in enumerate(itertools.islice(_entries("document"), turns)):
             entry["content"] = f"{number} {entry['content'][:260]}"
             out.write(json.dumps(entry) + "\n")
-    copied: list[float] = []
-    copy = staging.Stage.copy
+    locked: list[float] = []
+    transaction = database.writing
 
-    def timed(self: staging.Stage, *given: Any) -> Any:
-        started = time.perf_counter()
-        try:
-            return copy(self, *given)
-        finally:
-            copied.append(time.perf_counter() - started)
+    @contextmanager
+    def timed(engine: sa.Engine) -> Iterator[sa.Connection]:
+        with transaction(engine) as connection:
+            started = time.perf_counter()
+            yield connection
+        locked.append(time.perf_counter() - started)
 
-    staging.Stage.copy = timed  # type: ignore[method-assign]
-    seconds, store = _ingest(path, folder / "store")
+    unfinished.database.writing = timed  # type: ignore[attr-defined]
+    try:
+        seconds, store = _ingest(path, folder / "store")
+    finally:
+        unfinished.database.writing = transaction  # type: ignore[attr-defined]
     load = [round(one, 1) for one in os.getloadavg()]
     return {
         "turns": _count(store),
         "load_beside": load,
         "seconds": round(seconds, 1),
-        "copying_seconds": round(sum(copied), 2),
-        "share": round(sum(copied) / seconds, 3),
+        "locked_seconds": round(sum(locked), 2),
+        "longest_lock": round(max(locked), 3),
+        "share": round(sum(locked) / seconds, 3),
     }
 
 

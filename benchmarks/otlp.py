@@ -130,13 +130,13 @@ import gzip, json, logging, sqlite3, sys
 logging.disable()
 sys.path.insert(0, sys.argv[1])
 from waitress import create_server
-from webapp.dumps import otlp_wire
+from webapp.dumps import otlp_protobuf
 base = sqlite3.connect(sys.argv[2], check_same_thread=False)
 base.execute("PRAGMA journal_mode=WAL"); base.execute("PRAGMA synchronous=NORMAL")
 base.execute("CREATE TABLE span (trace TEXT, span TEXT, body TEXT, PRIMARY KEY (trace, span))")
 def app(environ, start):
     body = gzip.decompress(environ["wsgi.input"].read())
-    groups = [group for _, group in otlp_wire.request_of(body)]
+    groups = [group for _, group in otlp_protobuf.request_of(body)]
     spans = [span for group in groups for scope in group["scopeSpans"] for span in scope["spans"]]
     rows = [(span["traceId"], span["spanId"], json.dumps(span)) for span in spans]
     base.executemany("INSERT OR IGNORE INTO span VALUES (?, ?, ?)", rows)

@@ -28,7 +28,7 @@ import sqlalchemy as sa
 
 from benchmarks.generated import COMMON, RARE, database_of, size_of
 from webapp.config import Settings
-from webapp.store import database
+from webapp.store.db import database
 from webapp.store.models import Session
 
 ROOT = Path(__file__).resolve().parents[1]
