@@ -2,17 +2,20 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# All tests run on all cores, three on two, since browsers and servers are often waited for; those that are named run in
+# this process, where a debugger reaches them.
+WORKERS ?= $(if $(TESTS),0,$(shell $(PYTHON) -c 'import os; print(3 * os.cpu_count() // 2)'))
 export HOST ?= 127.0.0.1
 export PORT ?= 5001
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test lint check screenshot benchmarks clean
+.PHONY: run test lint check extras screenshot clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/fencepost serve
 
 test: $(VENV)/.tested browser
-	$(BIN)/python -m pytest $(TESTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
 lint: $(VENV)/.linted
 	$(BIN)/ruff check .
@@ -22,6 +25,13 @@ lint: $(VENV)/.linted
 	$(BIN)/djlint templates --lint --quiet
 
 check: lint test
+
+# Optional libraries into this checkout: make extras EXTRAS='redact parquet'
+comma := ,
+space := $(subst ,, )
+extras: $(VENV)/.installed
+	@test -n "$(strip $(EXTRAS))" || { echo "Name the extras: make extras EXTRAS='redact parquet'" >&2; exit 2; }
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(subst $(space),$(comma),$(strip $(EXTRAS)))]'
 
 screenshot: $(VENV)/.tested browser
 	$(BIN)/python docs/screenshots.py

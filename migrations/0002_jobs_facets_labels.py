@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from webapp.store.write import derived
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
@@ -54,6 +56,7 @@ def upgrade() -> None:
     op.add_column("label", sa.Column("seconds", sa.Double(), nullable=True))
     op.execute("UPDATE label SET expects = 'one' WHERE has_expected")
     _search()
+    _fold_sessions()
 
 
 def downgrade() -> None:
@@ -68,6 +71,13 @@ def downgrade() -> None:
         op.drop_column("session", name)
     for name in reversed(TABLES):
         op.drop_table(name)
+
+
+def _fold_sessions() -> None:
+    """Derive anew what the list filters by of the sessions that are there."""
+    connection = op.get_bind()
+    for session_id in connection.scalars(sa.text("SELECT id FROM session WHERE turn_count > 0 ORDER BY id")).all():
+        derived.refold(connection, session_id)
 
 
 def _session() -> None:
