@@ -192,7 +192,7 @@ def test_compare_puts_sessions_side_by_side(page: Page) -> None:
     page.keyboard.press("c")
     page.wait_for_url(re.compile("/compare"))
     expect(page.locator("thead th")).to_have_count(2)
-    expect(page.locator("tbody")).to_contain_text("turn 0 here")
+    expect(page.locator("tbody")).to_contain_text(re.compile(r"turn 0\s+\(turn 0 of the other\)"))
 
 
 def test_a_rows_menu_copies_the_link_the_id_and_a_command(context: BrowserContext, page: Page, server: str) -> None:

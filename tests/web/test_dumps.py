@@ -53,7 +53,7 @@ def test_a_small_file_is_read_within_the_request(client: FlaskClient) -> None:
     answer = send(client, (windlass("s1", entry("hi")), "a.json"), headers=PARTIAL)
     assert answer.status_code == 200 and 'id="dump-1"' in answer.text and "hx-trigger" not in answer.text
     again = send(client, (windlass("s1", entry("hi")), "a.json"), headers=PARTIAL)
-    assert "already here: nothing changed" in again.text
+    assert "Already imported; nothing changed." in again.text
 
 
 def test_without_scripts_the_form_leads_back_to_the_list(client: FlaskClient) -> None:
