@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import os
 import socket
@@ -24,6 +25,12 @@ hypothesis.settings.load_profile("untimed")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: Playwright keeps an event loop in this thread, where Flask's test client cannot run."""
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+def pytest_collection_finish() -> None:
+    """What is collected lives to the end: looking through it again and again took half the time of some tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,7 +31,6 @@ def make(tmp_path: Path, migrated: Path) -> Iterator[Callable[..., Flask]]:
     for app in made:
         with app.app_context():
             db.engine.dispose()
-    gc.collect()
 
 
 @pytest.fixture
