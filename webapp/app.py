@@ -21,12 +21,15 @@ from webapp.web import (
     filters,
     guards,
     guide,
+    health,
     help_pages,
     helpers,
     login,
+    metrics,
     patterns,
     playground,
     profiles,
+    request_log,
     responses,
     runs,
     statistics,
@@ -69,6 +72,8 @@ BLUEPRINTS = (
     login,
     guide,
     help_pages,
+    health,
+    metrics,
 )
 
 
@@ -94,7 +99,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
-    for part in (guards, errors, filters, helpers, templating, worker_process):
+    for part in (guards, errors, filters, helpers, templating, worker_process, metrics, request_log):
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
     return app

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from webapp import paths
+from webapp import logs, paths
 from webapp.capture import specs
 
 
@@ -39,6 +39,7 @@ class Settings:
     webhook: str | None = None
     webhook_secret: str | None = None
     profiles: tuple[str, ...] = ()
+    log: str = "text"
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -59,6 +60,7 @@ class Settings:
             webhook=_webhook(environ),
             webhook_secret=environ.get("FENCEPOST_WEBHOOK_SECRET") or None,
             profiles=_profiles(environ),
+            log=_log(environ),
         )
 
     def environment(self) -> dict[str, str]:
@@ -69,6 +71,7 @@ class Settings:
             "FENCEPOST_HOME": self.home,
             "FENCEPOST_MAX_DUMP": str(max(1, self.max_dump // MEGABYTE)),
             "FENCEPOST_DURABLE": str(int(self.durable)),
+            "FENCEPOST_LOG": self.log,
             **({"FENCEPOST_FINDINGS": str(self.findings)} if self.findings else {}),
         }
 
@@ -87,6 +90,7 @@ HELP = {
     "webhook": "http(s) address that new failure groups are posted to (docs/failures.md)",
     "webhook_secret": "what those posts are signed with, 16 characters or more",
     "profiles": "parsers of your own, comma-separated: pkg.mod:function, pkg.mod:function@/their/python, cmd:…, name=…",
+    "log": "json for a JSON object a line on standard error, each request among them; unset: text, without requests",
 }
 
 
@@ -139,6 +143,13 @@ def _findings(environ: Mapping[str, str]) -> Path | None:
     except own.BadFindings as bad:
         raise BadSetting(f"FENCEPOST_FINDINGS: {bad}") from None
     return path
+
+
+def _log(environ: Mapping[str, str]) -> str:
+    style = environ.get("FENCEPOST_LOG") or "text"
+    if style not in logs.STYLES:
+        raise BadSetting(f"FENCEPOST_LOG takes {' or '.join(logs.STYLES)}, not {style!r}")
+    return style
 
 
 def _switch(environ: Mapping[str, str], name: str) -> bool:

@@ -6,7 +6,7 @@ ago is removed. Not for `--preload`: threads and database connections do not sur
 
 from __future__ import annotations
 
-from webapp import memory
+from webapp import logs, memory
 from webapp.app import create_app
 from webapp.commands.serve import spool_beside
 from webapp.extensions import db
@@ -14,6 +14,7 @@ from webapp.store.jobs import upkeep
 
 memory.use_one_arena()
 app = create_app()
+logs.configure(app.config["SETTINGS"].log)
 spool_beside(app.config["SETTINGS"])
 with app.app_context():
     upkeep.start(db.engine, app.config["SETTINGS"])

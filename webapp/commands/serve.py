@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import click
 
-from webapp import memory
+from webapp import logs, memory
 from webapp.config import BadSetting, Settings
 
 
@@ -28,6 +28,7 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
     """
     memory.use_one_arena()
     settings = settings_for(host)
+    logs.configure(settings.log)
     spool_beside(settings)
     server = make_server(settings, host, port, threads, examples)
     try:

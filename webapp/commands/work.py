@@ -10,6 +10,7 @@ import threading
 
 import click
 
+from webapp import logs
 from webapp.commands import _store
 from webapp.store.ingest import dump_files
 from webapp.store.jobs import worker
@@ -21,6 +22,7 @@ _NICER = 10
 def command() -> None:
     """Do the jobs that wait, until there are none or standard input ends."""
     settings = _store.settings()
+    logs.configure(settings.log)
     ends = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ends.set())
     threading.Thread(target=_until_closed, args=(ends,), daemon=True).start()

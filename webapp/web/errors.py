@@ -32,7 +32,7 @@ from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.sessions import BadCursor, NoSuchSession
 from webapp.store.sessions.turns import NoSuchTurn
-from webapp.web import traces
+from webapp.web import request_log, traces
 from webapp.web.json_bodies import BadBody
 from webapp.web.render import wants_partial
 
@@ -151,5 +151,6 @@ def on_too_large(error: Exception) -> Answer:
 
 def on_bug(error: Exception) -> Answer:
     """A bug of ours: the log gets the traceback, the reader gets words."""
-    current_app.logger.exception("unhandled: %s %s", request.method, request.path, exc_info=error)
-    return answer(500, "internal_error", "Something broke on our side. The server's log says what.")
+    number = request_log.current_id()
+    current_app.logger.exception("unhandled: %s %s, request %s", request.method, request.path, number, exc_info=error)
+    return answer(500, "internal_error", f"Something broke on our side. The server's log says what, at {number}.")

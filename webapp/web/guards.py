@@ -12,6 +12,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.web import body_limits, ids, tokens
 from webapp.web.guessing import Guesses
+from webapp.web.health import OPEN_ENDPOINTS as HEALTH
 from webapp.web.login_cookie import LoginCookie
 
 CSP = "; ".join(
@@ -34,7 +35,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-OPEN_ENDPOINTS = frozenset({"static", "login.form", "login.submit"})
+OPEN_ENDPOINTS = frozenset({"static", "login.form", "login.submit"}) | HEALTH
 
 
 def init_app(app: Flask) -> None:
@@ -48,8 +49,11 @@ def init_app(app: Flask) -> None:
 def refuse_other_hosts() -> None:
     """Refuse a `Host` that is not on the list: a name that someone pointed at this machine (DNS rebinding).
 
-    Not Flask's `TRUSTED_HOSTS`, which cannot hold an IPv6 address and answers without a page.
+    Not Flask's `TRUSTED_HOSTS`, which cannot hold an IPv6 address and answers without a page. A load balancer asks
+    after health by any name.
     """
+    if request.endpoint in HEALTH:
+        return
     name = re.sub(r":\d+\Z", "", request.headers.get("Host", "")).lower()
     if name not in current_app.config["SETTINGS"].trusted_hosts:
         abort(400, f"This server does not answer to the name {name!r}. FENCEPOST_TRUSTED_HOSTS adds names.")
@@ -82,8 +86,8 @@ def is_followed_link() -> bool:
 
 
 def is_for_programs() -> bool:
-    """Whether the path is of the API or of OpenTelemetry's exporters, and no page."""
-    return request.path.startswith(("/api/", "/v1/"))
+    """Whether the path is of the API, of OpenTelemetry's exporters or of Prometheus, and no page."""
+    return request.path.startswith(("/api/", "/v1/")) or request.path == "/metrics"
 
 
 def limit_body() -> None:

@@ -1,0 +1,75 @@
+"""Metrics for Prometheus at `/metrics`: requests, and what waits or failed. Behind the token as every page is.
+
+They are this process's: behind several, scrape each (`docs/deploy.md`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+from flask import Blueprint, Flask, Response, current_app, g, request
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.process_collector import ProcessCollector
+
+from webapp import __version__
+from webapp.extensions import db
+from webapp.store import index
+from webapp.store.models import Dump, Job, Run
+
+blueprint = Blueprint("metrics", __name__)
+_STATES = {"jobs": Job.state, "dumps": Dump.state, "runs": Run.state}
+_KEY = "fencepost_metrics"
+
+
+def init_app(app: Flask) -> None:
+    registry = CollectorRegistry()
+    registry.register(Stored())
+    ProcessCollector(registry=registry)
+    labels = ("method", "route", "status")
+    seconds = Histogram("fencepost_request_seconds", "Time to answer a request", labels, registry=registry)
+    app.extensions[_KEY] = registry
+    app.before_request_funcs.setdefault(None, []).insert(0, _begin)
+
+    def observe(response: Response) -> Response:
+        route = request.url_rule.rule if request.url_rule else "none"
+        method = request.method if request.url_rule else "any"
+        seconds.labels(method, route, response.status_code).observe(time.perf_counter() - g.metrics_began)
+        return response
+
+    app.after_request(observe)
+
+
+def _begin() -> None:
+    g.metrics_began = time.perf_counter()
+
+
+@blueprint.get("/metrics")
+def show() -> Response:
+    """The figures in Prometheus' text format."""
+    registry: CollectorRegistry = current_app.extensions[_KEY]
+    return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+class Stored:
+    """Figures of the database, read when they are asked for."""
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        return []
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        yield _gauge("build", "The version that runs", ["version"], {(__version__,): 1})
+        sessions = index.current(db.session).alive.bit_count()
+        yield _gauge("sessions", "Sessions that the list shows", [], {(): sessions})
+        for name, state in _STATES.items():
+            counts = db.session.execute(sa.select(state, sa.func.count()).group_by(state)).all()
+            yield _gauge(name, f"{name.capitalize()} by state", ["state"], {(row[0],): row[1] for row in counts})
+
+
+def _gauge(name: str, words: str, labels: list[str], values: dict[tuple[str, ...], int]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"fencepost_{name}", words, labels=labels)
+    for key, value in values.items():
+        family.add_metric(list(key), value)
+    return family
