@@ -24,6 +24,7 @@ COMMANDS = {
     "profiles": "List the profiles: ours, the reports', a library's.",
     "mcp": "Serve what is stored to an agent, read-only (MCP).",
     "token": "Make an access token for FENCEPOST_TOKEN.",
+    "prune": "Remove old sessions for good.",
     "db": "Create, migrate and check the database.",
 }
 HIDDEN = frozenset({"work"})

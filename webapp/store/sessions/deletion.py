@@ -79,7 +79,12 @@ def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
     with engine.connect() as connection:
         query = sa.select(Session.id).where(Session.deleted_at < before).order_by(Session.id)
         session_ids = [number for number in connection.scalars(query) if not _labelled(connection, number)]
-    return sum(_purge(engine, number, before) for number in session_ids)
+    return purge_sessions(engine, session_ids, hidden_before=before)
+
+
+def purge_sessions(engine: sa.Engine, session_ids: Iterable[int], *, hidden_before: datetime) -> int:
+    """Remove those of these sessions that were hidden before that time, as `purge` does; how many went."""
+    return sum(_purge(engine, number, hidden_before) for number in session_ids)
 
 
 def bring_back(engine: sa.Engine, dump_id: int) -> bool:

@@ -1,0 +1,73 @@
+"""`fencepost prune`: what is old goes for good, labels stay, and what is counted before is what goes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.commands.stored import BROKEN, Run, dump, runner
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """A database with four sessions of a dump each: all but `young` came 100 days ago; `labelled` has a label."""
+    run = runner(tmp_path / "data")
+    for name, text in {"plain": "{}", "failing": BROKEN, "labelled": BROKEN, "young": "{}"}.items():
+        run("ingest", "--home", "direct", str(dump(tmp_path / f"{name}.json", name, text)))
+    assert run("label", "labelled", "0", "wrong", "--author", "Ada").exit_code == 0
+    with closing(sqlite3.connect(tmp_path / "data" / "fencepost.sqlite3")) as connection, connection:
+        old = "strftime('%Y-%m-%d %H:%M:%f', 'now', '-100 days')"
+        connection.execute(f"UPDATE session SET ingested_at = {old}, grown_at = NULL WHERE external_id != CAST('young' AS BLOB)")
+        connection.execute(f"UPDATE dump SET received_at = {old} WHERE filename != CAST('young.json' AS BLOB)")
+    return run
+
+
+def sessions(tmp_path: Path) -> set[str]:
+    with closing(sqlite3.connect(tmp_path / "data" / "fencepost.sqlite3")) as connection:
+        return {name.decode() for (name,) in connection.execute("SELECT external_id FROM session WHERE deleted_at IS NULL")}
+
+
+def kept_files(tmp_path: Path) -> int:
+    return sum(path.suffix == ".zst" for path in (tmp_path / "data" / "dumps").rglob("*"))
+
+
+def test_old_sessions_go_with_their_files_and_labelled_ones_stay(run: Run, tmp_path: Path) -> None:
+    assert kept_files(tmp_path) == 4
+    dry = json.loads(run("prune", "--older-than", "90d", "--dry-run", "--json").stdout)
+    assert dry["counts"] | {"raw_bytes": 0} == {"sessions": 2, "turns": 2, "raw_bytes": 0, "labelled": 1, "failed": 0}
+    assert sessions(tmp_path) == {"plain", "failing", "labelled", "young"}
+    done = json.loads(run("prune", "--older-than", "90d", "--yes", "--json").stdout)
+    assert (done["pruned"]["sessions"], done["pruned"]["left"], done["pruned"]["files"]) == (2, 0, 2)
+    assert sessions(tmp_path) == {"labelled", "young"} and kept_files(tmp_path) == 2
+    again = run("prune", "--older-than", "90d", "--yes")
+    assert again.stdout == "0 sessions removed, and 0 kept dump files (0.0 MB)\n"
+
+
+def test_failed_sessions_can_stay(run: Run, tmp_path: Path) -> None:
+    dry = run("prune", "--older-than", "90d", "--keep", "failed", "--keep", "labelled", "--dry-run").stdout
+    assert dry.startswith("1 session with 1 turn (0.0 MB of text) would go")
+    assert dry.endswith("of that age 1 labelled session and 1 failed session would stay\n")
+    run("prune", "--older-than", "90d", "--keep", "failed", "--yes")
+    assert sessions(tmp_path) == {"failing", "labelled", "young"}
+
+
+def test_what_was_pruned_can_come_in_again(run: Run, tmp_path: Path) -> None:
+    run("prune", "--older-than", "90d", "--yes")
+    assert run("ingest", str(tmp_path / "plain.json")).exit_code == 0
+    assert sessions(tmp_path) == {"plain", "labelled", "young"}
+
+
+def test_nobody_is_there_to_ask(run: Run, tmp_path: Path) -> None:
+    refused = run("prune", "--older-than", "90d")
+    assert refused.exit_code == 2 and "--yes" in refused.stderr
+    assert len(sessions(tmp_path)) == 4
+
+
+@pytest.mark.parametrize("age", ["90", "d", "-1d", "1y", "٣d"])
+def test_a_bad_age_is_refused_in_words(run: Run, age: str) -> None:
+    refused = run("prune", f"--older-than={age}", "--yes")
+    assert refused.exit_code == 2 and "90d, 12w or 36h" in refused.stderr

@@ -1,0 +1,81 @@
+"""`fencepost prune`: remove old sessions for good."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from webapp.commands import _store
+from webapp.parsing.words import counted
+from webapp.store.sessions import pruning
+from webapp.store.sessions.pruning import Prunable, Pruned
+
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+def _age(_: click.Context, __: click.Parameter, text: str) -> timedelta:
+    match = re.fullmatch(r"(\d{1,5})([hdw])", text, re.ASCII)
+    if match is None:
+        raise click.BadParameter(f"{text!r} is no time such as 90d, 12w or 36h")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+@click.command("prune", short_help="Remove old sessions for good.")
+@click.option("--older-than", callback=_age, required=True, metavar="AGE", help="90d, 12w or 36h since turns last came.")
+@click.option(
+    "--keep",
+    multiple=True,
+    type=click.Choice(("labelled", "failed")),
+    help="Leave these; labelled sessions are left in any case.",
+)
+@click.option("--dry-run", is_flag=True, help="Count what would go, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask first; needed where no terminal is there to ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
+def command(older_than: timedelta, keep: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Remove sessions that got no turn for AGE, with their traces and search entries. This cannot be undone.
+
+    A session with a label, or with a history of labels, is never removed. The kept file of a dump goes with its last
+    session. Interrupted, the same command goes on. The database file keeps its size and uses the room again.
+
+    Exits with 0 when done, with 1 where you say no, with 2 when used wrongly.
+    """
+    settings = _store.settings()
+    before, keep_failed = datetime.now(UTC) - older_than, "failed" in keep
+    with _store.engine(settings) as engine:
+        with engine.connect() as connection:
+            counts = pruning.prunable(connection, before, keep_failed=keep_failed)
+        if dry_run:
+            _store.print_json({"dry_run": True, "counts": counts}) if as_json else click.echo(_plan(counts))
+            return
+        if not yes:
+            _ask(counts)
+        pruned = pruning.prune(engine, settings.data, before, keep_failed=keep_failed)
+    _store.print_json({"dry_run": False, "counts": counts, "pruned": pruned}) if as_json else click.echo(_said(pruned))
+
+
+def _ask(counts: Prunable) -> None:
+    if not sys.stdin.isatty():
+        raise click.UsageError("nobody is there to ask: give --yes, or --dry-run to see what would go")
+    click.confirm(f"{_plan(counts)}\nRemove them for good?", abort=True, err=True)
+
+
+def _plan(counts: Prunable) -> str:
+    stay = [counted(counts.labelled, "labelled session")]
+    if counts.failed:
+        stay.append(counted(counts.failed, "failed session"))
+    megabytes = counts.raw_bytes / 1e6
+    return (
+        f"{counted(counts.sessions, 'session')} with {counted(counts.turns, 'turn')} ({megabytes:,.1f} MB of text)"
+        f" would go; of that age {' and '.join(stay)} would stay"
+    )
+
+
+def _said(pruned: Pruned) -> str:
+    words = f"{counted(pruned.sessions, 'session')} removed"
+    words += f", and {counted(pruned.files, 'kept dump file')} ({pruned.file_bytes / 1e6:,.1f} MB)"
+    if pruned.left:
+        words += f"; {counted(pruned.left, 'session')} hidden, not removed: labels were given, or it is the last one"
+    return words

@@ -1,0 +1,106 @@
+"""Removes old sessions for good, those with labels never, and the kept files of dumps that have none left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.ingest import dump_files
+from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.sessions import deletion
+
+_AT_ONCE = 200
+"""sessions that are hidden together before they are removed one by one"""
+_came = sa.func.coalesce(Session.grown_at, Session.ingested_at)
+_has_labels = Session.label_count > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Prunable:
+    """What a prune would remove, and how many of the old sessions stay, `labelled` or `failed`."""
+
+    sessions: int
+    turns: int
+    raw_bytes: int
+    labelled: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What went: sessions, and kept files of dumps with their bytes on the disk.
+
+    `left` are sessions that are hidden but still stored: with labels given meanwhile or a history of them, or the last
+    one of all.
+    """
+
+    sessions: int
+    left: int
+    files: int
+    file_bytes: int
+
+
+def prunable(connection: sa.Connection, before: datetime, *, keep_failed: bool = False) -> Prunable:
+    """Count the sessions whose last turns came before that time."""
+    old = sa.and_(_came < before, Session.deleted_at.is_(None))
+    goes = _goes(before, keep_failed=keep_failed)
+    sums = sa.select(sa.func.count(), sa.func.sum(Session.turn_count), sa.func.sum(Session.raw_bytes)).where(goes)
+    sessions, turns, raw_bytes = connection.execute(sums).one()
+    labelled = connection.scalar(sa.select(sa.func.count()).where(old, _has_labels)) or 0
+    failed = sa.select(sa.func.count()).where(old, ~_has_labels, Session.failed_count > 0)
+    failed_count = (connection.scalar(failed) or 0) if keep_failed else 0
+    return Prunable(sessions, turns or 0, raw_bytes or 0, labelled, failed_count)
+
+
+def prune(
+    engine: sa.Engine,
+    data: Path,
+    before: datetime,
+    *,
+    keep_failed: bool = False,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> Pruned:
+    """Remove those sessions, some at a time; `on_progress` hears how many went so far.
+
+    Killed, what is hidden by then is removed by the next server, and the same call goes on.
+    """
+    gone = left = 0
+    goes, last = _goes(before, keep_failed=keep_failed), 0
+    query = sa.select(Session.id, Session.key).order_by(Session.id).limit(_AT_ONCE)
+    while True:
+        with orm.Session(engine) as db:
+            rows = db.execute(query.where(goes, Session.id > last)).all()
+            hidden = set(deletion.delete(db, [row.key for row in rows]))
+        if not rows:
+            break
+        last = rows[-1].id
+        ids = [row.id for row in rows if row.key in hidden]
+        removed = deletion.purge_sessions(engine, ids, hidden_before=datetime.now(UTC) + timedelta(seconds=1))
+        gone, left = gone + removed, left + len(ids) - removed
+        on_progress(gone)
+    files, file_bytes = _drop_files(engine, data, before)
+    return Pruned(gone, left, files, file_bytes)
+
+
+def _goes(before: datetime, *, keep_failed: bool) -> sa.ColumnElement[bool]:
+    kept = sa.or_(_has_labels, Session.failed_count > 0) if keep_failed else _has_labels
+    return sa.and_(_came < before, Session.deleted_at.is_(None), ~kept)
+
+
+def _drop_files(engine: sa.Engine, data: Path, before: datetime) -> tuple[int, int]:
+    """Remove the kept files of old dumps none of whose sessions are stored any more; their number and bytes."""
+    has_session = sa.exists().where(DumpSession.dump_id == Dump.id)
+    query = sa.select(Dump.sha256).where(Dump.received_at < before, Dump.session_count > 0, ~has_session)
+    with engine.connect() as connection:
+        paths = [dump_files.path_of(data, sha256) for sha256 in connection.scalars(query)]
+    sizes = []
+    for path in paths:
+        if path.is_file():
+            sizes.append(path.stat().st_size)
+            path.unlink()
+    return len(sizes), sum(sizes)
