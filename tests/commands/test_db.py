@@ -70,3 +70,12 @@ def test_reindex_fills_in_what_is_missing(run: Run, tmp_path: Path) -> None:
     assert run("db", "reindex", "--all").stdout == "1 session filled in\n"
     assert run("db", "reindex", "--findings").stdout == "1 session filled in\n"
     assert json.loads(run("db", "reindex", "--all", "--json").stdout) == {"sessions": 1}
+
+
+def test_a_backup_can_be_served(run: Run, tmp_path: Path) -> None:
+    run("ingest", str(dump(tmp_path / "a.json", "s1", "{}", "x")))
+    target = tmp_path / "copy.sqlite3"
+    assert run("db", "backup", str(target)).stdout == f"{target}: {target.stat().st_size:,} bytes, checked\n"
+    assert "already" in run("db", "backup", str(target)).stderr
+    status = run("db", "status", "--json", FENCEPOST_DATABASE=f"sqlite:///{target}")
+    assert json.loads(status.stdout)["counts"]["session"] == 1

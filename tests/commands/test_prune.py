@@ -21,14 +21,18 @@ def run(tmp_path: Path) -> Run:
     assert run("label", "labelled", "0", "wrong", "--author", "Ada").exit_code == 0
     with closing(sqlite3.connect(tmp_path / "data" / "fencepost.sqlite3")) as connection, connection:
         old = "strftime('%Y-%m-%d %H:%M:%f', 'now', '-100 days')"
-        connection.execute(f"UPDATE session SET ingested_at = {old}, grown_at = NULL WHERE external_id != CAST('young' AS BLOB)")
+        connection.execute(
+            f"UPDATE session SET ingested_at = {old}, grown_at = NULL WHERE external_id != CAST('young' AS BLOB)"
+        )
         connection.execute(f"UPDATE dump SET received_at = {old} WHERE filename != CAST('young.json' AS BLOB)")
     return run
 
 
 def sessions(tmp_path: Path) -> set[str]:
     with closing(sqlite3.connect(tmp_path / "data" / "fencepost.sqlite3")) as connection:
-        return {name.decode() for (name,) in connection.execute("SELECT external_id FROM session WHERE deleted_at IS NULL")}
+        return {
+            name.decode() for (name,) in connection.execute("SELECT external_id FROM session WHERE deleted_at IS NULL")
+        }
 
 
 def kept_files(tmp_path: Path) -> int:

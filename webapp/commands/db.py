@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 import sqlalchemy as sa
@@ -12,7 +13,7 @@ from rich.progress import Progress
 from webapp.commands import _store
 from webapp.parsing.words import counted
 from webapp.store import models
-from webapp.store.db import database
+from webapp.store.db import backup, database
 from webapp.store.jobs import reindex
 
 
@@ -78,6 +79,27 @@ def status(as_json: bool) -> None:
         for name, count in counts.items():
             click.echo(f"{name:<10} {count:>10,}")
     sys.exit(0 if current else 1)
+
+
+@command.command("backup")
+@click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the copy's bytes as JSON.")
+def backup_(target: Path, as_json: bool) -> None:
+    """Copy a SQLite database to the new file TARGET, also while a server writes it, and check the copy.
+
+    Kept dumps and the secret key stand beside the database and are copied as files are (docs/deploy.md).
+    Exits with 1 where it cannot be written or TARGET is there already, with 2 for a database on a server.
+    """
+    bar = Progress(console=Console(stderr=True), transient=True)
+    with _store.engine(_store.settings(), migrate=False) as engine, bar:
+        task = bar.add_task("pages", total=None)
+        try:
+            size = backup.copy(engine, target, lambda copied, total: bar.update(task, completed=copied, total=total))
+        except backup.NotSqlite as error:
+            raise click.UsageError(str(error)) from None
+        except (backup.BadCopy, OSError) as error:
+            raise click.ClickException(str(error)) from None
+    _store.print_json({"bytes": size}) if as_json else click.echo(f"{target}: {size:,} bytes, checked")
 
 
 def _counts(engine: sa.Engine) -> dict[str, int]:

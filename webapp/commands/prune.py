@@ -24,7 +24,7 @@ def _age(_: click.Context, __: click.Parameter, text: str) -> timedelta:
 
 
 @click.command("prune", short_help="Remove old sessions for good.")
-@click.option("--older-than", callback=_age, required=True, metavar="AGE", help="90d, 12w or 36h since turns last came.")
+@click.option("--older-than", callback=_age, required=True, metavar="AGE", help="90d, 12w or 36h without a new turn.")
 @click.option(
     "--keep",
     multiple=True,

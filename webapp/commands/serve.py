@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import ipaddress
+import signal
 import sys
 import tempfile
 from dataclasses import replace
@@ -27,6 +28,7 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
     Listens on loopback alone unless FENCEPOST_TOKEN is set: what is stored here is what agents said.
     """
     memory.use_one_arena()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # service managers and containers: as Ctrl+C
     settings = settings_for(host)
     logs.configure(settings.log)
     spool_beside(settings)
