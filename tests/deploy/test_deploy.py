@@ -1,4 +1,4 @@
-"""The files that run Fencepost elsewhere: by the engine where it is on the machine, else what can be held without it."""
+"""The files that run Fencepost elsewhere, tried by their engine where it is on the machine."""
 
 from __future__ import annotations
 
