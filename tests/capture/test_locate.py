@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.capture.locate import Budget, Located, apply, follow, locate
+from webapp.capture.alignment import Budget, apply, follow
+from webapp.capture.locate import Located, locate
 from webapp.capture.process import Call, Failure
 
 FAILED = Failure("JSONDecodeError", "Extra data", "Extra data: line 1 column 9 (char 8)", 8)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from webapp.capture.locate import Located, Replacement, locate
+from webapp.capture.alignment import Replacement
+from webapp.capture.locate import Located, locate
 from webapp.capture.process import Failure, Outcome
 from webapp.parsing import decode
 from webapp.parsing.edit import Edit, apply
