@@ -16,15 +16,11 @@ from webapp.store.models.labels import (
     LabelQueue,
     LabelQueueItem,
 )
+from webapp.store.models.live import LiveLog, LiveSpan
+from webapp.store.models.parses import UNDIGESTED, Parse, ParseRepair, Run
 from webapp.store.models.sessions import (
     MODEL_KINDS,
-    UNDIGESTED,
     Finding,
-    LiveLog,
-    LiveSpan,
-    Parse,
-    ParseRepair,
-    Run,
     SavedView,
     Session,
     SessionModel,

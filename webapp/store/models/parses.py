@@ -1,0 +1,85 @@
+"""The tables of parses: what a profile made of each response, and the runs that made them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.db.types import BigId, ExactJson, PackedJson, ProfileName, UtcDateTime
+from webapp.store.models.base import Base
+
+UNDIGESTED = "value_digest IS NULL AND verdict IN ('clean', 'extracted', 'repaired')"
+"""of parses that read a value which is nested too deep to be compared"""
+
+
+class Parse(Base):
+    """The stored trace of one response under one profile version."""
+
+    __tablename__ = "parse"
+    __table_args__ = (
+        sa.UniqueConstraint("turn_id", "profile"),
+        sa.Index(
+            "ix_parse_failure_group",
+            *("profile", "failure_group", "turn_id"),
+            sqlite_where=sa.text("failure_group IS NOT NULL"),
+            postgresql_where=sa.text("failure_group IS NOT NULL"),
+        ),
+        sa.Index("ix_parse_value_digest", "profile", "turn_id", "value_digest", "version"),
+        sa.Index(
+            "ix_parse_undigested",
+            *("profile", "turn_id"),
+            sqlite_where=sa.text(UNDIGESTED),
+            postgresql_where=sa.text(UNDIGESTED),
+        ),
+    )
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"))
+    profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
+    version: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    verdict: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    strategy: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    truncated: orm.Mapped[bool] = orm.mapped_column(default=False)
+    ambiguous: orm.Mapped[bool] = orm.mapped_column(default=False)
+    exhausted: orm.Mapped[bool] = orm.mapped_column(default=False)
+    microseconds: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    failure_group: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
+    """the group of a parse whose verdict is failed, which `parsing.failure_group` makes of this trace and of the stored
+    one of `fencepost`; NULL where a value was read, nothing offered itself, or the profile was not run"""
+    failure_path: orm.Mapped[str | None] = orm.mapped_column(sa.String(160))
+    """the JSON path of the first edit that mends it; NULL where nothing does"""
+    failure_tokens: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    value_digest: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    """64 bits, signed, of the SHA-256 of all values that were read, as `store.write.value_digest` writes them: equal
+    where two profiles read the same JSON (1 is 1.0, keys have no order). NULL where nothing was read, and where a value
+    is nested too deeply to be compared, though the verdict says that one was read: such are never the same"""
+    trace: orm.Mapped[dict[str, Any]] = orm.mapped_column(PackedJson)
+
+
+class ParseRepair(Base):
+    """How often a parse needed a repair; a row only where it did."""
+
+    __tablename__ = "parse_repair"
+
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
+    profile: orm.Mapped[str] = orm.mapped_column(ProfileName, primary_key=True)
+    repair: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
+    count: orm.Mapped[int]
+
+
+class Run(Base):
+    """A profile run over many stored responses."""
+
+    __tablename__ = "run"
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
+    scope: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
+    state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    progress: orm.Mapped[float] = orm.mapped_column(default=0.0)
+    counts: orm.Mapped[dict[str, int] | None] = orm.mapped_column(ExactJson)
+    started_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    finished_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
