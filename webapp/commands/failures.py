@@ -13,7 +13,7 @@ from sqlalchemy import orm
 from webapp.commands import _filters, _store
 from webapp.parsing.words import counted
 from webapp.store.failures import algorithm, as_json, groups
-from webapp.store.failures.groups import GroupLine, Groups
+from webapp.store.failures.group_line import GroupLine, Groups
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.visible import visible
 

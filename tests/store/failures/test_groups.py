@@ -12,6 +12,7 @@ from sqlalchemy import orm
 
 from tests.store.made import Bring
 from webapp.store.failures import algorithm, events, group_detail, groups, neighbours, overlay
+from webapp.store.failures.group_line import GroupLine
 from webapp.store.failures.rates import rate, wilson
 from webapp.store.models import Parse, Session, Turn
 from webapp.store.sessions.filters import Filters
@@ -44,7 +45,7 @@ def stored(bring: Bring) -> None:
     bring(lines(*old, *good, *new, response("new", HOURS, COMMA, "m2"), response("new", HOURS / 2, "{}", "m2")))
 
 
-def by_key(db: orm.Session, **filters: Any) -> dict[str, groups.GroupLine]:
+def by_key(db: orm.Session, **filters: Any) -> dict[str, GroupLine]:
     db.rollback()
     return {line.key: line for line in groups.page(db, Filters(**filters), now=NOW).groups}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.store.failures.events import Event
 from webapp.store.failures.group_detail import GroupDetail
-from webapp.store.failures.groups import Example, GroupLine, Groups
+from webapp.store.failures.group_line import Example, GroupLine, Groups
 from webapp.store.failures.neighbours import SameFailure
 from webapp.store.failures.overlay import Change
 from webapp.store.failures.rates import Rate

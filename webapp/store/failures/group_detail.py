@@ -15,8 +15,8 @@ from webapp import parsing
 from webapp.store.failures import events, groups, overlay
 from webapp.store.failures.events import Event
 from webapp.store.failures.failure_reader import Failure
+from webapp.store.failures.group_line import Example, GroupLine
 from webapp.store.failures.group_sets import Found
-from webapp.store.failures.groups import Example, GroupLine
 from webapp.store.failures.overlay import Change
 from webapp.store.failures.rates import Rate, rate
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope

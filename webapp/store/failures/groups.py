@@ -15,6 +15,7 @@ from sqlalchemy import orm
 from webapp.parsing import failure_group
 from webapp.store.failures import events, overlay
 from webapp.store.failures.events import Event
+from webapp.store.failures.group_line import Example, GroupLine, Groups
 from webapp.store.failures.group_sets import Found, first_and_last, newest_turn, together, versions
 from webapp.store.failures.overlay import Change
 from webapp.store.failures.scope import Coverage, Scope, coverage, scope
@@ -29,77 +30,6 @@ BUCKETS = 24
 NEW = timedelta(days=7)
 """how long before now a group that is first seen is new, where the filters have no since"""
 MOST_VALUES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One response of a group."""
-
-    turn_id: int
-    session: str
-    external_id: str
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
-class GroupLine:
-    """One group in view. Times are UTC; `share` is of all responses that the profile was run on, None where that number
-    is not known; `series` counts responses in equal stretches of `Groups.range`.
-
-    `models`, `tools` and `paths` have how many responses, most first, at most 8 (`more_models` … count the others); a
-    model is None where the dump names none. `findings` says how many of its sessions have each finding. `state` is what
-    somebody said (`event`), "regressed" where a resolved group is seen again, "open" where it was ignored no longer
-    than until now; `why` says so in words. `is_new`: first seen in the window; `new_models`: known elsewhere, and first
-    seen in these models in the window. `growth` compares both halves of the range: above 2 it grows for more reasons
-    than chance. `merged` are the keys that people made part of it.
-    """
-
-    key: str
-    title: str
-    count: int
-    share: float | None
-    sessions: int
-    first_seen: datetime
-    last_seen: datetime
-    known_since: datetime
-    series: tuple[int, ...]
-    models: list[tuple[str | None, int]]
-    more_models: int
-    tools: list[tuple[str, int]]
-    more_tools: int
-    paths: list[tuple[str, int]]
-    more_paths: int
-    labelled: int
-    findings: dict[str, int]
-    state: str
-    why: str | None
-    event: Event | None
-    assignee: str | None
-    is_new: bool
-    new_models: list[str]
-    growth: float
-    merged: list[str]
-    algorithm: str
-    example: Example | None
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """A page of groups, those that are new, seen again or growing first. `total` groups hold `count` responses.
-
-    `coverage` says of how many responses; `range` is what `series` goes over, None where nothing failed; `window` what
-    is meant by new. `former` counts responses whose key an earlier version of the algorithm made.
-    """
-
-    groups: list[GroupLine]
-    next: str | None
-    total: int
-    count: int
-    new: int
-    coverage: Coverage
-    range: tuple[datetime, datetime] | None
-    window: tuple[datetime, datetime]
-    former: int
 
 
 @dataclass(frozen=True, slots=True)

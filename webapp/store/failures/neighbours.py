@@ -10,8 +10,8 @@ from sqlalchemy import orm
 
 from webapp.store.failures import groups, overlay
 from webapp.store.failures.failure_reader import Failure
+from webapp.store.failures.group_line import Example
 from webapp.store.failures.group_sets import Found, first_and_last, together
-from webapp.store.failures.groups import Example
 from webapp.store.index.bit_sliced_index import slots_of
 from webapp.store.index.session_reader import moment
 from webapp.store.models import TURNS_A_SESSION

@@ -23,7 +23,7 @@ from sqlalchemy import orm
 from webapp import __version__
 from webapp.config import Settings
 from webapp.store.failures import groups
-from webapp.store.failures.groups import GroupLine
+from webapp.store.failures.group_line import GroupLine
 from webapp.store.ingest import dump_files
 from webapp.store.sessions.filters import Filters
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 from webapp.parsing.words import counted
-from webapp.store.failures.groups import GroupLine, Groups
+from webapp.store.failures.group_line import GroupLine, Groups
 from webapp.visible import visible
 
 MOST_ENTRIES = 50

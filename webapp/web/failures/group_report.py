@@ -8,7 +8,7 @@ from typing import Any
 from webapp.markdown import block, code, escaped
 from webapp.parsing.words import counted
 from webapp.store.failures.group_detail import GroupDetail
-from webapp.store.failures.groups import GroupLine
+from webapp.store.failures.group_line import GroupLine
 from webapp.store.failures.rates import Rate
 
 
