@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from webapp.commands import _export, _store
 from webapp.exports import base
 from webapp.store.exports import exporting
-from webapp.store.labels.queues import queue as queues
+from webapp.store.labels.queues.queue_spec import spec_of
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import sessions
 
@@ -59,7 +59,7 @@ def _scope(
 ) -> tuple[str, dict[str, Any]]:
     """What goes out, in words and as `exporting.labels` takes it; raises `BadFilter` and `NoSuchSession`."""
     if queue:
-        spec = queues.spec_of(dict(parse_qsl(f"queue={queue}")))
+        spec = spec_of(dict(parse_qsl(f"queue={queue}")))
         return f"labels of the queue: {spec.words}", {"turn_ids": exporting.of_queue(db, spec)}
     if filter_:
         filters = filtering.of_parameters(dict(parse_qsl(filter_)))

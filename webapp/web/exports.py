@@ -15,6 +15,7 @@ from webapp.parsing.words import counted
 from webapp.store.exports import exporting
 from webapp.store.exports.filenames import safe_name
 from webapp.store.labels.queues import queue
+from webapp.store.labels.queues.queue_spec import spec_of
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import BadFilter
@@ -62,7 +63,7 @@ def scope_of_request() -> tuple[str, dict[str, Any]]:
     """What is exported, in words and as `exporting.labels` takes it. Raises `BadFilter` and `NoSuchSession`."""
     idents = request.args.getlist("ids")
     if request.args.get("queue"):
-        spec = queue.spec_of(request.args, idents)
+        spec = spec_of(request.args, idents)
         if spec.kind == "sample" and queue.stored(db.session, spec) is None:
             raise BadFilter("this sample is not drawn yet: open it under Labels and draw it")
         return f"labels of the queue: {spec.words}", {"turn_ids": exporting.of_queue(db.session, spec)}

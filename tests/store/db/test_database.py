@@ -18,6 +18,7 @@ from sqlalchemy import orm
 from webapp import paths
 from webapp.store.db import database
 from webapp.store.labels.queues import queue
+from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Base
 
 
@@ -122,7 +123,7 @@ def test_a_queue_reads_its_order_from_an_index(tmp_path: Path) -> None:
 
     sa.event.listen(engine, "before_cursor_execute", explain)
     with orm.Session(engine) as db:
-        queue._stretch(db, queue.Spec("disagree"), {"at": [True, "2020-01-01T00:00:00+00:00", 1]})
+        queue._stretch(db, Spec("disagree"), {"at": [True, "2020-01-01T00:00:00+00:00", 1]})
     engine.dispose()
     assert "USING INDEX ix_session_failed_happened ((failed,happened_at" in plans[0]
     assert not any("TEMP B-TREE" in step or "SCAN" in step for step in plans)

@@ -20,6 +20,7 @@ from webapp.store.db.database import writing
 from webapp.store.homes import changes, scopes
 from webapp.store.homes.scopes import Scope
 from webapp.store.labels.queues import queue
+from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Base, Finding, LabelQueueItem, Parse, ParseRepair, Session, Turn
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
@@ -147,7 +148,7 @@ def views(db: orm.Session) -> list[Any]:
 def queues(db: orm.Session, ids: dict[int, str], kinds: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
     told = {}
     for kind in kinds:
-        gone_through = queue.complete(db, queue.Spec(kind))
+        gone_through = queue.complete(db, Spec(kind))
         items = sa.select(Turn.session_id, Turn.ordinal).join(LabelQueueItem, LabelQueueItem.turn_id == Turn.id)
         rows = db.execute(items.where(LabelQueueItem.queue_id == gone_through.id))
         told[kind] = sorted((ids[row.session_id], row.ordinal) for row in rows)

@@ -21,7 +21,8 @@ from webapp.parsing import words
 from webapp.store.exports import session_causes
 from webapp.store.index import bit_sliced_index
 from webapp.store.labels import history, settling
-from webapp.store.labels.queues import looking, queue
+from webapp.store.labels.queues import looking
+from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Finding, Label, Parse, Session, Turn
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns
@@ -109,7 +110,7 @@ def of_filters(db: orm.Session, filters: Filters) -> set[int]:
     return {numbers[slot] for slot in bit_sliced_index.slots_of(narrowed_list.view)}
 
 
-def of_queue(db: orm.Session, spec: queue.Spec) -> list[int]:
+def of_queue(db: orm.Session, spec: Spec) -> list[int]:
     """The turns of a queue that have a label; ends the transaction."""
     items = looking.turn_ids(db, spec)
     turn_ids = list(db.scalars(sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(items))))

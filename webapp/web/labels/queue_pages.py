@@ -17,6 +17,7 @@ from webapp.store.failures import neighbours
 from webapp.store.labels import causes, label_content, values
 from webapp.store.labels import labels as store
 from webapp.store.labels.queues import looking, queue, queue_progress, team
+from webapp.store.labels.queues.queue_spec import KINDS, Spec, spec_of
 from webapp.store.models import LabelQueue, Session, Turn
 from webapp.store.sessions import debugger_queries as bench_store
 from webapp.store.sessions import turns as turn_store
@@ -36,7 +37,7 @@ for part in (people, list_pages, cause_pages, turn_label):
 class QueuePosition:
     """The queue of a request, and the response that is looked at: None where nothing is left to label."""
 
-    spec: queue.Spec
+    spec: Spec
     queue: LabelQueue
     detail: turn_store.TurnDetail | None = None
 
@@ -191,11 +192,11 @@ def here() -> QueuePosition:
     return QueuePosition(spec, made_queue, turn_store.find(db.session, session, turn.position))
 
 
-def spec_of_request() -> queue.Spec:
-    return queue.spec_of(request.values, request.values.getlist("ids"))
+def spec_of_request() -> Spec:
+    return spec_of(request.values, request.values.getlist("ids"))
 
 
-def is_undrawn(spec: queue.Spec) -> bool:
+def is_undrawn(spec: Spec) -> bool:
     """Whether `spec` is a sample that is not stored: each seed is another, so only a POST makes one."""
     return spec.kind == "sample" and queue.stored(db.session, spec) is None
 
@@ -220,7 +221,7 @@ def shown(
     conflict: store.Conflict | None = None,
     status: int = 200,
 ) -> Response:
-    context: dict[str, Any] = {"here": at, "kinds": queue.KINDS, "views": view_store.views(db.session)}
+    context: dict[str, Any] = {"here": at, "kinds": KINDS, "views": view_store.views(db.session)}
     context["progress"] = queue_progress.progress(db.session, at.queue, author())
     context["undone"] = request.args.get("undone", type=int)
     context["served"] = cookie.pop("served", 0)

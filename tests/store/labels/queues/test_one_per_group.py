@@ -10,7 +10,7 @@ from sqlalchemy import orm
 from tests.store.made import Bring
 from webapp.store.labels import labels
 from webapp.store.labels.queues import queue, queue_progress
-from webapp.store.labels.queues.queue import Spec
+from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Turn
 
 SPEC = Spec("one-per-group")

@@ -12,7 +12,7 @@ from tests.store.made import Bring, entry, windlass
 from webapp import parsing
 from webapp.store.labels import label_content, labels
 from webapp.store.labels.queues import grouping, queue, queue_progress
-from webapp.store.labels.queues.queue import Spec
+from webapp.store.labels.queues.queue_spec import Spec, spec_of
 from webapp.store.labels.values import same_as
 from webapp.store.models import LabelQueue, LabelQueueItem, Session, Turn
 from webapp.store.sessions.filters import BadFilter
@@ -80,9 +80,9 @@ def test_a_large_store_is_sampled_by_places(bring: Bring, db: orm.Session) -> No
 
 
 def test_a_filter_of_the_list_is_a_queue(stored: None, db: orm.Session) -> None:
-    assert raws(db, queue.spec_of({"queue": "view", "view": "format=windlass"})) != []
-    assert len(raws(db, queue.spec_of({"queue": "view", "view": "failed=1"}))) == 3
-    assert raws(db, queue.spec_of({"queue": "view", "view": "format=nothing"})) == []
+    assert raws(db, spec_of({"queue": "view", "view": "format=windlass"})) != []
+    assert len(raws(db, spec_of({"queue": "view", "view": "failed=1"}))) == 3
+    assert raws(db, spec_of({"queue": "view", "view": "format=nothing"})) == []
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_filter_of_the_list_is_a_queue(stored: None, db: orm.Session) -> None:
 )
 def test_a_queue_that_cannot_be_meant_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(BadFilter):
-        queue.spec_of(given)
+        spec_of(given)
 
 
 def test_each_person_takes_what_they_have_not_labelled(stored: None, db: orm.Session) -> None:

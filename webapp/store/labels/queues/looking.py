@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.labels.queues import queue as queues
-from webapp.store.labels.queues.queue import Spec
+from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import LabelQueue, LabelQueueItem
 
 _SHADOWS = (

@@ -3,111 +3,30 @@ goes through all that is stored."""
 
 from __future__ import annotations
 
-import hashlib
 import random
 import time
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.dialect import horizon, insert_new
 from webapp.store.labels.queues import one_per_group
+from webapp.store.labels.queues.queue_spec import GROUPS, Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns, scan
 from webapp.store.models import TURNS_A_SESSION, LabelQueue, LabelQueueItem, Session, Turn, is_response
-from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import sessions
-from webapp.store.sessions.filters import BadFilter
 
-KINDS = {
-    "failed": "failed",
-    "one-per-group": "one of each failure group",
-    "disagree": "profiles disagree",
-    "silent": "possibly silently wrong",
-    "sample": "random sample",
-    "view": "a filter of the list",
-    "chosen": "chosen sessions",
-}
-GROUPS = "one-per-group"
-LARGEST_SAMPLE = 10_000
-MOST_CHOSEN = 1_000
-MOST_EACH = 20
-"""labels that each response of a queue for teams may be asked to have"""
 MOST_OF_A_KIND = 20
 """queues that are kept; of more, the oldest is forgotten, its labels stay"""
 _TURNS_AT_ONCE = {"disagree": 60, "silent": 200}
 _LAST = 2**62
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
-    """Which responses are queued. `size` and `seed` are a sample's, `view` the list's filters as a query string,
-    `ids` the keys of chosen sessions. A `blind` queue shows no profile's value; in one for teams each response gets
-    `each` labels, 0 stands for one of everybody."""
-
-    kind: str = "failed"
-    size: int = 100
-    seed: int = 1
-    view: str = ""
-    ids: tuple[str, ...] = ()
-    blind: bool = False
-    each: int = 0
-
-    def query(self) -> dict[str, Any]:
-        """The parameters of a URL that leads to this queue."""
-        how = ({"blind": 1} if self.blind else {}) | ({"each": self.each} if self.each else {})
-        if self.kind == "sample":
-            return {"queue": "sample", "size": self.size, "seed": self.seed} | how
-        if self.kind == "chosen":
-            return {"queue": "chosen", "ids": list(self.ids)} | how
-        return {"queue": self.kind} | ({"view": self.view} if self.kind == "view" else {}) | how
-
-    @property
-    def name(self) -> str:
-        """What the stored queue is called."""
-        text = urlencode(self.query(), doseq=True)
-        return text if len(text) <= 1000 else f"queue={self.kind}&sha256={hashlib.sha256(text.encode()).hexdigest()}"
-
-    @property
-    def words(self) -> str:
-        """What a person calls it."""
-        more = {
-            "sample": f" of {self.size}, seed {self.seed}",
-            "view": f" ({self.view})",
-            "chosen": f" ({len(self.ids)})",
-        }
-        return KINDS[self.kind] + more.get(self.kind, "")
-
-    def filters(self) -> filtering.Filters:
-        return filtering.of_parameters(dict(parse_qsl(self.view)))
-
-
-def spec_of(parameters: Mapping[str, str], ids: Sequence[str] = ()) -> Spec:
-    """The queue that a URL's parameters ask for, `ids` all of that name; raises `BadFilter`."""
-    each = _whole(parameters, "each", 0, MOST_EACH)
-    return replace(_which(parameters, ids), blind=parameters.get("blind") == "1", each=each)
-
-
-def _which(parameters: Mapping[str, str], ids: Sequence[str]) -> Spec:
-    kind = parameters.get("queue") or ("chosen" if ids else "failed")
-    if kind not in KINDS:
-        raise BadFilter(f"queue takes {', '.join(KINDS)}, not {kind[:100]!r}")
-    if kind == "sample":
-        return Spec(kind, _whole(parameters, "size", 100, LARGEST_SAMPLE), _whole(parameters, "seed", 1, 2**31))
-    if kind == "view":
-        filters = filtering.of_parameters(dict(parse_qsl(parameters.get("view", ""))))
-        view = urlencode(sorted(filters.active().items()))
-        if len(view) > 900:
-            raise BadFilter("this filter is too long for a queue")
-        return Spec(kind, view=view)
-    return Spec(kind, ids=tuple(dict.fromkeys(ids))[:MOST_CHOSEN] if kind == "chosen" else ())
 
 
 def stored(db: orm.Session, spec: Spec) -> LabelQueue | None:
@@ -333,10 +252,3 @@ def _responses(db: orm.Session, places: list[tuple[int, int]]) -> list[int]:
 def _query_places() -> sa.Select[*tuple[Any, ...]]:
     query: sa.Select[*tuple[Any, ...]] = sa.select(Turn.id, Turn.session_id, Turn.position)
     return query.where(is_response)
-
-
-def _whole(parameters: Mapping[str, str], name: str, default: int, most: int) -> int:
-    text = parameters.get(name) or str(default)
-    if not (text.isascii() and text.isdecimal() and 0 <= int(text[:20]) <= most):
-        raise BadFilter(f"{name} takes a whole number up to {most}, not {text[:100]!r}")
-    return int(text)
