@@ -10,8 +10,8 @@ import click
 
 from webapp.commands import _store
 from webapp.parsing.words import counted
-from webapp.store.sessions import pruning
-from webapp.store.sessions.pruning import Prunable, Pruned
+from webapp.store.jobs import pruning
+from webapp.store.jobs.pruning import Prunable, Pruned
 
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
