@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,22 @@ def test_what_names_the_sessions_is_shown_and_changed(run: Run, tmp_path: Path) 
     assert "2 sessions (2 new)" in run("ingest", "--session-key", "trace_id", str(log)).stdout
     assert "2 sessions" in run("ingest", "--again").stdout
     assert run("ingest", "--session-key", "a", "--map", "raw=$.b", str(log)).exit_code == 2
+
+
+def test_what_names_the_sessions_of_an_archive_is_shown_and_changed(run: Run, tmp_path: Path) -> None:
+    answer = {"choices": [{"message": {"role": "assistant", "content": "{}"}}]}
+    lines = [{"chat_id": f"c{n % 3}", "trace_id": f"t{n % 2}", "response": answer, "request": {}} for n in range(6)]
+    with zipfile.ZipFile(path := tmp_path / "logs.zip", "w") as archive:
+        for day in ("monday", "tuesday"):
+            archive.writestr(f"{day}.jsonl", "\n".join(map(json.dumps, lines)).replace('id": "c', f'id": "{day[0]}'))
+    shown = run("ingest", "--dry-run", str(path)).stdout
+    assert "archive, 6 sessions" in shown
+    assert "sessions of 2 files by chat_id: 6; --session-key KEY takes another" in shown
+    assert "monday.jsonl: 3 sessions by chat_id" in shown and "trace_id: 4 sessions, in 12 of 12 entries" in shown
+    done = run("ingest", "--dry-run", "--session-key", "trace_id", "--json", str(path)).stdout
+    (file,) = json.loads(done)["files"]
+    assert (file["session_keys"]["key"], file["session_keys"]["sessions"], file["session_keys"]["files"]) == (
+        "trace_id", 4, 2,
+    )  # fmt: skip
+    assert len(file["sessions"]) == 4
+    assert "4 sessions (4 new)" in run("ingest", "--session-key", "trace_id", str(path)).stdout

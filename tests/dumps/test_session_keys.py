@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +135,75 @@ def test_what_a_program_says_is_no_key():
     assert list(found_keys(entry("x", arguments={"session_id": "a"}, tools=[{"chat_id": "b"}]))) == []
     assert session_named({"request": '{"metadata": {"chat_id": 5}}'}, "request.metadata.chat_id") == "5"
     assert chosen([]) is None
+
+
+def packed(tmp_path: Path, members: dict[str, list[Any]], kind: str = "zip") -> Path:
+    """An archive of logs; one whose name ends in `.gz` is packed in it."""
+    path = tmp_path / f"logs.{kind}"
+    contents = {name: "\n".join(map(json.dumps, entries)).encode() for name, entries in members.items()}
+    contents = {name: gzip.compress(data) if name.endswith(".gz") else data for name, data in contents.items()}
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in contents.items():
+                archive.writestr(name, data)
+        return path
+    with tarfile.open(path, "w") as tar:
+        for name, data in contents.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    return path
+
+
+MEMBERS: dict[str, list[Any]] = {
+    "monday.jsonl": [entry(f"m{n}", chat_id=f"m{n % 2}", trace_id=f"t{n % 3}") for n in range(6)],
+    "tuesday.jsonl.gz": [entry(f"d{n}", conversation_id=f"d{n % 3}", trace_id=f"u{n % 2}") for n in range(6)],
+    "notes.jsonl": [{"some": "thing"}],
+}
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_the_members_of_an_archive_are_shown_with_their_keys(tmp_path, kind):
+    path = packed(tmp_path, MEMBERS, kind)
+    keys = session_keys(path, path.name)
+    assert keys is not None
+    assert (keys.key, keys.files, keys.entries, keys.sessions, keys.differs, keys.is_sure, keys.cut) == (
+        None, 2, 12, 5, True, False, False,
+    )  # fmt: skip
+    assert [(member.name, member.key, member.sessions) for member in keys.members] == [
+        ("monday.jsonl", "chat_id", 2), ("tuesday.jsonl.gz", "conversation_id", 3),
+    ]  # fmt: skip
+    assert set(keys.choices) == {
+        KeyChoice("chat_id", 6, 3), KeyChoice("conversation_id", 6, 4), KeyChoice("trace_id", 12, 5)
+    }  # fmt: skip
+    assert list(sessions(path)[0]) == ["m0", "m1", "d0", "d1", "d2"]
+
+
+@pytest.mark.parametrize("key", ["trace_id", "chat_id", "conversation_id", NO_KEY, "nope"])
+def test_a_key_told_for_an_archive_gives_as_many_sessions_as_are_shown(tmp_path, key):
+    path = packed(tmp_path, MEMBERS)
+    keys = session_keys(path, path.name, key=key)
+    found, problems = sessions(path, key)
+    assert keys is not None and keys.told and keys.is_sure
+    assert keys.sessions == len(found)
+    shown = session_keys(path, path.name)
+    assert shown is not None
+    assert [choice.sessions for choice in shown.choices if choice.key == key] in ([], [len(found)])
+    missing = [name for name, lines in MEMBERS.items() if name != "notes.jsonl" and key not in (*lines[0], NO_KEY)]
+    assert [line.partition(":")[0] for line in problems if "no entry has the session key" in line] == missing
+
+
+def test_members_by_one_key_and_an_archive_without_any(tmp_path):
+    alike = {name: [entry(n, chat_id=f"{name}{n}") for n in "12"] for name in ("a.jsonl", "b.jsonl")}
+    keys = session_keys(packed(tmp_path, alike), "logs.zip")
+    assert keys is not None and (keys.key, keys.sessions, keys.is_sure) == ("chat_id", 4, True)
+    assert session_keys(packed(tmp_path, {"notes.jsonl": [{"some": "thing"}]}), "logs.zip") is None
+
+
+def test_a_large_archive_is_looked_at_up_to_a_size(tmp_path):
+    path = packed(tmp_path, MEMBERS)
+    keys = session_keys(path, path.name, most=10)
+    assert keys is None or keys.cut
+    size = len("\n".join(map(json.dumps, MEMBERS["monday.jsonl"])))
+    keys = session_keys(path, path.name, most=size)
+    assert keys is not None and (keys.files, keys.entries, keys.cut) == (1, 6, True)

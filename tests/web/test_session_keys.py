@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from webapp.web.dumps import worker_process
+from webapp.web.dumps import uploads, worker_process
 
 PARTIAL = {"HX-Request-Type": "partial"}
 
@@ -107,3 +109,59 @@ def test_the_api_takes_a_key_and_asks_nobody(client: FlaskClient) -> None:
     assert (answer.status_code, answer.json["sessions"]) == (201, ["<t0>", "<t1>"])
     again = client.post("/api/dumps?filename=log.jsonl", data=UNSURE)
     assert (again.status_code, len(again.json["sessions"])) == (200, 2)
+
+
+def archive(**members: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as target:
+        for name, content in members.items():
+            target.writestr(f"{name}.jsonl", content)
+    return out.getvalue()
+
+
+BY_CHAT = log(chat_id=lambda n: f"k{n // 2}")
+
+
+def test_the_members_of_an_archive_are_shown_before_anything_is_stored(client: FlaskClient) -> None:
+    row = send(client, archive(a=UNSURE, b=BY_CHAT)).text
+    assert "12 entries in 2 files. What names their session?" in row and "which sessions?" in row
+    assert 'value="" checked' in row and "As each file is read" in row and "6 sessions" in row
+    assert "<code>a.jsonl</code>: 3 sessions" in row and "<code>b.jsonl</code>: 3 sessions" in row
+    assert 'value="trace_id"' in row and names(client) == []
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ({"key": ""}, ["c0", "c1", "c2", "k0", "k1", "k2"]),
+        ({"key": "trace_id"}, ["<t0>", "<t1>", "b"]),
+        ({"key": "-"}, ["a", "b"]),
+        ({"key": "", "other": "chat_id"}, ["a", "k0", "k1", "k2"]),
+    ],
+)
+def test_the_chosen_key_names_the_sessions_of_members(
+    client: FlaskClient, form: dict[str, str], expected: list[str]
+) -> None:
+    send(client, archive(a=UNSURE, b=BY_CHAT))
+    client.post("/dumps/jobs/1/sessions", data=form)
+    assert read(client, 1)["state"] == "done"
+    assert names(client) == expected
+
+
+def test_an_archive_whose_members_are_sure_is_read(client: FlaskClient) -> None:
+    assert 'id="dump-1"' in send(client, archive(a=SURE, b=BY_CHAT)).text
+    assert names(client) == ["c0", "c1", "c2", "k0", "k1", "k2"]
+    assert 'Sessions by</dt><dd class="mono">chat_id' in client.get("/dumps/1").text
+
+
+def test_the_api_takes_a_key_for_members(client: FlaskClient) -> None:
+    body = archive(a=UNSURE, b=BY_CHAT)
+    answer = client.post("/api/dumps?filename=logs.zip&session_key=trace_id", data=body)
+    assert (answer.status_code, answer.json["sessions"]) == (201, ["<t0>", "<t1>", "b"])
+    assert [problem["at"] for problem in answer.json["problems"]] == ["b.jsonl: the dump"]
+
+
+def test_a_packed_log_is_asked_about_by_its_beginning(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "LOOKED_AT", len(UNSURE) - 10)
+    assert "What names their session?" in send(client, gzip.compress(UNSURE)).text
+    assert names(client) == []

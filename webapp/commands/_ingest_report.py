@@ -70,7 +70,9 @@ def _of_keys(keys: SessionKeys | None) -> Iterator[str]:
     """By which key entries are put together to sessions, and what the others would give."""
     if keys is None or (keys.entries < 2 and not keys.told):
         return
-    if keys.key is None:
+    if keys.files:
+        yield from _of_member_keys(keys)
+    elif keys.key is None:
         yield f"no session key: all {keys.entries:,} entries are one session; --session-key KEY names one"
     else:
         without = f" ({keys.without:,} entries are without it)" if keys.without else ""
@@ -79,6 +81,18 @@ def _of_keys(keys: SessionKeys | None) -> Iterator[str]:
         if choice.key != keys.key:
             sessions = counted(choice.sessions, "session")
             yield f"  {choice.key}: {sessions}, in {choice.entries:,} of {keys.entries:,} entries"
+
+
+def _of_member_keys(keys: SessionKeys) -> Iterator[str]:
+    """Of an archive: all its files together, then file by file."""
+    by = "each file's own key" if keys.differs else keys.key or "nothing, each file is one"
+    without = f" ({keys.without:,} entries are without it)" if keys.without else ""
+    files = counted(keys.files, "file")
+    yield f"sessions of {files} by {by}: {keys.sessions:,}{without}; --session-key KEY takes another"
+    for member in keys.members:
+        yield f"  {member.name}: {counted(member.sessions, 'session')} by {member.key or 'nothing'}"
+    if (more := keys.files - len(keys.members)) > 0:
+        yield f"  and {counted(more, 'file')} more"
 
 
 def _summary(result: FileResult) -> str:

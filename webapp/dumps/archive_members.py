@@ -41,7 +41,13 @@ class _Budget:
     """How much came out of an archive of `packed` bytes."""
 
     packed: int
+    most: int | None = None
+    """bytes after which it is enough"""
     size: int = 0
+
+    @property
+    def is_spent(self) -> bool:
+        return self.most is not None and self.size >= self.most
 
     def refuse_declared(self, infos: list[zipfile.ZipInfo]) -> None:
         """Refuse a bomb before anything is read, by what its own directory says; what it conceals, `take` finds."""
@@ -58,8 +64,8 @@ class _Budget:
             raise TooLarge(f"a decompression bomb: {self.packed} bytes became more than {self.size // PIECE} MB", name)
 
 
-def of_zip(file: BinaryIO, folder: Path) -> Iterator[ArchiveMember | Problem]:
-    """The members of a zip, one after the other in `folder`.
+def of_zip(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[ArchiveMember | Problem]:
+    """The members of a zip, one after the other in `folder`; no more than about `most` bytes of them.
 
     Raises `BadDump` where it is damaged as a whole, `TooLarge` for bombs.
     """
@@ -70,9 +76,11 @@ def of_zip(file: BinaryIO, folder: Path) -> Iterator[ArchiveMember | Problem]:
     with archive:
         infos = archive.infolist()
         _refuse_many(len(infos))
-        budget = _Budget(file.seek(0, 2))
+        budget = _Budget(file.seek(0, 2), most)
         budget.refuse_declared(infos)
         for info in infos:
+            if budget.is_spent:
+                return
             if info.filename.endswith("/"):  # what `is_dir` says, which fails for a member without a name
                 continue
             if (reason := _unsafe(info.filename, info.external_attr >> 16 & 0o170000 == _SYMLINK)) is not None:
@@ -84,7 +92,7 @@ def of_zip(file: BinaryIO, folder: Path) -> Iterator[ArchiveMember | Problem]:
                 yield from copy.member(partial(archive.open, info))
 
 
-def of_tar(file: BinaryIO, folder: Path) -> Iterator[ArchiveMember | Problem]:
+def of_tar(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[ArchiveMember | Problem]:
     """The members of a tar (gzip and zstd around it were taken off before). Raises as `of_zip`."""
     try:
         file.seek(0)
@@ -92,8 +100,10 @@ def of_tar(file: BinaryIO, folder: Path) -> Iterator[ArchiveMember | Problem]:
     except (*_DAMAGE, ValueError) as error:
         raise BadDump(f"the tar archive is damaged ({error})", "byte 0") from error
     with archive:
-        budget, count = _Budget(max(file.seek(0, 2), 1)), 0
+        budget, count = _Budget(max(file.seek(0, 2), 1), most), 0
         for info in _entries(archive):
+            if budget.is_spent:
+                return
             if isinstance(info, Problem):
                 yield info
                 continue
@@ -168,6 +178,8 @@ class _Copy:
                     reason = f"a decompression bomb: {self.packed} bytes became more than {size // PIECE} MB"
                     raise TooLarge(reason, self.name)
                 out.write(piece)
+                if self.budget.is_spent:
+                    break
         except _DAMAGE as error:
             return Problem(self.name, f"this member is damaged ({error}); what came before was read")
         return None

@@ -105,8 +105,11 @@ class Format:
         """Whether an entry that names no session belongs to the one before it."""
         return False
 
-    def keys(self, source: Source, head: DumpHead) -> SessionKeys | None:
-        """The keys that may name the sessions of a dump's entries; None where there is no choice."""
+    def keys(self, source: Source, head: DumpHead, most: int | None = None) -> SessionKeys | None:
+        """The keys that may name the sessions of a dump's entries; None where there is no choice.
+
+        `most` is for archives: the bytes of their members that are looked at.
+        """
         if not self.by_key or head.shape not in ("lines", "array", "parquet"):
             return None
         return session_keys(source, head, self.session_key, self.follows)

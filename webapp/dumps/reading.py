@@ -65,15 +65,16 @@ def session_keys(
     *,
     format: str | None = None,  # noqa: A002
     key: str | None = None,
+    most: int | None = None,
 ) -> SessionKeys | None:
     """What may name the sessions of a dump's entries, and what is taken; None where its format leaves no choice.
 
-    Reads the dump once. Raises `UnknownFormat` and `BadDump` as `read` does.
+    Reads the dump once, of an archive's members about `most` bytes. Raises `UnknownFormat` and `BadDump` as `read`.
     """
     with opened(path, filename) as source:
         head = look(source)
         kind = _named(format, head)
-        return (kind if key is None else kind.with_key(key)).keys(source, head)
+        return (kind if key is None else kind.with_key(key)).keys(source, head, most)
 
 
 def _read(
@@ -89,10 +90,10 @@ def _read(
         kind = _named(name, head) if mapped is None else _fitting(mapped, head)
         if key is not None:
             kind = kind.with_key(key)
-        yield from watched(checked(_keyless(kind, kind.read(source, head)), source))
+        yield from watched(checked(keyless(kind, kind.read(source, head)), source))
 
 
-def _keyless(kind: Format, records: Iterator[Record]) -> Iterator[Record]:
+def keyless(kind: Format, records: Iterator[Record]) -> Iterator[Record]:
     """The records; a problem where a session key was told and the format cannot use it."""
     if kind.session_key is not None and not kind.by_key:
         yield Problem("the session key", f"the format {kind.name} names its sessions itself; the key was not used")

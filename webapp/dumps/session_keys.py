@@ -19,6 +19,8 @@ OPTION = "session_key"
 """The only field of a mapping that leaves the reading to the format and names the key of its sessions."""
 MOST_KEYS = 12
 """How many keys of one log are looked at."""
+MOST_MEMBERS = 20
+"""How many members of an archive are shown with their keys."""
 _HOLDERS = {
     *("metadata", "meta", "attributes", "extra", "context", "tags", "properties", "labels", "info", "params", "log"),
     *("body", "request_body", "response_body", "headers", "request_headers", "requestHeaders", "kwargs", "fields"),
@@ -51,10 +53,22 @@ class KeyChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class MemberKeys:
+    """A member of an archive: the key that is taken for it, its entries and its sessions by that key."""
+
+    name: str
+    key: str | None
+    entries: int
+    sessions: int
+    is_sure: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SessionKeys:
     """The keys of a log. `key` is the one that is taken: told, or chosen; None where all is one session.
 
-    `sessions` counts the sessions by it, that of the `without` entries that do not have it included.
+    `sessions` counts the sessions by it, that of the `without` entries that do not have it included. Of an archive
+    they are counted over its `files`, each of which has sessions of its own; `key` is None where files differ.
     """
 
     key: str | None
@@ -63,10 +77,26 @@ class SessionKeys:
     sessions: int
     without: int
     choices: list[KeyChoice] = field(default_factory=list)
+    files: int = 0
+    """how many members of an archive may be read by a key; 0 for what is no archive"""
+    members: list[MemberKeys] = field(default_factory=list)
+    """at most `MOST_MEMBERS` of them, those to ask about first"""
+    cut: bool = False
+    """whether only the first members of an archive were looked at"""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the members of an archive are read by different keys."""
+        return not self.told and len({member.key for member in self.members}) > 1
 
     @property
     def is_sure(self) -> bool:
-        """Whether nobody need be asked: it was told, there is one entry, no key, or all give the same number."""
+        """Whether nobody need be asked: it was told, there is one entry, no key, or all give the same number.
+
+        Of an archive: whether that is so for each member.
+        """
+        if self.files:
+            return self.told or all(member.is_sure for member in self.members)
         whole = all(choice.entries == self.entries for choice in self.choices)
         return self.told or self.entries < 2 or (whole and len({choice.sessions for choice in self.choices}) < 2)
 
@@ -139,6 +169,47 @@ def chosen(choices: Sequence[KeyChoice]) -> str | None:
     common = [choice for choice in fitting if 2 * choice.entries >= most]
     best = min(common, key=lambda choice: (rank_of(choice.key), choice.key.count("."), -choice.entries), default=None)
     return None if best is None else best.key
+
+
+def of_members(named: Sequence[tuple[str, SessionKeys]], *, cut: bool) -> SessionKeys | None:
+    """The keys of an archive by those of its members, each with its name; None where no member has a choice."""
+    if not named:
+        return None
+    each = [keys for _, keys in named]
+    taken = {keys.key for keys in each}
+    told = each[0].told
+    members = [MemberKeys(name, keys.key, keys.entries, keys.sessions, keys.is_sure) for name, keys in named]
+    return SessionKeys(
+        next(iter(taken - {None}), None) if told or len(taken) == 1 else None,
+        told,
+        sum(keys.entries for keys in each),
+        sum(keys.sessions for keys in each),
+        sum(keys.without for keys in each),
+        _choices_of(each),
+        len(named),
+        _shown_first(members),
+        cut,
+    )
+
+
+def _choices_of(each: Sequence[SessionKeys]) -> list[KeyChoice]:
+    """The keys of all members. A member without a key is one session by it, which counts as one."""
+    names = list(dict.fromkeys(choice.key for keys in each for choice in keys.choices))[:MOST_KEYS]
+    found = [{choice.key: choice for choice in keys.choices} for keys in each]
+    return [
+        KeyChoice(
+            name,
+            sum(choices[name].entries for choices in found if name in choices),
+            sum(choices[name].sessions if name in choices else 1 for choices in found),
+        )
+        for name in names
+    ]
+
+
+def _shown_first(members: list[MemberKeys]) -> list[MemberKeys]:
+    """Those to ask about, one of each key that is taken, then the others as they come."""
+    of_each_key = {member.key: member.name for member in reversed(members)}
+    return sorted(members, key=lambda m: (m.is_sure, of_each_key[m.key] != m.name))[:MOST_MEMBERS]
 
 
 def told_key(mapping: Mapping[str, str] | None) -> str | None:

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -67,6 +68,21 @@ def spool(stream: BinaryIO, folder: Path, *, max_bytes: int) -> Spooled:
     except BaseException:
         path.unlink(missing_ok=True)
         raise
+
+
+def spool_beginning(stream: BinaryIO, folder: Path, *, most: int) -> Path:
+    """Write the first `most` bytes of `stream`, decompressed, to a new file in `folder`, which the caller removes.
+
+    Damage and a decompression bomb end it without a word: they are said when the whole is read.
+    """
+    handle, name = tempfile.mkstemp(prefix="beginning-", dir=folder)
+    source, size = _Counted(stream), 0
+    with os.fdopen(handle, "wb") as out, suppress(_Damaged, TooLarge):
+        for piece in _content(source, sys.maxsize):
+            size += out.write(piece[: most - size])
+            if size >= most:
+                break
+    return Path(name)
 
 
 def in_memory(stream: BinaryIO, *, max_bytes: int) -> bytes:

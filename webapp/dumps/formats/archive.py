@@ -11,8 +11,9 @@ from webapp.dumps.archive_members import MOST_BYTES, ArchiveMember, of_tar, of_z
 from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionKeys, Source
 from webapp.dumps.head import look
 from webapp.dumps.records import BadDump, Problem, Record, TooLarge, Turn, UnknownFormat
+from webapp.dumps.session_keys import of_members
 from webapp.dumps.source import opened
-from webapp.dumps.spool import GZIP, ZSTD, spool
+from webapp.dumps.spool import GZIP, ZSTD, spool, spool_beginning
 
 _MOST_AT = 500
 
@@ -35,11 +36,9 @@ class Archive(Format):
         return Archive(inner)
 
     def read(self, source: Source, head: DumpHead) -> Iterator[Record]:
-        if head.shape not in ("zip", "tar"):
-            raise BadDump("neither a zip nor a tar archive", "byte 0")
         with tempfile.TemporaryDirectory(prefix="members-") as name:
             folder = Path(name)
-            for member in of_zip(source.file, folder) if head.shape == "zip" else of_tar(source.file, folder):
+            for member in _members(source, head, folder):
                 if isinstance(member, Problem):
                     yield member
                 else:
@@ -49,9 +48,31 @@ class Archive(Format):
         """An archive has no entries of its own."""
         return (entry for entry in entries if isinstance(entry, Problem))
 
-    def keys(self, source: Source, head: DumpHead) -> SessionKeys | None:
-        """Each member has keys of its own."""
-        return None
+    def keys(self, source: Source, head: DumpHead, most: int | None = None) -> SessionKeys | None:
+        """Those of its members, each of which is grouped by keys of its own."""
+        found, size = [], 0
+        with tempfile.TemporaryDirectory(prefix="members-") as name:
+            folder = Path(name)
+            for member in _members(source, head, folder, most):
+                if isinstance(member, Problem):
+                    continue
+                size += member.path.stat().st_size
+                if (keys := self._keys_of(member, folder, most)) is not None:
+                    found.append((member.name[:_MOST_AT], keys))
+        return of_members(found, cut=most is not None and size >= most)
+
+    def _keys_of(self, member: ArchiveMember, folder: Path, most: int | None) -> SessionKeys | None:
+        """What is wrong with a member is said when it is read."""
+        with member.path.open("rb") as file:
+            path = spool_beginning(file, folder, most=MOST_BYTES if most is None else most)
+        try:
+            with opened(path, member.name) as source:
+                head = look(source)
+                return self._kind(head).keys(source, head)
+        except (BadDump, UnknownFormat):
+            return None
+        finally:
+            path.unlink(missing_ok=True)
 
     def _placed(self, member: ArchiveMember, folder: Path) -> Iterator[Record]:
         """The member's records, its problems under its name; what refuses it as a dump is one of them."""
@@ -83,12 +104,24 @@ class Archive(Format):
     def _read(self, path: Path, name: str) -> Iterator[Record]:
         with opened(path, name) as source:
             head = look(source)
-            inner = self.inner or reading.choose(head)
-            if isinstance(inner, Archive) or (head.shape in ("zip", "tar") and not inner.sniff(head)):
-                raise BadDump("an archive inside an archive; it was left out", "byte 0")
-            if self.session_key is not None and inner.by_key:
-                inner = inner.with_key(self.session_key)
-            yield from reading.checked(inner.read(source, head), source)
+            kind = self._kind(head)
+            yield from reading.checked(reading.keyless(kind, kind.read(source, head)), source)
+
+    def _kind(self, head: DumpHead) -> Format:
+        """The format of a member, by the session key that was told. Raises `BadDump` for another archive."""
+        kind = self.inner or reading.choose(head)
+        if isinstance(kind, Archive) or (head.shape in ("zip", "tar") and not kind.sniff(head)):
+            raise BadDump("an archive inside an archive; it was left out", "byte 0")
+        return kind if self.session_key is None else kind.with_key(self.session_key)
+
+
+def _members(
+    source: Source, head: DumpHead, folder: Path, most: int | None = None
+) -> Iterator[ArchiveMember | Problem]:
+    """One after the other in `folder`, until about `most` bytes came out. Raises `BadDump` where it is no archive."""
+    if head.shape not in ("zip", "tar"):
+        raise BadDump("neither a zip nor a tar archive", "byte 0")
+    return (of_zip if head.shape == "zip" else of_tar)(source.file, folder, most)
 
 
 plugin = Archive()

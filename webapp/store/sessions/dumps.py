@@ -16,6 +16,8 @@ from webapp.store.models import Dump, DumpSession, Session
 
 MOST_PROBLEMS = 50
 MOST_SESSIONS = 20
+_LOOKED_AT = 100
+"""sessions of a dump of which is seen what named them"""
 ANSWERS_MISSING = "answers_missing"
 """the code of a problem that says that a session was read without its answers"""
 
@@ -100,10 +102,10 @@ def sessions_of(db: orm.Session, dump_id: int, *, after: int = 0, limit: int = 1
 
 
 def session_key_of(db: orm.Session, dump_id: int) -> str | None:
-    """The key of its entries that named a dump's sessions, as the first of them has it."""
+    """The keys of its entries that named a dump's sessions, as its first sessions have it: an archive's differ."""
     query = sa.select(Session.extra).join(DumpSession, DumpSession.session_id == Session.id)
-    extra = db.scalar(query.where(DumpSession.dump_id == dump_id).order_by(Session.id).limit(1))
-    return (extra or {}).get(OPTION)
+    extras = db.scalars(query.where(DumpSession.dump_id == dump_id).order_by(Session.id).limit(_LOOKED_AT))
+    return ", ".join(dict.fromkeys(extra[OPTION] for extra in extras if extra and OPTION in extra)) or None
 
 
 def problems_of(db: orm.Session, dump_id: int) -> list[dict[str, str]]:

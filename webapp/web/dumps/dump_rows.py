@@ -74,6 +74,16 @@ class DumpRow:
         return LOOKED_AT
 
     @property
+    def keys_are_cut(self) -> bool:
+        """Whether the keys were counted in the beginning only."""
+        return self.keys is not None and bool(self.size > LOOKED_AT or self.keys.get("cut"))
+
+    @property
+    def keys_differ(self) -> bool:
+        """Whether the members of an archive are read by different keys."""
+        return self.keys is not None and len({member["key"] for member in self.keys.get("members", ())}) > 1
+
+    @property
     def tag(self) -> tuple[str, str]:
         return STATES["cancelled"] if self.code == "cancelled" else STATES.get(self.state, ("", ""))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -14,7 +15,8 @@ from werkzeug.exceptions import BadRequest, ClientDisconnected
 from webapp import dumps as readers
 from webapp.dumps.records import BadDump, TooLarge, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
-from webapp.dumps.spool import GZIP, ZSTD, spool
+from webapp.dumps.source import ZIPS
+from webapp.dumps.spool import GZIP, ZSTD, spool_beginning
 from webapp.extensions import db
 from webapp.store.db import disk_full
 from webapp.store.ingest import dump_files
@@ -134,29 +136,17 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> Se
         return None
     incoming = dump_files.incoming(current_app.config["SETTINGS"].data)
     stream.seek(0)
-    spooled = None
+    is_zip = stream.read(4) in ZIPS  # whose list of members stands at its end
+    stream.seek(0)
+    path = spool_beginning(stream, incoming, most=sys.maxsize if is_zip else LOOKED_AT)
     try:
-        spooled = spool(cast(BinaryIO, _Beginning(stream)), incoming, max_bytes=LOOKED_AT)
-        keys = readers.session_keys(spooled.path, filename, format=how.format)
+        keys = readers.session_keys(path, filename, format=how.format, most=LOOKED_AT)
     except (BadDump, UnknownFormat):
         return None
     finally:
         stream.seek(0)
-        if spooled is not None:
-            spooled.path.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
     return keys if keys is not None and (how.ask or not keys.is_sure) else None
-
-
-class _Beginning:
-    """A stream up to as much of it as is looked at before somebody is asked."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream, self._left = stream, LOOKED_AT
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._stream.read(self._left if size < 0 else min(size, self._left))
-        self._left -= len(data)
-        return data
 
 
 def is_small(stream: IO[bytes]) -> bool:
