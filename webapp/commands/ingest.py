@@ -19,6 +19,7 @@ from webapp.config import Settings
 from webapp.dumps import known_formats
 from webapp.dumps.session_keys import OPTION
 from webapp.parsing import installing, profile
+from webapp.store.homes.trials import Question
 from webapp.store.jobs.mappings import save as save_mapping
 from webapp.visible import visible
 
@@ -83,22 +84,33 @@ def command(
         if watch:
             _watch(reader, paths, every, as_json)
             return
-        found = read_again(reader, paths) if again else map(reader.read, _input_files.find(paths, name or "stdin"))
-        results = list(_told(found) if not as_json else found)
-        keys = [key for result in results if result.ingested for key in result.ingested.keys]
-        asked = _home_question.of_keys(engine, keys) if engine is not None else None
-        if engine is not None and asked is not None and not as_json:
-            _home_question.after_ingest(engine, keys, asked)
-    if not as_json:
-        _ingest_report.passed_over(results)
+        files = read_again(reader, paths) if again else map(reader.read, _input_files.find(paths, name or "stdin"))
+        results = list(files if as_json else _reported(files))
+        unknown = None if engine is None else _unknown_parser(engine, results, as_json)
     if as_json:
-        unknown = asked and {"responses": asked.responses, "not_json": asked.not_json}
-        _store.print_json(_ingest_report.document(results, dry_run) | {"parser_unknown": unknown})
-    elif len(results) > 1:
+        counts = unknown and {"responses": unknown.responses, "not_json": unknown.not_json}
+        _store.print_json(_ingest_report.document(results, dry_run) | {"parser_unknown": counts})
+    else:
+        _summarize(results, again)
+    sys.exit(_status(results))
+
+
+def _unknown_parser(engine: sa.Engine, results: list[FileResult], as_json: bool) -> Question | None:
+    """What is known of the sessions whose parser is unknown; on a terminal the question for it."""
+    keys = [key for result in results if result.ingested for key in result.ingested.keys]
+    question = _home_question.of_keys(engine, keys)
+    if question is not None and not as_json:
+        _home_question.after_ingest(engine, keys, question)
+    return question
+
+
+def _summarize(results: list[FileResult], again: bool) -> None:
+    """What stands under the lines of the files, on a terminal."""
+    _ingest_report.passed_over(results)
+    if len(results) > 1:
         _ingest_report.table(results)
     elif not results:
         click.echo("no dump is kept here yet" if again else "no file was found", err=True)
-    sys.exit(_status(results))
 
 
 def _give_way() -> None:
@@ -126,7 +138,7 @@ def _watch(reader: FileReader, paths: tuple[str, ...], every: float, as_json: bo
                 _ingest_report.say(result)
 
 
-def _told(results: Iterable[FileResult]) -> Iterator[FileResult]:
+def _reported(results: Iterable[FileResult]) -> Iterator[FileResult]:
     for result in results:
         if result.skipped is None:
             _ingest_report.say(result)
