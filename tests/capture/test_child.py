@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from webapp.capture.process import CHILD, Outcome, ParserProcess
+from webapp.capture.process import CHILD, ParserOutcome, ParserProcess
 
 VERSIONS = range(9, 15)
 THEIRS = """
@@ -175,7 +175,7 @@ def test_the_version_follows_the_code(tmp_path: Path) -> None:
 def test_several_threads_of_ours_wait_for_each_other(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("import json\n\ndef parse(text):\n    return json.loads(text)\n")
     child = ParserProcess("mine:parse", folder=tmp_path)
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, ParserOutcome] = {}
     threads = [
         threading.Thread(target=lambda number=number: outcomes.__setitem__(number, child.parse(json.dumps(number))))
         for number in range(8)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from webapp.capture.alignment import Budget, apply, follow
 from webapp.capture.locate import Located, locate
-from webapp.capture.process import Call, Failure
+from webapp.capture.process import Call, ParserFailure
 
-FAILED = Failure("JSONDecodeError", "Extra data", "Extra data: line 1 column 9 (char 8)", 8)
+FAILED = ParserFailure("JSONDecodeError", "Extra data", "Extra data: line 1 column 9 (char 8)", 8)
 
 
 def ok(text: str, value: object = None) -> Call:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from webapp.capture.process import NotStarted, Outcome, ParserProcess
+from webapp.capture.process import NotStarted, ParserOutcome, ParserProcess
 
 PARSERS = Path(__file__).with_name("parsers.py")
-Run = Callable[..., Outcome]
+Run = Callable[..., ParserOutcome]
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def run() -> Iterator[Run]:
     """Parse texts one after the other with one parser of `parsers.py`; the last outcome is returned."""
     children: list[ParserProcess] = []
 
-    def parse(function: str, *texts: str, **options: float) -> Outcome:
+    def parse(function: str, *texts: str, **options: float) -> ParserOutcome:
         children.append(ParserProcess(f"{PARSERS}:{function}", **options))  # type: ignore[arg-type]
         return [children[-1].parse(text) for text in texts][-1]
 

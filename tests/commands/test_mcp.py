@@ -146,7 +146,7 @@ def test_what_is_not_there_is_said_in_words(settings: Settings) -> None:
 
 def test_cutting_leaves_nothing_out_without_a_word() -> None:
     value = {"a/b": ["x" * 9_000] * 250, "~": [[1] * 101]}
-    short = _mcp_cutting.Cutter().short(value)
+    short = _mcp_cutting.AnswerCutter().short(value)
     assert short["a/b"]["length"] == 250 and short["a/b"]["next"] == 100
     assert short["a/b"]["cut"][99] == {"cut": "x" * 200, "length": 9_000, "pointer": "/a~1b/99", "next": 200}
     assert short["~"][0]["pointer"] == "/~0/0"

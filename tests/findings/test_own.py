@@ -107,4 +107,4 @@ def test_paths_lead_into_values_or_nowhere() -> None:
 def test_hostile_texts_do_not_stop_a_pattern() -> None:
     (entry,) = own.parse("[[finding]]\nname = 'a'\npattern = '(a*)*b'")
     assert entry.match("\ud800" + "a" * 100_000, None) is None
-    assert entry.match("\ud800ab", None) == own.Match("raw", 1, "ab")
+    assert entry.match("\ud800ab", None) == own.PatternMatch("raw", 1, "ab")

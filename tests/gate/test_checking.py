@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.gate.made import CASES, write
 from webapp import parsing
 from webapp.gate import baseline, checking, reports, running, samples
-from webapp.gate.baseline import Reading
+from webapp.gate.baseline import SampleReading
 from webapp.gate.samples import BadLines, Sample
 from webapp.parsing import Profile
 
@@ -26,13 +26,13 @@ SAMPLES = samples.read((json.dumps(row) for row in CASES), "cases")
 VALUES = st.sampled_from([(), ({"a": 1},), ({"a": 2},), ("x",), None])
 
 
-def reading(sample: Sample, values: tuple[Any, ...] | None, text: str | None = None) -> Reading:
+def reading(sample: Sample, values: tuple[Any, ...] | None, text: str | None = None) -> SampleReading:
     digest = baseline.digest_of(json.dumps(values))
-    return Reading(sample.id, text or sample.sha256, "clean" if values else "failed", digest, values)
+    return SampleReading(sample.id, text or sample.sha256, "clean" if values else "failed", digest, values)
 
 
 @st.composite
-def runs(draw: Any) -> tuple[list[Sample], dict[str, Reading], dict[str, Reading], dict[str, Any]]:
+def runs(draw: Any) -> tuple[list[Sample], dict[str, SampleReading], dict[str, SampleReading], dict[str, Any]]:
     """Any sample, with any readings before and now, some of them missing or of another text."""
     ids = draw(st.lists(st.sampled_from("abcdef"), unique=True))
     meant = st.sampled_from([None, (), ({"a": 1},), ({"a": 2},)])
@@ -50,7 +50,7 @@ def runs(draw: Any) -> tuple[list[Sample], dict[str, Reading], dict[str, Reading
 
 @given(runs(), st.sampled_from([None, "created", "updated"]))
 def test_verdict_exit_code_and_reports_never_contradict(
-    run: tuple[list[Sample], dict[str, Reading], dict[str, Reading], dict[str, Any]], written: str | None
+    run: tuple[list[Sample], dict[str, SampleReading], dict[str, SampleReading], dict[str, Any]], written: str | None
 ) -> None:
     sample, now, before, options = run
     report = replace(checking.compare(sample, now, before, OURS, **options), written=written)
@@ -72,7 +72,7 @@ def test_verdict_exit_code_and_reports_never_contradict(
 
 @given(runs())
 def test_no_regression_passes_but_by_name(
-    run: tuple[list[Sample], dict[str, Reading], dict[str, Reading], dict[str, Any]],
+    run: tuple[list[Sample], dict[str, SampleReading], dict[str, SampleReading], dict[str, Any]],
 ) -> None:
     sample, now, before, options = run
     report = checking.compare(sample, now, before, OURS, **options)

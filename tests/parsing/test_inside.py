@@ -110,6 +110,6 @@ def test_a_value_of_the_parsers_own_making_is_said_to_be_one() -> None:
 
 
 def fencepost_outcome() -> Any:
-    from webapp.capture.process import Failure, Outcome
+    from webapp.capture.process import ParserFailure, ParserOutcome
 
-    return Outcome(False, error=Failure("ProcessDied", "x", "x"))
+    return ParserOutcome(False, error=ParserFailure("ProcessDied", "x", "x"))

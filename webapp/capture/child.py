@@ -66,7 +66,7 @@ class _Thread(threading.local):
         self.validations: list[tuple[str | None, Any]] = []  # pydantic's that run now, the innermost last
 
 
-class Recorder:
+class CallRecorder:
     """The decoder calls of the response that is being parsed; all threads of the process write to it."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class Recorder:
             )
 
 
-RECORDER = Recorder()
+RECORDER = CallRecorder()
 
 
 _FAILURE = ("type", "message", "said", "position")
@@ -301,7 +301,7 @@ def hook_json() -> None:
 
     @functools.wraps(decode)
     def recorded_decode(self: json.JSONDecoder, s: str, *args: Any, **kwargs: Any) -> Any:
-        """As `Recorder.run`, which is a third slower; most of what is recorded goes through here."""
+        """As `CallRecorder.run`, which is a third slower; most of what is recorded goes through here."""
         thread = RECORDER.thread
         outer = thread.inside
         if not RECORDER.active or outer in _JSON:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from webapp.capture.process import Call, Failure, NotStarted, Outcome, ParserProcess, failed
+from webapp.capture.process import Call, NotStarted, ParserFailure, ParserOutcome, ParserProcess, failed
 
 _AT_POSITION = re.compile(r"at position (\d+)")
 _ERROR = "Error"
@@ -40,11 +40,11 @@ class CommandProcess(ParserProcess):
                 digest.update(file.read_bytes())
         return f"code-{digest.hexdigest()[:10]}"
 
-    def parse(self, raw: str) -> Outcome:
+    def parse(self, raw: str) -> ParserOutcome:
         started = time.perf_counter_ns()
         outcome = super().parse(raw)
         elapsed = (time.perf_counter_ns() - started) // 1000
-        return Outcome(outcome.ok, outcome.value, outcome.error, outcome.calls, 0, elapsed, outcome.attempts)
+        return ParserOutcome(outcome.ok, outcome.value, outcome.error, outcome.calls, 0, elapsed, outcome.attempts)
 
     def _folder(self) -> Path:
         return self.folder or Path.cwd()
@@ -70,7 +70,7 @@ class CommandProcess(ParserProcess):
                 resource.prlimit(process.pid, resource.RLIMIT_DATA, (self.memory, self.memory))
         return process
 
-    def _read(self, line: bytes, raw: str) -> Outcome:
+    def _read(self, line: bytes, raw: str) -> ParserOutcome:
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
@@ -85,13 +85,13 @@ class CommandProcess(ParserProcess):
             return failed("BadAnswer", f"its calls or its trace cannot be read: {type(error).__name__}: {error}")
 
 
-def _outcome(answer: dict[str, Any]) -> Outcome:
+def _outcome(answer: dict[str, Any]) -> ParserOutcome:
     calls = tuple(_call(call) for call in answer.get("calls") or ())
     trace = answer.get("trace")
     attempts = None if trace is None else tuple(dict(attempt) for attempt in trace["attempts"])
     if "error" in answer:
-        return Outcome(False, error=_failure(answer["error"], ""), calls=calls, attempts=attempts)
-    return Outcome(True, answer["value"], None, calls, attempts=attempts)
+        return ParserOutcome(False, error=_failure(answer["error"], ""), calls=calls, attempts=attempts)
+    return ParserOutcome(True, answer["value"], None, calls, attempts=attempts)
 
 
 def _call(call: dict[str, Any]) -> Call:
@@ -109,7 +109,7 @@ def _site(told: dict[str, Any] | None) -> dict[str, Any] | None:
     return {"file": file, "line": line, "function": str(told.get("function") or ""), "source": source}
 
 
-def _failure(error: Any, text: str) -> Failure:
+def _failure(error: Any, text: str) -> ParserFailure:
     """An error as text, or as `{"type", "message", "position"}`."""
     if not isinstance(error, dict):
         error = {"message": str(error)}
@@ -117,7 +117,7 @@ def _failure(error: Any, text: str) -> Failure:
     position = error.get("position")
     if position is None and (place := _AT_POSITION.search(said)):
         position = _code_points(text, int(place[1]))
-    return Failure(str(error.get("type") or _ERROR), said, said, position if text else None)
+    return ParserFailure(str(error.get("type") or _ERROR), said, said, position if text else None)
 
 
 def _code_points(text: str, units: int) -> int:

@@ -23,7 +23,7 @@ MOST_ANSWER = 64 << 20  # bytes of one answer line
 
 
 @dataclass(slots=True)
-class Failure:
+class ParserFailure:
     """Why a parser gave no value: the exception that it raised, or what became of its process."""
 
     type: str
@@ -32,7 +32,7 @@ class Failure:
     position: int | None = None
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Failure:
+    def from_dict(cls, data: dict[str, Any]) -> ParserFailure:
         return cls(data["type"], data["message"], data["said"], data["position"])
 
 
@@ -44,25 +44,25 @@ class Call:
     text: str
     ok: bool
     value: Any = None
-    error: Failure | None = None
+    error: ParserFailure | None = None
     site: dict[str, Any] | None = None
     inside: str | None = None
     count: int = 1
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Call:
-        error = Failure.from_dict(data["error"]) if data["error"] else None
+        error = ParserFailure.from_dict(data["error"]) if data["error"] else None
         facts = data["value"], error, data["site"], data["inside"], data["count"]
         return cls(data["sink"], data["text"], data["ok"], *facts)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ParserOutcome:
     """What one response came to: `value` where `ok`, else `error`; `calls` in the order in which they ended."""
 
     ok: bool
     value: Any = None
-    error: Failure | None = None
+    error: ParserFailure | None = None
     calls: tuple[Call, ...] = ()
     dropped: int = 0
     microseconds: int = 0
@@ -99,7 +99,7 @@ class ParserProcess:
                 self._running()
         return self._version
 
-    def parse(self, raw: str) -> Outcome:
+    def parse(self, raw: str) -> ParserOutcome:
         """Hand `raw` to the parser. Raises `NotStarted`; whatever else goes wrong is an outcome."""
         with self._lock:
             process = self._running()
@@ -116,7 +116,7 @@ class ParserProcess:
                 return failed("AnswerTooLarge", str(error))
             return self._read(line, raw)
 
-    def _read(self, line: bytes, raw: str) -> Outcome:
+    def _read(self, line: bytes, raw: str) -> ParserOutcome:
         try:
             return _outcome(json.loads(line))
         except RecursionError:
@@ -213,14 +213,14 @@ def _write(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> Non
             view = view[os.write(pipe, view[: 1 << 20]) :]
 
 
-def _outcome(answer: dict[str, Any]) -> Outcome:
-    error = None if answer["ok"] else Failure.from_dict(answer["error"])
+def _outcome(answer: dict[str, Any]) -> ParserOutcome:
+    error = None if answer["ok"] else ParserFailure.from_dict(answer["error"])
     calls = tuple(Call.from_dict(call) for call in answer["calls"])
-    return Outcome(answer["ok"], answer.get("value"), error, calls, answer["dropped"], answer["microseconds"])
+    return ParserOutcome(answer["ok"], answer.get("value"), error, calls, answer["dropped"], answer["microseconds"])
 
 
-def failed(kind: str, message: str) -> Outcome:
-    return Outcome(False, error=Failure(kind, message, message))
+def failed(kind: str, message: str) -> ParserOutcome:
+    return ParserOutcome(False, error=ParserFailure(kind, message, message))
 
 
 def _how_it_ended(code: int | None) -> str:

@@ -19,7 +19,7 @@ class NoSuchPlace(LookupError):
     """A pointer leads nowhere in an answer; the message says from where on."""
 
 
-class Cutter:
+class AnswerCutter:
     """Makes the short form of one answer: long texts and lists become `{"cut": …, "length", "pointer", "next"}`."""
 
     def __init__(self) -> None:
@@ -46,12 +46,12 @@ def part_of(answer: Any, pointer: str, offset: int) -> dict[str, Any]:
     """What stands at `pointer` from `offset` on; `next` is where to read on, None at the end. Raises `NoSuchPlace`."""
     value = at(answer, pointer)
     if not isinstance(value, str | list):
-        return {"value": Cutter().short(value, pointer)}
+        return {"value": AnswerCutter().short(value, pointer)}
     most = LONGEST_PART if isinstance(value, str) else MOST_ITEMS
     end = offset + most
     part: Any = value[offset:end]
     if isinstance(part, list):
-        cutter = Cutter()
+        cutter = AnswerCutter()
         part = [cutter.short(item, f"{pointer}/{offset + index}") for index, item in enumerate(part)]
     return _cut(part, len(value), pointer, end if end < len(value) else None)
 

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from webapp import __version__, jsontext
 from webapp.app import create_app
-from webapp.commands._mcp_cutting import Cutter, NoSuchPlace, part_of
+from webapp.commands._mcp_cutting import AnswerCutter, NoSuchPlace, part_of
 from webapp.config import Settings
 
 INSTRUCTIONS = (
@@ -127,7 +127,7 @@ def server(settings: Settings) -> MCPServer:
 
 
 def _short(document: Any) -> str:
-    return jsontext.portable(Cutter().short(document))
+    return jsontext.portable(AnswerCutter().short(document))
 
 
 def _quoted(ident: str) -> str:

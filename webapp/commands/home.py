@@ -15,7 +15,7 @@ from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, scopes, trials
-from webapp.store.homes.scopes import Scope
+from webapp.store.homes.scopes import HomeScope
 from webapp.store.sessions import sessions
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import BadFilter, of_parameters
@@ -80,7 +80,7 @@ def _scope(
     filters: tuple[str, ...],
     everything: bool,
     unknown_only: bool,
-) -> Scope:
+) -> HomeScope:
     """Raises `BadFilter`, `NoSuchSession`; a usage error where not just one scope is given."""
     if sum(map(bool, (idents, dump, format_name, service, filters, everything))) != 1:
         raise click.UsageError("Give sessions, or one of --dump, --format, --service, --filter and --all.")
@@ -88,12 +88,12 @@ def _scope(
         pairs = [option.partition("=") for option in filters]
         if wrong := [option for option, (_, sign, _) in zip(filters, pairs, strict=True) if not sign]:
             raise click.UsageError(f"--filter takes NAME=VALUE, not {wrong[0]!r}.")
-        return Scope(filters=of_parameters({name: value for name, _, value in pairs}), unknown_only=unknown_only)
+        return HomeScope(filters=of_parameters({name: value for name, _, value in pairs}), unknown_only=unknown_only)
     keys = tuple(sessions.find(db, ident).key for ident in idents)
-    return Scope(keys, dump, format_name, service, unknown_only=unknown_only)
+    return HomeScope(keys, dump, format_name, service, unknown_only=unknown_only)
 
 
-def _remember(engine: sa.Engine, scope: Scope, profile: str) -> None:
+def _remember(engine: sa.Engine, scope: HomeScope, profile: str) -> None:
     kind, value = ("service", scope.service) if scope.service else ("format", scope.format)
     if not value:
         raise click.UsageError("--remember is for --format and --service.")
@@ -127,7 +127,7 @@ def undo(number: int, as_json: bool) -> None:
     with _store.engine(_store.settings()) as engine:
         try:
             undoing = changes.begin_undoing(engine, number, system_user())
-        except changes.NoSuchChange as missing:
+        except changes.NoSuchHomeChange as missing:
             raise click.ClickException(str(missing)) from None
         _work(engine, undoing, as_json)
 

@@ -38,7 +38,7 @@ class BadFindings(ValueError):
     """The file cannot be used; the message names it, the entry and what is wrong there."""
 
 
-class Match(NamedTuple):
+class PatternMatch(NamedTuple):
     """Where a pattern stands: what it stood in (`raw`, `error`, `value`), the place in that, and the text."""
 
     where: str
@@ -62,12 +62,12 @@ class OwnFinding:
     def __deepcopy__(self, memo: object) -> OwnFinding:
         return self
 
-    def match(self, raw: str, trace: TraceView | None, failure: str | None = None) -> Match | None:
+    def match(self, raw: str, trace: TraceView | None, failure: str | None = None) -> PatternMatch | None:
         """The first place where it stands in a response, None where it does not."""
         for where, text in self._texts(raw, trace, failure):
             found = self.compiled.search(_encodable(text[:LONGEST_TEXT]))
             if found is not None:
-                return Match(where, found.start(), found.group()[:_EXCERPT])
+                return PatternMatch(where, found.start(), found.group()[:_EXCERPT])
         return None
 
     def _texts(self, raw: str, trace: TraceView | None, failure: str | None) -> Iterator[tuple[str, str]]:

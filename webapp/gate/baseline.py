@@ -22,7 +22,7 @@ LONGEST_VALUES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SampleReading:
     """What a profile made of one response. `digest` is the same for the same values, [] for none; `values` is None
     where they are too long or too deep to be written down. `text` is the sha256 of the response."""
 
@@ -39,10 +39,10 @@ class Reading:
         return json.dumps(row | {"values": values}, ensure_ascii=True, sort_keys=True)
 
 
-def reading(sample: Sample, trace: Trace) -> Reading:
+def reading(sample: Sample, trace: Trace) -> SampleReading:
     """What a trace says, without anything that changes from run to run."""
     values, digest = digested(sample.text, trace)
-    return Reading(sample.id, sample.sha256, trace.verdict, digest, values)
+    return SampleReading(sample.id, sample.sha256, trace.verdict, digest, values)
 
 
 def digested(raw: str, trace: Trace) -> tuple[tuple[Any, ...] | None, str]:
@@ -59,9 +59,9 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def read(path: Path) -> dict[str, Reading]:
+def read(path: Path) -> dict[str, SampleReading]:
     """The readings by id; raises `BadLines` for a line that is none, and for an id that stands there twice."""
-    readings: dict[str, Reading] = {}
+    readings: dict[str, SampleReading] = {}
     with path.open("rb") as file:
         for number, row in samples.rows(file, str(path)):
             texts = [row.get(name) for name in ("id", "text", "verdict", "digest")]
@@ -71,11 +71,11 @@ def read(path: Path) -> dict[str, Reading]:
             if texts[0] in readings:
                 raise BadLines(f"{path}, line {number}: the id {texts[0]!r} stands there twice")
             ident, text, verdict, digest = map(str, texts)
-            readings[ident] = Reading(ident, text, verdict, digest, None if values is None else tuple(values))
+            readings[ident] = SampleReading(ident, text, verdict, digest, None if values is None else tuple(values))
     return readings
 
 
-def write(path: Path, readings: Iterable[Reading]) -> None:
+def write(path: Path, readings: Iterable[SampleReading]) -> None:
     """Write the baseline, sorted by id, in one step: whoever reads meanwhile has the old one or the new one."""
     lines = [f"{one.line()}\n" for one in sorted(readings, key=lambda one: one.id)]
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp import parsing
-from webapp.gate.baseline import Reading, digest_of, reading
+from webapp.gate.baseline import SampleReading, digest_of, reading
 from webapp.gate.judging import judge_values, roots_of
 from webapp.gate.samples import Sample
 from webapp.jsontext import same_as
@@ -26,14 +26,14 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SampleChange:
     """A response that is read otherwise than before. Outcomes are None where no final label says what was meant;
     `reason` says why a regression is allowed. `kind` is one of `KINDS`."""
 
     kind: str
     sample: Sample
-    before: Reading
-    after: Reading
+    before: SampleReading
+    after: SampleReading
     was: str | None = None
     now: str | None = None
     reason: str | None = None
@@ -52,7 +52,7 @@ class Report:
     split: str | None
     checked: int
     labelled: int
-    changes: tuple[Change, ...] = ()
+    changes: tuple[SampleChange, ...] = ()
     problems: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     written: str | None = None
@@ -60,7 +60,7 @@ class Report:
     rights: Mapping[str, str | None] = field(default_factory=dict)
     """each response's outcome, None without a final label"""
 
-    def of(self, kind: str) -> list[Change]:
+    def of(self, kind: str) -> list[SampleChange]:
         return [change for change in self.changes if change.kind == kind]
 
     @property
@@ -91,15 +91,15 @@ def _responses(count: int) -> str:
     return f"{count:,} {'response is' if count == 1 else 'responses are'}"
 
 
-def readings(samples: Iterable[Sample], profile: Profile) -> dict[str, Reading]:
+def readings(samples: Iterable[Sample], profile: Profile) -> dict[str, SampleReading]:
     """Run the profile over the responses; what it makes of each, by id."""
     return {sample.id: reading(sample, parsing.parse(sample.text, profile)) for sample in samples}
 
 
 def compare(
     samples: Sequence[Sample],
-    now: Mapping[str, Reading],
-    before: Mapping[str, Reading],
+    now: Mapping[str, SampleReading],
+    before: Mapping[str, SampleReading],
     profile: Profile,
     *,
     allowed: Mapping[str, str],
@@ -140,7 +140,7 @@ def compare(
     )
 
 
-def outcome(sample: Sample, one: Reading, profile: Profile) -> str | None:
+def outcome(sample: Sample, one: SampleReading, profile: Profile) -> str | None:
     """right, wrong, missed, spurious or nothing; None where no final label says what was meant."""
     if sample.meant is None:
         return None
@@ -151,7 +151,7 @@ def outcome(sample: Sample, one: Reading, profile: Profile) -> str | None:
     return judge_values(one.values, sample.meant, roots_of(profile), drops=drops).outcome
 
 
-def _problems(samples: Sequence[Sample], before: Mapping[str, Reading]) -> list[str]:
+def _problems(samples: Sequence[Sample], before: Mapping[str, SampleReading]) -> list[str]:
     """Where baseline and responses do not speak of the same."""
     known = {sample.id: sample for sample in samples}
     problems = [f"{one!r} is in the baseline, but not among the responses" for one in before if one not in known]
@@ -164,16 +164,18 @@ def _problems(samples: Sequence[Sample], before: Mapping[str, Reading]) -> list[
     return problems
 
 
-def _change(sample: Sample, old: Reading, new: Reading, profile: Profile, allowed: Mapping[str, str]) -> Change | None:
+def _change(
+    sample: Sample, old: SampleReading, new: SampleReading, profile: Profile, allowed: Mapping[str, str]
+) -> SampleChange | None:
     was, now = (outcome(sample, one, profile) for one in (old, new))
     if was is None or now is None:
-        return None if old.digest == new.digest else Change("changed", sample, old, new)
+        return None if old.digest == new.digest else SampleChange("changed", sample, old, new)
     if RANK[now] < RANK[was]:
         reason = allowed.get(sample.id)
-        return Change("allowed" if reason else "regression", sample, old, new, was, now, reason)
+        return SampleChange("allowed" if reason else "regression", sample, old, new, was, now, reason)
     if RANK[now] > RANK[was]:
-        return Change("fixed", sample, old, new, was, now)
-    return None if old.digest == new.digest else Change("moved", sample, old, new, was, now)
+        return SampleChange("fixed", sample, old, new, was, now)
+    return None if old.digest == new.digest else SampleChange("moved", sample, old, new, was, now)
 
 
 def as_dict(report: Report) -> dict[str, Any]:
@@ -192,7 +194,7 @@ def as_dict(report: Report) -> dict[str, Any]:
     }
 
 
-def _change_dict(change: Change) -> dict[str, Any]:
+def _change_dict(change: SampleChange) -> dict[str, Any]:
     values = {
         side: None if one.values is None else list(one.values)
         for side, one in (("before", change.before), ("after", change.after))

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from webapp import jsontext
 from webapp.gate import differences
-from webapp.gate.checking import KINDS, Change, Report, as_dict
+from webapp.gate.checking import KINDS, Report, SampleChange, as_dict
 from webapp.markdown import code, escaped
 from webapp.visible import clipped, visible
 
@@ -59,7 +59,7 @@ def to_xml(report: Report) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suite, encoding="unicode") + "\n"
 
 
-def _fails(report: Report, change: Change) -> bool:
+def _fails(report: Report, change: SampleChange) -> bool:
     return change.kind == "regression" or (report.strict and change.kind == "changed")
 
 
@@ -106,21 +106,21 @@ def _data(text: str) -> str:
     return visible(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def sentence(change: Change) -> str:
+def sentence(change: SampleChange) -> str:
     """`right before, silently wrong now: differs at [0].a`."""
     allowed = f" (allowed: {change.reason})" if change.reason else ""
     return visible(f"{_was(change)} before, {_now(change)} now: {_where(change)}{allowed}")
 
 
-def _was(change: Change) -> str:
+def _was(change: SampleChange) -> str:
     return SHORT[change.was] if change.was else change.before.verdict
 
 
-def _now(change: Change) -> str:
+def _now(change: SampleChange) -> str:
     return SHORT[change.now] if change.now else change.after.verdict
 
 
-def _where(change: Change) -> str:
+def _where(change: SampleChange) -> str:
     if change.before.digest == change.after.digest:
         return "the same values"
     if change.before.values is None or change.after.values is None:
@@ -135,7 +135,7 @@ def _count(values: tuple[object, ...]) -> str:
     return f"{len(values)} value{'' if len(values) == 1 else 's'}" if values else "no value"
 
 
-def details(change: Change) -> str:
+def details(change: SampleChange) -> str:
     """The values before and now, and those that were meant, as a failure holds them."""
     lines = [sentence(change)]
     sides = (("before", change.before.values), ("now", change.after.values), ("meant", change.sample.meant))

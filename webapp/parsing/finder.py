@@ -15,7 +15,7 @@ from webapp.parsing.machine import closers, tokens
 from webapp.parsing.machine.reader import read_value
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.one_character import closed_twice, one_character
-from webapp.parsing.patch import Refused, in_order
+from webapp.parsing.patch import NotJson, in_order
 from webapp.parsing.policies import Policies
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.sweep import sweep
@@ -215,7 +215,7 @@ class Finder:
             )
             try:
                 self.run(machine)
-            except Refused as refused:
+            except NotJson as refused:
                 end = self._refused(strategy, start, limit, refused, tier)
                 if last:
                     continue
@@ -268,7 +268,7 @@ class Finder:
         if whole.failure:
             try:
                 self.run(machine)
-            except Refused as refused:
+            except NotJson as refused:
                 return self.reject("escaped", start, layer.end, str(refused))
             patches = layer.compose(machine.edits())
             end = layer.raw_end(max(machine.at, machine.last))
@@ -281,7 +281,7 @@ class Finder:
         self.accept(attempt, tier)
         return end
 
-    def _refused(self, strategy: str, start: int, limit: int, refused: Refused, tier: int) -> int:
+    def _refused(self, strategy: str, start: int, limit: int, refused: NotJson, tier: int) -> int:
         """Record that the machine gave up, and step over all that it gave up on, so that no fragment is taken."""
         end = self.skip(start, limit)
         end = end if end > refused.at else max(refused.at, start + 1)

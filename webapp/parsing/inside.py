@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from webapp.capture import child
-from webapp.capture.process import Call, Failure, Outcome
+from webapp.capture.process import Call, ParserFailure, ParserOutcome
 from webapp.parsing.engine import Tracer
 from webapp.parsing.recorded import record_calls, record_outcome
 from webapp.parsing.trace import Trace
@@ -57,9 +57,9 @@ class capture:  # noqa: N801 — it is used like a function
         calls = tuple(Call.from_dict(call) for call in child.RECORDER.stop())
         dropped = child.RECORDER.dropped
         _one_at_a_time.release()
-        failure = Failure.from_dict(child.failure_of(error)) if error else None
+        failure = ParserFailure.from_dict(child.failure_of(error)) if error else None
         value = None if self.value is _NOTHING else child.plain(self.value)
-        outcome = Outcome(failure is None, value, failure, calls, dropped, microseconds)
+        outcome = ParserOutcome(failure is None, value, failure, calls, dropped, microseconds)
         self._trace = trace_of(self.raw, outcome, returned=error is not None or self.value is not _NOTHING)
 
 
@@ -71,7 +71,7 @@ def run(parser: Callable[[str], Any], raw: str) -> Trace:
     return seen.trace
 
 
-def trace_of(raw: str, outcome: Outcome, *, returned: bool = True) -> Trace:
+def trace_of(raw: str, outcome: ParserOutcome, *, returned: bool = True) -> Trace:
     """An outcome as a trace; where nobody said what was `returned`, the last attempt that decoded is the result."""
     tracer = Tracer(raw)
     if returned:

@@ -33,7 +33,7 @@ def _place(patch: Patch) -> tuple[int, int]:
     return patch.start, patch.end
 
 
-class Refused(Exception):
+class NotJson(Exception):
     """What is being read is no JSON; `at` is where that became plain and the message says why."""
 
     def __init__(self, at: int, why: str) -> None:

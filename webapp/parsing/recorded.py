@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.capture.alignment import Replacement
 from webapp.capture.locate import Located, locate
-from webapp.capture.process import Failure, Outcome
+from webapp.capture.process import ParserFailure, ParserOutcome
 from webapp.parsing import decode
 from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
@@ -18,7 +18,7 @@ PYDANTIC = "pydantic.validate_json"
 """its errors say the first of what is wrong, its exception all of it"""
 
 
-def record_calls(tracer: Tracer, outcome: Outcome) -> list[Attempt]:
+def record_calls(tracer: Tracer, outcome: ParserOutcome) -> list[Attempt]:
     """An attempt for each text that was handed to a decoder."""
     if outcome.dropped:
         tracer.exhausted = True
@@ -63,7 +63,7 @@ def _told_edit(raw: str, edit: dict[str, Any]) -> Edit:
     return Edit(str(edit.get("repair") or "replaced"), span, span.of(raw), str(edit.get("new") or ""))
 
 
-def record_outcome(tracer: Tracer, outcome: Outcome) -> None:
+def record_outcome(tracer: Tracer, outcome: ParserOutcome) -> None:
     """The attempts, and which of them gave the value or why there is none."""
     attempts = record_calls(tracer, outcome)
     if not outcome.ok:
@@ -72,8 +72,8 @@ def record_outcome(tracer: Tracer, outcome: Outcome) -> None:
         _returned(tracer, outcome.value, attempts)
 
 
-def _raised(tracer: Tracer, outcome: Outcome, attempts: list[Attempt]) -> None:
-    error = outcome.error or Failure("Exception", "", "")
+def _raised(tracer: Tracer, outcome: ParserOutcome, attempts: list[Attempt]) -> None:
+    error = outcome.error or ParserFailure("Exception", "", "")
     for attempt in attempts:
         if attempt.ok:
             tracer.amend(attempt, outcome="rejected", reason="decoded, and the parser raised all the same")
@@ -81,7 +81,7 @@ def _raised(tracer: Tracer, outcome: Outcome, attempts: list[Attempt]) -> None:
         tracer.fail("raised", Span(0, len(tracer.raw)), f"{error.type}: {error.said}")
 
 
-def _is_of(attempt: Attempt, error: Failure) -> bool:
+def _is_of(attempt: Attempt, error: ParserFailure) -> bool:
     """Whether the exception that left the parser is the one that this attempt ended in."""
     if attempt.outcome != "failed":
         return False
@@ -115,7 +115,7 @@ def _attempt(tracer: Tracer, located: Located) -> Attempt:
     site = Site.from_dict(call.site) if call.site else None
     if call.ok:
         return tracer.record(call.sink, span, call.value, edits, note=note, site=site)
-    error = call.error or Failure("Exception", "", "")
+    error = call.error or ParserFailure("Exception", "", "")
     if error.position is None:
         return tracer.fail(call.sink, span, f"{error.type}: {error.said}", edits, note=note, site=site)
     failure = decode.Failure(error.type, error.message, error.position, error.said)

@@ -21,7 +21,7 @@ from webapp.store.failures.events import BadState
 from webapp.store.failures.group_detail import NoSuchGroup
 from webapp.store.failures.overlay import BadOverlay
 from webapp.store.failures.overlay import NoSuchChange as NoSuchOverlay
-from webapp.store.homes.changes import NoSuchChange
+from webapp.store.homes.changes import NoSuchHomeChange
 from webapp.store.homes.rules import BadRule, NoSuchRule
 from webapp.store.homes.scopes import BadScope
 from webapp.store.ingest.dump_files import NotKept
@@ -40,7 +40,7 @@ Answer = tuple[str | Response, int]
 _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite3.SQLITE_CANTOPEN)
 
 MISSING = (
-    *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchJob, NoSuchMapping, NoSuchChange, NoSuchRule),
+    *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchJob, NoSuchMapping, NoSuchHomeChange, NoSuchRule),
     *(NoSuchGroup, NoSuchOverlay),
 )
 BAD_REQUEST = (

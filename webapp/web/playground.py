@@ -98,7 +98,7 @@ def answer(text: str, status: int = 200, message: str | None = None) -> Response
     )
 
 
-def own_findings(text: str) -> list[tuple[own.OwnFinding, own.Match | None]]:
+def own_findings(text: str) -> list[tuple[own.OwnFinding, own.PatternMatch | None]]:
     """Each finding of one's own with where it stands in the text under the profile that is looked at."""
     if not text or not own.configured():
         return []

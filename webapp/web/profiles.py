@@ -192,13 +192,13 @@ def query_of(cell: dict[str, Any]) -> dict[str, str]:
     return query | ({cell["dimension"][0]: cell["dimension"][1]} if cell["dimension"] else {})
 
 
-def _covered(of_profile: coverage.Coverage) -> dict[str, Any]:
+def _covered(of_profile: coverage.ProfileCoverage) -> dict[str, Any]:
     """Over how many of the stored responses a profile was run, and why not over all; null where it cannot run."""
     run = None if of_profile.absent else of_profile.run
     return {"run": run, "of": of_profile.of, "not_run": of_profile.absent or of_profile.reason}
 
 
-def _score(score: scoreboard.Score, of_profile: coverage.Coverage) -> dict[str, Any] | None:
+def _score(score: scoreboard.Score, of_profile: coverage.ProfileCoverage) -> dict[str, Any] | None:
     return None if of_profile.absent else score_dict(score)
 
 
@@ -212,7 +212,7 @@ def score_dict(score: scoreboard.Score) -> dict[str, Any]:
     }
 
 
-def rate_dict(rate: scoreboard.Rate) -> dict[str, Any]:
+def rate_dict(rate: scoreboard.HitRate) -> dict[str, Any]:
     return {"share": rate.share, "interval": rate.interval, "of": rate.of}
 
 

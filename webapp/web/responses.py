@@ -10,7 +10,7 @@ from webapp.extensions import db
 from webapp.store.sessions import responses as store
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
-from webapp.store.sessions.coverage import Coverage
+from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import HOME, Filters, of_parameters
 from webapp.web.links import turn_url
 from webapp.web.render import page, wants_partial
@@ -84,7 +84,7 @@ def response_dict(line: store.ResponseLine, filters: Filters) -> dict[str, Any]:
     }
 
 
-def coverage_dict(covered: Coverage | None) -> dict[str, Any]:
+def coverage_dict(covered: ProfileCoverage | None) -> dict[str, Any]:
     """How far the profile looked under was run, where that is not over everything."""
     if covered is None or covered.is_whole:
         return {}

@@ -18,7 +18,7 @@ from webapp.parsing import UnknownProfile
 from webapp.store import index, search
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, scopes
-from webapp.store.homes.scopes import Scope
+from webapp.store.homes.scopes import HomeScope
 from webapp.store.labels.queues import queue
 from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Base, Finding, LabelQueueItem, Parse, ParseRepair, Session, Turn
@@ -302,23 +302,23 @@ def test_a_name_that_no_profile_has_is_refused() -> None:
 
 
 def test_a_number_that_no_change_has_is_refused(engine: sa.Engine) -> None:
-    with pytest.raises(changes.NoSuchChange):
+    with pytest.raises(changes.NoSuchHomeChange):
         changes.work(engine, 1)
 
 
 def test_scopes_name_sessions(bring_unknown: Bring, db: orm.Session) -> None:
     bring_unknown(logs(3), filename="log.jsonl")
     result = bring_unknown(windlass("w", [entry(CALL)]))
-    everything = scopes.session_ids(db, Scope(filters=Filters()))
+    everything = scopes.session_ids(db, HomeScope(filters=Filters()))
     assert len(everything) == 4
-    assert scopes.session_ids(db, Scope(filters=Filters(), unknown_only=True)) == everything[:3]
-    assert scopes.session_ids(db, Scope(format="windlass")) == everything[3:]
-    assert scopes.session_ids(db, Scope(dump=str(result.dump.id))) == everything[3:]
-    assert scopes.session_ids(db, Scope(keys=tuple(result.keys))) == everything[3:]
+    assert scopes.session_ids(db, HomeScope(filters=Filters(), unknown_only=True)) == everything[:3]
+    assert scopes.session_ids(db, HomeScope(format="windlass")) == everything[3:]
+    assert scopes.session_ids(db, HomeScope(dump=str(result.dump.id))) == everything[3:]
+    assert scopes.session_ids(db, HomeScope(keys=tuple(result.keys))) == everything[3:]
 
 
-@pytest.mark.parametrize("scope", [Scope(format="no-such"), Scope(service="x"), Scope(keys=("nope",))])
-def test_a_scope_without_sessions_is_refused(scope: Scope, db: orm.Session) -> None:
+@pytest.mark.parametrize("scope", [HomeScope(format="no-such"), HomeScope(service="x"), HomeScope(keys=("nope",))])
+def test_a_scope_without_sessions_is_refused(scope: HomeScope, db: orm.Session) -> None:
     with pytest.raises(scopes.BadScope):
         scopes.session_ids(db, scope)
 

@@ -8,7 +8,7 @@ from webapp.dumps.records import Problem, SessionStart
 from webapp.store.ingest import ingest_counts
 from webapp.store.ingest.ingest_counts import IngestCounts
 from webapp.store.ingest.progress import Progress
-from webapp.store.write.writing import Outcome
+from webapp.store.write.writing import SessionOutcome
 
 
 def test_all_problems_are_counted_and_the_first_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,7 +23,7 @@ def test_all_problems_are_counted_and_the_first_kept(monkeypatch: pytest.MonkeyP
 def test_a_session_that_comes_twice_counts_once() -> None:
     counts = IngestCounts(Progress())
     start = SessionStart("s1", "openai")
-    counts.stored([(start, Outcome("new", 7, "key7", 3)), (start, Outcome("grown", 7, "key7", 2))])
+    counts.stored([(start, SessionOutcome("new", 7, "key7", 3)), (start, SessionOutcome("grown", 7, "key7", 2))])
     assert (counts.sessions, counts.new_turns, counts.watch.sessions) == ({7: ("s1", "key7")}, 5, 1)
     assert dict(counts.outcomes) == {"new": 1, "grown": 1}
 
@@ -34,6 +34,6 @@ def test_a_session_that_comes_twice_counts_once() -> None:
 )
 def test_what_is_said_when_it_is_cancelled(count: int, words: str) -> None:
     counts = IngestCounts(Progress())
-    outcomes = [(SessionStart(f"s{n}", "openai"), Outcome("new", n, f"k{n}", 1)) for n in range(count)]
+    outcomes = [(SessionStart(f"s{n}", "openai"), SessionOutcome("new", n, f"k{n}", 1)) for n in range(count)]
     counts.stored(outcomes)
     assert counts.words_when_cancelled() == f"Cancelled: {words}. Read it again to go on."

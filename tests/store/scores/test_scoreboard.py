@@ -16,7 +16,7 @@ from webapp.store.jobs import runs
 from webapp.store.labels import causes, labels, settling
 from webapp.store.labels.label_content import LabelContent
 from webapp.store.scores import profile_results, scoreboard
-from webapp.store.scores.scoreboard import Rate
+from webapp.store.scores.scoreboard import HitRate
 from webapp.store.sessions import sessions, turns
 
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
@@ -171,10 +171,10 @@ def test_a_value_is_compared_by_the_profiles_policy(
 
 def test_wilsons_interval_is_that_of_the_textbook() -> None:
     """Newcombe 1998, table I: 81 of 263 gives 0.2553 to 0.3662; 0 of 20 gives 0 to 0.1611."""
-    low, high = Rate(81, 263).interval or (0, 0)
+    low, high = HitRate(81, 263).interval or (0, 0)
     assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
-    assert [round(end, 4) for end in Rate(0, 20).interval or ()] == [0.0, 0.1611]
-    assert Rate(0, 0).interval is None and Rate(0, 0).share is None
+    assert [round(end, 4) for end in HitRate(0, 20).interval or ()] == [0.0, 0.1611]
+    assert HitRate(0, 0).interval is None and HitRate(0, 0).share is None
 
 
 def test_labels_of_a_deleted_session_are_not_counted(labelled: orm.Session) -> None:

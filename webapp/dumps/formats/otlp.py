@@ -18,7 +18,7 @@ from webapp.dumps.sessions import entries_of
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
 from webapp.dumps.spans.attributes import Attributes, id_hex
-from webapp.dumps.spans.requests import Span, opened_span
+from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.spilled_entries import SpilledEntries, spilled
 from webapp.dumps.stream import walk
 from webapp.dumps.turn_window import Side
@@ -40,7 +40,7 @@ NO_TIME = logs.NO_TIME
 class Trace(Conversation):
     number: int | None = None
     """which side of a pair the span is, where its SDK says things twice"""
-    spans: dict[str, Span] = field(default_factory=dict)
+    spans: dict[str, EntrySpan] = field(default_factory=dict)
     """those read last, by their ids: what was logged of them may come behind them"""
 
 
@@ -89,7 +89,7 @@ class Otlp(Format):
         conversation.number = None if not vercel else 0 if is_outer(span) else 1
         return span_turns(span, conversation)
 
-    def _known(self, span: Span, entry: dict[str, Any], conversation: Trace) -> Span:
+    def _known(self, span: EntrySpan, entry: dict[str, Any], conversation: Trace) -> EntrySpan:
         """The span; log records that came behind theirs take its name and its model."""
         ident = logs.span_of(span.value) or ""
         if logs.has_no_span(entry):

@@ -20,7 +20,7 @@ from webapp.dumps.messages.turns import (
 )
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
-from webapp.dumps.spans.requests import Span, flat_message, requested
+from webapp.dumps.spans.requests import EntrySpan, flat_message, requested
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, text
 
@@ -52,23 +52,23 @@ _TOOL_SPANS = (
 _RESULTS = ("gen_ai.tool.call.result", "ai.toolCall.result", "output.value", "traceloop.entity.output")
 
 
-def identity_of(span: Span) -> Span:
+def identity_of(span: EntrySpan) -> EntrySpan:
     """What of a span names its model, its agent and itself: what log records that come behind it need of it."""
     values = {key: value for key in (*_MODELS, *_AGENTS) if (value := span.attributes.values.get(key)) is not None}
     keys: tuple[str, ...] = ("name", "parentSpanId", "parent_span_id")
     listed = {key: span.value[key] for key in keys if key in span.value}
-    return Span(listed, Attributes(values, ()))
+    return EntrySpan(listed, Attributes(values, ()))
 
 
-def spoken_for(span: Span, known: Span | None) -> Span:
+def spoken_for(span: EntrySpan, known: EntrySpan | None) -> EntrySpan:
     """Log records without their span, with what `identity_of` kept of it."""
     if known is None:
         return span
     attributes = Attributes({**known.attributes.values, **span.attributes.values}, ())
-    return Span({**span.value, **known.value}, attributes, span.events, span.logged)
+    return EntrySpan({**span.value, **known.value}, attributes, span.events, span.logged)
 
 
-def span_turns(span: Span, conversation: Conversation) -> list[PlacedTurn]:
+def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
     """A span's turns: what was asked anew, what the model answered; a tool's result; an error; else an event."""
     value, attributes = span.value, span.attributes
     about: dict[str, Any] = {
@@ -104,13 +104,13 @@ def _is_call(attributes: Attributes) -> bool:
     return attributes.first("gen_ai.operation.name") in ("chat", "text_completion", "generate_content")
 
 
-def is_outer(span: Span) -> bool:
+def is_outer(span: EntrySpan) -> bool:
     """Whether this is the outer of the two spans in which Vercel's SDK says the same."""
     name = span.attributes.text("ai.operationId") or ""
     return name.startswith("ai.") and ".do" not in name
 
 
-def _phase(span: Span) -> str | None:
+def _phase(span: EntrySpan) -> str | None:
     """The span's name; for Vercel's SDK the operation, which its outer and inner spans have in common."""
     operation = span.attributes.text("ai.operationId")
     return operation.partition(".do")[0] if operation else text(span.value.get("name"))
@@ -136,12 +136,12 @@ def _error(value: dict[str, Any], about: dict[str, Any]) -> PlacedTurn | None:
     return Turn(0, "error", raw=raw, **about), ("span", "status", "message") if raw else None
 
 
-def _answers(span: Span, conversation: Conversation) -> list[PlacedTurn]:
+def _answers(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
     """What the first place that holds something holds; instrumentations fill several with the same."""
     return next((turns for turns in _places(span, conversation) if any(turn.raw for turn, _ in turns)), [])
 
 
-def _places(span: Span, conversation: Conversation) -> Iterator[list[PlacedTurn]]:
+def _places(span: EntrySpan, conversation: Conversation) -> Iterator[list[PlacedTurn]]:
     attributes = span.attributes
     for holder in (attributes, *(event for _, event in span.events)):
         for key in ("gen_ai.output.messages", "gen_ai.completion", "langfuse.observation.output"):

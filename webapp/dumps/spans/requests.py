@@ -14,7 +14,7 @@ _PROMPT_EVENTS = ("system", "user", "assistant", "tool")
 
 
 @dataclass(slots=True)
-class Span:
+class EntrySpan:
     """A span's attributes and those of its events, by the event's name."""
 
     value: dict[str, Any]
@@ -24,10 +24,10 @@ class Span:
     """whether log records are among the events"""
 
 
-def opened_span(entry: dict[str, Any]) -> Span:
+def opened_span(entry: dict[str, Any]) -> EntrySpan:
     """The span of an entry `{"resource", "scope", "span"}`."""
     value = as_object(entry.get("span"))
-    span = Span(value, Attributes(value.get("attributes"), ("span", "attributes")))
+    span = EntrySpan(value, Attributes(value.get("attributes"), ("span", "attributes")))
     for index, event in enumerate(as_list(value.get("events"))):
         if isinstance(event, dict):
             at = ("span", "events", index, "attributes")
@@ -52,7 +52,7 @@ def _logged(record: dict[str, Any], at: Path) -> tuple[str, Attributes]:
     return str(name), event
 
 
-def requested(span: Span) -> Iterator[dict[str, Any]]:
+def requested(span: EntrySpan) -> Iterator[dict[str, Any]]:
     """The messages of the request, from the first place that has some."""
     attributes = span.attributes
     for key in ("gen_ai.system_instructions", "gen_ai.system.instructions"):

@@ -15,7 +15,7 @@ from webapp.parsing.machine.tokens import (
     SCALAR,
     SPACE,
 )
-from webapp.parsing.patch import Refused
+from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
 
 ANY_KEY = (
@@ -42,7 +42,7 @@ DEEPEST = 64
 def close(machine: Machine, char: str) -> None:
     """A closing bracket stands at `machine.at`."""
     if not machine.frames:
-        raise Refused(machine.at, f"{char!r} closes nothing")
+        raise NotJson(machine.at, f"{char!r} closes nothing")
     if CLOSERS[char] in (machine.frames[-1].kind, machine.frames[-1].as_kind):
         _close_top(machine)
     else:

@@ -6,7 +6,7 @@ from webapp.parsing.machine import closers
 from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import SPACE
-from webapp.parsing.patch import Refused
+from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
 
 _keyed = later(
@@ -71,7 +71,7 @@ def _stop(machine: Machine, char: str) -> None:
         closers.close_missing(machine, 0)
         machine.at, machine.state = machine.last, ""
     else:
-        raise Refused(at, f"{_shown(raw, at)} stands where a comma or a closing bracket belongs")
+        raise NotJson(at, f"{_shown(raw, at)} stands where a comma or a closing bracket belongs")
 
 
 def no_colon(machine: Machine, char: str) -> None:
@@ -90,7 +90,7 @@ def no_colon(machine: Machine, char: str) -> None:
         machine.patch("missing_colon", machine.key_end, machine.key_end, ":")
         machine.state = "v"
     else:
-        raise Refused(at, f"{_shown(raw, at)} stands where a colon belongs")
+        raise NotJson(at, f"{_shown(raw, at)} stands where a colon belongs")
 
 
 def no_value(machine: Machine, char: str) -> None:
@@ -106,7 +106,7 @@ def no_value(machine: Machine, char: str) -> None:
         machine.patch("doubled_colon", at, colons.end())
         machine.at = colons.end()
     else:
-        raise Refused(at, f"{_shown(machine.raw, at)} stands where a value belongs")
+        raise NotJson(at, f"{_shown(machine.raw, at)} stands where a value belongs")
 
 
 def drop_commas(machine: Machine) -> None:
@@ -131,7 +131,7 @@ def stray_in_key(machine: Machine, char: str) -> None:
         closers.close_missing(machine, len(frames) - 1)
         machine.state, machine.comma = "v", comma
     else:
-        raise Refused(at, f"{_shown(machine.raw, at)} stands where a key belongs")
+        raise NotJson(at, f"{_shown(machine.raw, at)} stands where a key belongs")
 
 
 def _shown(raw: str, at: int) -> str:

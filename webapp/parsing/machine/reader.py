@@ -10,7 +10,7 @@ from webapp.parsing.patterns import later
 
 
 def read_value(machine: Machine) -> None:
-    """Read one value; afterwards `machine.at` is where it ended. Raises `Refused` where it is no JSON."""
+    """Read one value; afterwards `machine.at` is where it ended. Raises `NotJson` where it is none."""
     machine.at = machine.last = machine.start
     raw, end, skip, steps = machine.raw, machine.end, tokens.space.match, _STEPS
     while machine.state:

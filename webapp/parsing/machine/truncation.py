@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from webapp.parsing.machine import closers
 from webapp.parsing.machine.state import Machine
-from webapp.parsing.patch import Refused
+from webapp.parsing.patch import NotJson
 
 
 def finish(machine: Machine) -> None:
     """The region ends between two tokens."""
     if not machine.frames:
-        raise Refused(machine.at, "nothing follows")
+        raise NotJson(machine.at, "nothing follows")
     hanging = machine.state == "c" or (machine.state == "v" and machine.inside == "{")
     machine.truncated = machine.truncated or machine.final or hanging
     closers.close_missing(machine, 0)

@@ -8,7 +8,7 @@ from webapp.parsing.machine import escapes
 from webapp.parsing.machine.repair import Repair
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import CLOSE, COMMA
-from webapp.parsing.patch import Refused
+from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
 
 LONGEST = 2_000
@@ -25,7 +25,7 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     text = raw[start:end]
     code = _CODE.search(_braced.sub("", text))
     if code and ("(" not in text or ")" not in text or not machine.lenient):
-        raise Refused(start + code.start(), "the value is program code")
+        raise NotJson(start + code.start(), "the value is program code")
     if not text:
         return False
     _quote(machine, start, end)

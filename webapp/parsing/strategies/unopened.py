@@ -6,7 +6,7 @@ import re
 
 from webapp.parsing.finder import Finder
 from webapp.parsing.machine.state import Frame, Machine
-from webapp.parsing.patch import Refused
+from webapp.parsing.patch import NotJson
 from webapp.parsing.strategy import Strategy
 
 
@@ -30,7 +30,7 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
     machine.state = "k"
     try:
         finder.run(machine)
-    except Refused as refused:
+    except NotJson as refused:
         return finder.reject("unopened", start, key_end, f"a key that no bracket opens: {refused}")
     closed = finder.tracer.raw[machine.at - 1] == "}" and machine.patches[-1].repair != "missing_closer"
     if not closed and not (from_start and machine.at >= finder.whole.end):

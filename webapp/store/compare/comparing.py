@@ -18,7 +18,7 @@ from webapp.store.compare.sign_test import SignTest
 from webapp.store.models import UNDIGESTED, Parse
 from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
-from webapp.store.sessions.coverage import Coverage
+from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.narrowing import Narrowed
 from webapp.store.write.parser import OURS
@@ -93,8 +93,8 @@ class Comparison:
     b: str
     of: int
     counts: dict[str, int]
-    a_runs: Coverage
-    b_runs: Coverage
+    a_runs: ProfileCoverage
+    b_runs: ProfileCoverage
     labels: LabelMatrix
     cut: bool = False
 
@@ -211,11 +211,11 @@ def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str) -> di
     return {one: cells.classified(parses.get((one, first)), parses.get((one, second))) for one in ids}
 
 
-def _coverage(profile: str, side: str, counts: dict[str, int]) -> Coverage:
+def _coverage(profile: str, side: str, counts: dict[str, int]) -> ProfileCoverage:
     """How far a profile was run over the responses that were compared."""
     of = sum(counts.values())
     run = of - counts[f"not_run_{side}"] - counts["not_run_both"]
-    return Coverage(profile, run, of, installing.reason(parsing.profile(profile)))
+    return ProfileCoverage(profile, run, of, installing.reason(parsing.profile(profile)))
 
 
 def _labels(db: orm.Session, first: str, second: str, only: set[int] | None) -> LabelMatrix:

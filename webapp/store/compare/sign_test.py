@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from webapp.store.scores.scoreboard import Rate
+from webapp.store.scores.scoreboard import HitRate
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class SignTest:
         )
 
     @property
-    def share(self) -> Rate:
+    def share(self) -> HitRate:
         """The share of the first side among the pairs that differ, with its 95 % interval."""
-        return Rate(self.first, self.first + self.second)
+        return HitRate(self.first, self.first + self.second)
 
     def as_dict(self) -> dict[str, object]:
         rate = self.share

@@ -16,7 +16,7 @@ from sqlalchemy import orm
 
 from webapp.store import index
 from webapp.store.failures import failure_reader
-from webapp.store.failures.failure_reader import Failure
+from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.segment import Segment, segment
 from webapp.store.index.bit_sliced_index import Bits, slots_of
 from webapp.store.index.state import State
@@ -55,7 +55,7 @@ class _FailureIndex:
         self.under = under
         self.lock = threading.Lock()
         self.snapshot: Snapshot | None = None
-        self.recent: dict[int, list[Failure]] = {}
+        self.recent: dict[int, list[StoredFailure]] = {}
 
     def fresh(self, connection: sa.Connection, state: State) -> Snapshot:
         with self.lock:

@@ -29,7 +29,7 @@ _failed = (
 _recorded = sa.select(*_TURN, Turn.recorded_failure).where(is_response, Turn.recorded_failure.is_not(None))
 
 
-class Failure(NamedTuple):
+class StoredFailure(NamedTuple):
     """One failed response. `when` as `session_reader.microseconds` has it: when it was sent, else its session's time.
 
     `profile` and `version` are of the parse that failed; "" where the dump alone says that the response failed.
@@ -51,21 +51,21 @@ class Failure(NamedTuple):
     """the rules that noticed something in its session"""
 
 
-def everything(connection: sa.Connection, state: State, under: str) -> list[Failure]:
+def everything(connection: sa.Connection, state: State, under: str) -> list[StoredFailure]:
     """Every failed response of the sessions in `state`, looked at `under` a profile, or "home"."""
     return list(_read(connection, state, under, None))
 
 
-def of_sessions(connection: sa.Connection, state: State, under: str, session_ids: Iterable[int]) -> list[Failure]:
+def of_sessions(connection: sa.Connection, state: State, under: str, session_ids: Iterable[int]) -> list[StoredFailure]:
     """Those of some sessions."""
     ids = sorted(session_ids)
-    failures: list[Failure] = []
+    failures: list[StoredFailure] = []
     for at in range(0, len(ids), _AT_ONCE):
         failures += _read(connection, state, under, ids[at : at + _AT_ONCE])
     return failures
 
 
-def _read(connection: sa.Connection, state: State, under: str, ids: Sequence[int] | None) -> Iterator[Failure]:
+def _read(connection: sa.Connection, state: State, under: str, ids: Sequence[int] | None) -> Iterator[StoredFailure]:
     slots = None if ids is None else {slot for one in ids if (slot := state.slot(one)) is not None}
     homes = {slot: names[0] for slot, names in _by_slot(state, "home", slots).items()}
     findings = {slot: tuple(rules) for slot, rules in _by_slot(state, "finding", slots).items()}
@@ -74,13 +74,13 @@ def _read(connection: sa.Connection, state: State, under: str, ids: Sequence[int
     labelled = _labelled(connection, ids)
     failed: set[int] = set()
 
-    def failure(row: Any, slot: int, key: str, parse: tuple[Any, ...]) -> Failure:
+    def failure(row: Any, slot: int, key: str, parse: tuple[Any, ...]) -> StoredFailure:
         sent: datetime | None = row.sent_at
         when = whens[slot] if sent is None else microseconds(sent)
         tools = tuple(dict.fromkeys(tools_of(row))) if row.tool_calls or row.kind == "tool_call" else ()
         path, tokens, profile, version = parse
         about = (tools, path, tokens, profile, version, row.id in labelled, findings.get(slot, ()))
-        return Failure(row.id, when, key, row.model, row.agent, row.phase, *about)
+        return StoredFailure(row.id, when, key, row.model, row.agent, row.phase, *about)
 
     for name in names:
         query = _failed if ids is None else _failed.where(_of(Parse.turn_id, ids))

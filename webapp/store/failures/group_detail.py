@@ -14,7 +14,7 @@ from sqlalchemy import orm
 from webapp import parsing
 from webapp.store.failures import events, groups, overlay
 from webapp.store.failures.events import Event
-from webapp.store.failures.failure_reader import Failure
+from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_line import Example, GroupLine
 from webapp.store.failures.group_sets import Found
 from webapp.store.failures.overlay import Change
@@ -124,14 +124,14 @@ def members(db: orm.Session, key: str, filters: Filters) -> list[int]:
     return [failure.turn_id for failure in _newest_first(places)]
 
 
-def _newest_first(places: Found) -> list[Failure]:
+def _newest_first(places: Found) -> list[StoredFailure]:
     failures = [segment.failures[place] for segment, bits in places for place in slots_of(bits)]
     return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
 
 
-def _examples(db: orm.Session, failures: Sequence[Failure]) -> list[GroupExample]:
+def _examples(db: orm.Session, failures: Sequence[StoredFailure]) -> list[GroupExample]:
     """Those that differ most first: the newest, then always the one that shares least with those before it."""
-    distinct: dict[tuple[str | None, ...], Failure] = {}
+    distinct: dict[tuple[str | None, ...], StoredFailure] = {}
     for failure in failures:
         distinct.setdefault(_features(failure), failure)
         if len(distinct) == _CANDIDATES:
@@ -149,7 +149,7 @@ def _examples(db: orm.Session, failures: Sequence[Failure]) -> list[GroupExample
     ]
 
 
-def _features(failure: Failure) -> tuple[str | None, ...]:
+def _features(failure: StoredFailure) -> tuple[str | None, ...]:
     return (failure.tokens, failure.path, failure.model, failure.phase, failure.tools[0] if failure.tools else None)
 
 
@@ -157,7 +157,7 @@ def _distance(one: tuple[str | None, ...], others: Sequence[tuple[str | None, ..
     return min(sum(a != b for a, b in zip(one, other, strict=True)) for other in others)
 
 
-def _by_model(db: orm.Session, found: Scope, failures: Sequence[Failure]) -> list[Rate]:
+def _by_model(db: orm.Session, found: Scope, failures: Sequence[StoredFailure]) -> list[Rate]:
     counts = Counter(failure.model for failure in failures)
     return [
         rate(model or "", count, coverage(db, found, model).run if model is not None else None)
@@ -165,7 +165,7 @@ def _by_model(db: orm.Session, found: Scope, failures: Sequence[Failure]) -> lis
     ]
 
 
-def _by_version(db: orm.Session, found: Scope, failures: Sequence[Failure]) -> list[Rate]:
+def _by_version(db: orm.Session, found: Scope, failures: Sequence[StoredFailure]) -> list[Rate]:
     if any(getattr(found.filters, name) is not None for name in OF_RESPONSE):
         return []
     counts = Counter((failure.profile, failure.version) for failure in failures if failure.profile)

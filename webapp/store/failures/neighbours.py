@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from sqlalchemy import orm
 
 from webapp.store.failures import groups, overlay
-from webapp.store.failures.failure_reader import Failure
+from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_line import Example
 from webapp.store.failures.group_sets import Found, first_and_last, together
 from webapp.store.index.bit_sliced_index import slots_of
@@ -66,7 +66,7 @@ def of_session(db: orm.Session, session_id: int, under: str = HOME) -> list[Same
 
 
 def _same(
-    db: orm.Session, key: str, changes: tuple[overlay.Change, ...], places: Found, failure: Failure
+    db: orm.Session, key: str, changes: tuple[overlay.Change, ...], places: Found, failure: StoredFailure
 ) -> SameFailure:
     facts = together(places, key)
     first, last = first_and_last(places)
@@ -87,9 +87,9 @@ def _same(
     )
 
 
-def _beside(places: Found, failure: Failure, forward: bool) -> Failure | None:
+def _beside(places: Found, failure: StoredFailure, forward: bool) -> StoredFailure | None:
     """The response of a group right after another one, or right before it."""
-    found: list[Failure] = []
+    found: list[StoredFailure] = []
     here = (failure.when, failure.turn_id)
     for segment, bits in places:
         place = bisect_left(segment.failures, here, key=lambda one: (one.when, one.turn_id))

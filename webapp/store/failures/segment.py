@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.store.failures.failure_reader import Failure
+from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.index.bit_sliced_index import Bits, Column, View, of_slots, slots_of
 from webapp.store.index.state import State
 from webapp.store.models import TURNS_A_SESSION
@@ -43,7 +43,7 @@ class Facts:
 class Segment:
     """`failures` in order; `columns` say by dimension and value which places have it, `session_ids` whose they are."""
 
-    failures: Sequence[Failure]
+    failures: Sequence[StoredFailure]
     whens: array[int]
     session_ids: Sequence[int]
     session_at: Sequence[int]
@@ -189,7 +189,7 @@ class Segment:
         return value
 
 
-def segment(failures: Sequence[Failure]) -> Segment:
+def segment(failures: Sequence[StoredFailure]) -> Segment:
     """The segment of these responses, in any order."""
     ordered = sorted(failures, key=lambda failure: (failure.when, failure.turn_id))
     places: dict[str, dict[Any, list[int]]] = {name: defaultdict(list) for name in DIMENSIONS}

@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 Ends = Callable[[], bool]
 
 
-class NoSuchChange(LookupError):
+class NoSuchHomeChange(LookupError):
     """No change of home profiles has that number."""
 
 
@@ -71,7 +71,7 @@ def begin(
 def begin_undoing(engine: sa.Engine, number: int, author: str = "") -> int:
     """Note that the sessions of a change are to get back what they had; a change that still runs is cancelled.
 
-    Gives the number of the change that does so. Raises `NoSuchChange`.
+    Gives the number of the change that does so. Raises `NoSuchHomeChange`.
     """
     with writing(engine) as connection:
         change = find(connection, number)
@@ -146,17 +146,17 @@ def are_running(connection: sa.Connection) -> bool:
 
 
 def cancel(engine: sa.Engine, number: int) -> None:
-    """Leave the sessions that are not changed yet as they are. Raises `NoSuchChange`."""
+    """Leave the sessions that are not changed yet as they are. Raises `NoSuchHomeChange`."""
     with writing(engine) as connection:
         find(connection, number)
         _end(connection, number, "cancelled")
 
 
 def find(connection: sa.Connection, number: int) -> ChangeLine:
-    """Raises `NoSuchChange`."""
+    """Raises `NoSuchHomeChange`."""
     row = connection.execute(_lines.where(HomeChange.id == number)).first()
     if row is None:
-        raise NoSuchChange(f"no change of parsers has the number {number}")
+        raise NoSuchHomeChange(f"no change of parsers has the number {number}")
     return ChangeLine(*row)
 
 

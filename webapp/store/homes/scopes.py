@@ -22,7 +22,7 @@ class BadScope(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class HomeScope:
     """One of these is set: `keys` of sessions, a `dump` (its number or sha256), a `format`, a `service`, `filters`.
 
     `unknown_only` leaves sessions alone whose home somebody has named, or has left open when asked.
@@ -48,24 +48,24 @@ class Scope:
         return scope_words(self.as_dict())
 
 
-def of_parameters_or_keys(parameters: dict[str, str], keys: Sequence[str]) -> Scope:
+def of_parameters_or_keys(parameters: dict[str, str], keys: Sequence[str]) -> HomeScope:
     """What a form or a command asks for. Raises `BadScope`, `BadFilter`."""
     unknown_only = parameters.get("unknown_only") == "1"
     kind = parameters.get("scope", "keys")
     if kind == "keys":
         if not keys:
             raise BadScope("no session is selected")
-        return Scope(tuple(keys), unknown_only=unknown_only)
+        return HomeScope(tuple(keys), unknown_only=unknown_only)
     if kind == "filters":
-        return Scope(filters=of_parameters(parameters), unknown_only=unknown_only)
+        return HomeScope(filters=of_parameters(parameters), unknown_only=unknown_only)
     value = parameters.get(kind, "").strip()
     if kind not in ("dump", "format", "service") or not value:
         raise BadScope("the scope is keys, dump, format, service or filters, with a value")
     dump, format_, service = (value if kind == name else None for name in ("dump", "format", "service"))
-    return Scope(dump=dump, format=format_, service=service, unknown_only=unknown_only)
+    return HomeScope(dump=dump, format=format_, service=service, unknown_only=unknown_only)
 
 
-def session_ids(db: orm.Session, scope: Scope) -> list[int]:
+def session_ids(db: orm.Session, scope: HomeScope) -> list[int]:
     """The numbers of the sessions that the scope names. Raises `NoSuchDump`, `BadScope` where there is none."""
     query = sa.select(Session.id).where(Session.deleted_at.is_(None))
     if scope.unknown_only:

@@ -27,7 +27,7 @@ Ends = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ParserCandidate:
     """A profile that may be the parser: `failed` responses would have failed under it, None while they are counted."""
 
     profile: str
@@ -45,7 +45,7 @@ class Question:
     responses: int
     clean: int
     counted: int
-    candidates: list[Candidate]
+    candidates: list[ParserCandidate]
 
     @property
     def not_json(self) -> int:
@@ -93,7 +93,7 @@ def question(
     for counts in tried:
         failed.update(counts)
     complete = len(tried) == len(rows)
-    candidates = [Candidate(name, failed[name] if complete else None) for name in installed()]
+    candidates = [ParserCandidate(name, failed[name] if complete else None) for name in installed()]
     responses, clean = (sum(getattr(row, name) for row in rows) for name in ("response_count", "clean_count"))
     return Question(len(rows), responses, clean, len(tried), candidates)
 

@@ -13,14 +13,14 @@ import sqlalchemy as sa
 from webapp.dumps.records import SessionStart
 from webapp.store import search
 from webapp.store.db import database
-from webapp.store.write.writing import Outcome
+from webapp.store.write.writing import SessionOutcome
 
 MOST_SECONDS = 0.5
 """how long a transaction is open at most before the session that is being written is its last"""
 GIVES_WAY = 0.025
 """seconds between two transactions: SQLite has no queue, and who waits for the lock looks every tenth of a second"""
 
-Outcomes = list[tuple[SessionStart, Outcome]]
+Outcomes = list[tuple[SessionStart, SessionOutcome]]
 
 
 @dataclass(slots=True)

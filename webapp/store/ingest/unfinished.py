@@ -21,10 +21,10 @@ from webapp.store.db import database, ids
 from webapp.store.models import Session
 from webapp.store.sessions import deletion
 from webapp.store.write import derived
-from webapp.store.write.parser import Parser
+from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import SessionInput, SessionRows, columns
 from webapp.store.write.session_state import SessionState
-from webapp.store.write.writing import Outcome, SessionWriter, is_taken, lock
+from webapp.store.write.writing import SessionOutcome, SessionWriter, is_taken, lock
 
 GIVES_WAY = 0.025
 """seconds between two transactions: SQLite has no queue, and who waits for the lock looks every tenth of a second"""
@@ -42,7 +42,7 @@ class UnfinishedSession:
     problems: list[Problem] = field(default_factory=list)
     count: int = 0
 
-    def show(self, connection: sa.Connection) -> Outcome | None:
+    def show(self, connection: sa.Connection) -> SessionOutcome | None:
         """Make it a session like any other; None where somebody else has stored it meanwhile. The caller commits."""
         start = self.given.start
         external_id = ids.shortened(start.external_id)
@@ -52,7 +52,7 @@ class UnfinishedSession:
             return None
         search.index_notes(connection, search.session_notes(self.state.session_id, external_id, start.title))
         derived.store(connection, self.state, external_id=external_id, key=key, deleted_at=None)
-        return Outcome("new", self.state.session_id, key, self.count)
+        return SessionOutcome("new", self.state.session_id, key, self.count)
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
@@ -64,7 +64,7 @@ class UnfinishedSession:
             time.sleep(GIVES_WAY)
 
     def write(self) -> None:
-        session_rows = SessionRows(self.state, Parser(self.given.home.profile), self.problems.append)
+        session_rows = SessionRows(self.state, SessionParser(self.given.home.profile), self.problems.append)
         self.count = SessionWriter(self._transaction, session_rows, own_index=True).append(self.given.turns)
         self.state.settle()
 

@@ -18,7 +18,7 @@ from webapp.store.live.spans import Arrived
 from webapp.store.live.state_cache import LiveState, StateCache, find_changed
 from webapp.store.models import Session
 from webapp.store.write import arrival, stored_turns
-from webapp.store.write.parser import Parser
+from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import SessionRows
 from webapp.store.write.writing import SessionWriter
 
@@ -32,7 +32,7 @@ class Growing:
         self._settings = settings
         self._held = StateCache()
         self._next: dict[int, LiveState] = {}
-        self._parsers: dict[str, Parser] = {}
+        self._parsers: dict[str, SessionParser] = {}
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -106,9 +106,9 @@ class Growing:
         self._next[stored_session.id] = state
         return state
 
-    def _parser(self, home: str) -> Parser:
+    def _parser(self, home: str) -> SessionParser:
         """One for all sessions of a home profile: what it remembers is for all the same."""
-        return self._parsers.setdefault(home, Parser(home))
+        return self._parsers.setdefault(home, SessionParser(home))
 
 
 def _numbered(spans: list[Arrived], first: int) -> list[Arrived]:

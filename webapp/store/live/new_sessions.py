@@ -62,7 +62,7 @@ class Beginning:
         """Write what waits."""
         short = [session for session in self._waiting if len(session.spans) <= _MOST_AT_ONCE]
         folded_sessions = [folded(SessionInput(session.start, session.read.turns, session.home)) for session in short]
-        outcomes: Sequence[writing.Outcome | None] = ()
+        outcomes: Sequence[writing.SessionOutcome | None] = ()
         if folded_sessions:
             new = [session for session, _ in folded_sessions]
             outcomes = writing.write_new(self._connection, new, dump_id=self._dump, index=self._index)
@@ -74,7 +74,7 @@ class Beginning:
             self._wrote(session, outcome or self._alone(session), state if outcome else None)
         self._waiting, self._size = [], 0
 
-    def _alone(self, session: _New) -> writing.Outcome:
+    def _alone(self, session: _New) -> writing.SessionOutcome:
         """A long session, or one that is another revision of what came as a file of another format."""
         return writing.write(
             *(self._connection, session.start, session.read.turns),
@@ -84,7 +84,7 @@ class Beginning:
             index=self._index,
         )
 
-    def _wrote(self, new: _New, outcome: writing.Outcome, session: SessionState | None) -> None:
+    def _wrote(self, new: _New, outcome: writing.SessionOutcome, session: SessionState | None) -> None:
         reading.note(self._connection, outcome.id, new.spans, 0, new.read.turns)
         changed = self._connection.scalars(find_changed, {"session": outcome.id}).one()
         self.counts.append(Count(outcome.id, True, outcome.new_turns, changed, changed))

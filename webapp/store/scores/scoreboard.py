@@ -23,7 +23,7 @@ _Z = statistics.NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class HitRate:
     """A share with its 95 % interval after Wilson (1927); None where nothing was counted."""
 
     hits: int
@@ -56,16 +56,16 @@ class Score:
         return self.outcomes.total()
 
     @property
-    def precision(self) -> Rate:
+    def precision(self) -> HitRate:
         """Right among the responses from which a value was read."""
         values_read = self.outcomes["right"] + self.outcomes["wrong"] + self.outcomes["spurious"]
-        return Rate(self.outcomes["right"], values_read)
+        return HitRate(self.outcomes["right"], values_read)
 
     @property
-    def recall(self) -> Rate:
+    def recall(self) -> HitRate:
         """Right among the responses in which JSON was meant."""
         meant = self.outcomes["right"] + self.outcomes["wrong"] + self.outcomes["missed"]
-        return Rate(self.outcomes["right"], meant)
+        return HitRate(self.outcomes["right"], meant)
 
     def add(self, result: Result, count: int) -> None:
         _, outcome, policy, _ = result
@@ -145,7 +145,7 @@ def lines(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ProfileChange:
     """What going from one profile to another does to the labelled responses: what it fixes and what it breaks, as
     numbers and as the first of them."""
 
@@ -162,7 +162,7 @@ class Change:
         return self.same + self.fixes + self.breaks + self.differently_wrong
 
 
-def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> Change:
+def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> ProfileChange:
     """Compare two profiles, response by response; `differently_wrong` counts those that are wrong both ways."""
     parsing.profile(before), parsing.profile(after)
     compared.refresh(db)
@@ -176,7 +176,7 @@ def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> Chan
         if became in by_turn and len(by_turn[became]) < limit:
             by_turn[became][turn_id] = results[after], _dimensions(model, cause, results[after])
     numbers = (counts["same"], counts["fixed"], counts["broken"], counts["other"])
-    return Change(*numbers, _lines(db, by_turn["fixed"]), _lines(db, by_turn["broken"]))
+    return ProfileChange(*numbers, _lines(db, by_turn["fixed"]), _lines(db, by_turn["broken"]))
 
 
 def _became(results: Results, before: str, after: str) -> str:
@@ -212,4 +212,15 @@ def _dimensions(model: str, cause: str, result: Result) -> dict[str, str]:
     return {"model": model, "cause": cause, "strategy": result[3]}
 
 
-__all__ = ["DIMENSIONS", "OUTCOMES", "Change", "Line", "Rate", "Score", "Scoreboard", "board", "change", "lines"]
+__all__ = [
+    "DIMENSIONS",
+    "OUTCOMES",
+    "HitRate",
+    "Line",
+    "ProfileChange",
+    "Score",
+    "Scoreboard",
+    "board",
+    "change",
+    "lines",
+]

@@ -16,7 +16,7 @@ from webapp.store.write.parser import OURS
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class ProfileCoverage:
     """A profile was run over `run` of `of` responses; `absent` says why it cannot run here, with the command."""
 
     profile: str
@@ -38,14 +38,14 @@ class Coverage:
         return f"run over {self.run:,} of {self.of:,} responses" if self.run else f"not run over {self.of:,} responses"
 
 
-def of_view(state: State, view: View, profile: str) -> Coverage:
+def of_view(state: State, view: View, profile: str) -> ProfileCoverage:
     """How far a profile was run over the sessions of a view. Every response is parsed by `fencepost` as it comes."""
     run, of = (_parses(state, view, name) for name in (profile, OURS))
     known = parsing.profiles().get(profile)
-    return Coverage(profile, run, of, installing.reason(known) if known else f"no profile is called {profile!r}")
+    return ProfileCoverage(profile, run, of, installing.reason(known) if known else f"no profile is called {profile!r}")
 
 
-def under(db: orm.Session, filters: Filters) -> Coverage | None:
+def under(db: orm.Session, filters: Filters) -> ProfileCoverage | None:
     """How far the profile that the filters look under was run over what the other filters leave; None for home."""
     if filters.under == HOME or not any((filters.verdict, filters.strategy, filters.repair)):
         return None
@@ -53,7 +53,7 @@ def under(db: orm.Session, filters: Filters) -> Coverage | None:
     return of_view(narrowed.state, View(narrowed.without("verdict", "strategy", "repair")), filters.under)
 
 
-def every(db: orm.Session) -> dict[str, Coverage]:
+def every(db: orm.Session) -> dict[str, ProfileCoverage]:
     """How far each profile was run over all sessions."""
     narrowed = sessions.narrowed(db, Filters())
     view = View(narrowed.view)

@@ -74,7 +74,7 @@ class ResponsePage:
     of: int
     looked_at: int
     is_cut: bool
-    coverage: coverage.Coverage | None
+    coverage: coverage.ProfileCoverage | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ def _response_line(row: Any) -> ResponseLine:
     return ResponseLine(**values, preview=preview(head))
 
 
-def _coverage(narrowed: Narrowed) -> coverage.Coverage | None:
+def _coverage(narrowed: Narrowed) -> coverage.ProfileCoverage | None:
     if narrowed.filters.under == HOME:
         return None
     view = View(narrowed.without("verdict", "strategy", "repair"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from webapp.store.sessions.coverage import Coverage
+from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters
 
 
@@ -109,13 +109,13 @@ class Statistics:
     more_errors: int
     step: str
     over_time: list[Bucket]
-    coverage: list[Coverage] = field(default_factory=list)
+    coverage: list[ProfileCoverage] = field(default_factory=list)
 
     @property
-    def not_run(self) -> list[Coverage]:
+    def not_run(self) -> list[ProfileCoverage]:
         """The profiles that were run over nothing of what is in view."""
         return [of_profile for of_profile in self.coverage if of_profile.of and not of_profile.run]
 
-    def partly(self, profile: str) -> Coverage | None:
+    def partly(self, profile: str) -> ProfileCoverage | None:
         """How far a profile was run that was not run over all of it."""
         return next((each for each in self.coverage if each.profile == profile and not each.is_whole), None)

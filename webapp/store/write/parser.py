@@ -21,7 +21,7 @@ def is_known(name: str) -> bool:
     return True
 
 
-class Parser:
+class SessionParser:
     """Runs the profiles of one session; texts that come again soon are not parsed again."""
 
     def __init__(self, home: str) -> None:

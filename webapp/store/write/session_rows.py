@@ -23,7 +23,7 @@ from webapp.store.db import ids
 from webapp.store.models import TURNS_A_SESSION
 from webapp.store.write import relaxed_gc, rows
 from webapp.store.write.home import Home
-from webapp.store.write.parser import Parser
+from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_state import PlacedTurn, SessionState
 from webapp.store.write.tally import Place
 
@@ -75,7 +75,7 @@ class SessionRows:
     """Rows of a session's next turns, in order; `state` sees each of them."""
 
     state: SessionState
-    parser: Parser
+    parser: SessionParser
     on_problem: Callable[[Problem], None]
     twins: dict[int, int] = field(default_factory=dict)
     """which stored turn a single new one repeats, by ordinal; the others say it by their entry"""
@@ -181,7 +181,7 @@ def folded(session: SessionInput) -> tuple[NewSession, SessionState]:
     state = SessionState.of_nothing(0, home, index)
     external_id = ids.shortened(session.start.external_id)
     index.note(*search.session_notes(0, external_id, session.start.title))
-    session_rows = SessionRows(state, Parser(home), problems.append)
+    session_rows = SessionRows(state, SessionParser(home), problems.append)
     for turn in session.turns:
         if not session_rows.add(turn):
             break

@@ -16,7 +16,7 @@ from webapp.store.db.dialect import change
 from webapp.store.models import Session, SessionModel
 from webapp.store.write import derived, finding_runner, growth, rows, stored_turns
 from webapp.store.write.home import Home
-from webapp.store.write.parser import Parser
+from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import NewSession, SessionRows, columns
 from webapp.store.write.session_state import SessionState
 
@@ -47,7 +47,7 @@ OnProblem = Callable[[Problem], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SessionOutcome:
     """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there."""
 
     what: Literal["new", "grown", "found"]
@@ -67,7 +67,7 @@ def write_new(
     *,
     dump_id: Callable[[sa.Connection], int],
     index: search.Pending,
-) -> list[Outcome | None]:
+) -> list[SessionOutcome | None]:
     """Store those of `sessions` that are new; None stands for one whose id or key is there, or stands twice in them.
 
     The caller commits, and flushes `index` before.
@@ -86,7 +86,8 @@ def write_new(
         index.size += sum(len(raw) for _, raw in session.texts)
     _insert(connection, new, numbers)
     outcomes = {
-        id(session): Outcome("new", numbers[id(session)], session.values["key"], len(session.turns)) for session in new
+        id(session): SessionOutcome("new", numbers[id(session)], session.values["key"], len(session.turns))
+        for session in new
     }
     return [outcomes.get(id(session)) for session in sessions]
 
@@ -127,7 +128,7 @@ def write(
     on_problem: OnProblem,
     index: search.Pending,
     anew: bool = False,
-) -> Outcome:
+) -> SessionOutcome:
     """Store a session whole: new, grown, or nothing where all of it is there. The caller commits.
 
     The caller flushes `index` before it commits, so that the texts of several sessions go in together.
@@ -140,18 +141,18 @@ def write(
     if plan.stored is not None:
         connection.execute(_bring_back, {"session": plan.stored.id})
         if not plan.grows:
-            return Outcome("found", plan.stored.id, plan.stored.key, 0)
+            return SessionOutcome("found", plan.stored.id, plan.stored.key, 0)
         dump_id(connection)
         writer = _growing(connection, plan.stored, on_problem, index)
-        return Outcome("grown", plan.stored.id, plan.stored.key, writer.write(_after(turns, plan.skip)))
+        return SessionOutcome("grown", plan.stored.id, plan.stored.key, writer.write(_after(turns, plan.skip)))
     key = _free_key(connection, external_id, plan.next_revision)
     values = columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
     session_id = connection.scalars(_insert_session, values).one()
     state = SessionState.of_nothing(session_id, home.profile, index)
-    session_rows = SessionRows(state, Parser(home.profile), on_problem)
+    session_rows = SessionRows(state, SessionParser(home.profile), on_problem)
     writer = SessionWriter(lambda: nullcontext(connection), session_rows)
     index.note(*search.session_notes(session_id, external_id, start.title))
-    return Outcome("new", session_id, key, writer.write(turns))
+    return SessionOutcome("new", session_id, key, writer.write(turns))
 
 
 def _growing(
@@ -162,7 +163,7 @@ def _growing(
     state = stored_turns.fold(connection, revision.id, revision.home)
     if search.is_indexed(connection, revision.id):
         state.index = index
-    session_rows = SessionRows(state, Parser(revision.home), on_problem)
+    session_rows = SessionRows(state, SessionParser(revision.home), on_problem)
     return SessionWriter(lambda: nullcontext(connection), session_rows)
 
 

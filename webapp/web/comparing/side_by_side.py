@@ -26,7 +26,7 @@ LONGEST = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class ValueLine:
+class ComparedLine:
     """One line of a value: `text`, of which what is behind `lit_from` differs first; None where nothing of it does."""
 
     depth: int
@@ -41,7 +41,7 @@ class Side:
 
     trace: Trace
     sentence: str
-    lines: list[ValueLine]
+    lines: list[ComparedLine]
     more: int
     lit: Span | None
     raw: rawview.RawView
@@ -135,7 +135,7 @@ def _key(text: str, node: Node) -> str:
         return ""
 
 
-def _values(values: Sequence[Any], difference: Difference | None) -> Iterator[ValueLine]:
+def _values(values: Sequence[Any], difference: Difference | None) -> Iterator[ComparedLine]:
     """The values as lines of indented JSON; beneath `MOST_DEPTH` a container is one line."""
     for index, value in enumerate(values):
         yield from _lines(value, (index,), 0, "", "", difference)
@@ -143,22 +143,22 @@ def _values(values: Sequence[Any], difference: Difference | None) -> Iterator[Va
 
 def _lines(
     value: Any, path: Path, depth: int, head: str, tail: str, difference: Difference | None
-) -> Iterator[ValueLine]:
+) -> Iterator[ComparedLine]:
     lit = len(head) if difference is not None and path == difference.path else None
     if isinstance(value, dict | list | tuple) and value and depth < MOST_DEPTH:
         opener, closer = ("{", "}") if isinstance(value, dict) else ("[", "]")
-        yield ValueLine(depth, f"{head}{opener}", lit)
+        yield ComparedLine(depth, f"{head}{opener}", lit)
         items = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
         for number, (key, item) in enumerate(items, 1):
             name = f"{jsontext.dumps(key)}: " if isinstance(value, dict) else ""
             yield from _lines(item, (*path, key), depth + 1, name, "," if number < len(items) else "", difference)
-        yield ValueLine(depth, f"{closer}{tail}")
+        yield ComparedLine(depth, f"{closer}{tail}")
         return
     text = _scalar(value)
     if lit is not None and difference is not None and difference.at is not None:
         lit += len(jsontext.pretty(value[: difference.at])) - 1
         text = _around(text, lit - len(head))
-    yield ValueLine(depth, f"{head}{text[:LONGEST]}{tail}", None if lit is None else min(lit, len(head) + LONGEST))
+    yield ComparedLine(depth, f"{head}{text[:LONGEST]}{tail}", None if lit is None else min(lit, len(head) + LONGEST))
 
 
 def _scalar(value: Any) -> str:

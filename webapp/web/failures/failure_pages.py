@@ -72,7 +72,7 @@ def index() -> Response:
     )
 
 
-def drawn(turn_ids: list[int]) -> dict[int, list[one_line.Piece]]:
+def drawn(turn_ids: list[int]) -> dict[int, list[one_line.LinePiece]]:
     """Each response in one line, by turn."""
     texts = example_texts.of_turns(db.session, turn_ids)
     return {turn_id: one_line.pieces(text) for turn_id, text in texts.items()}

@@ -16,35 +16,35 @@ MOST_EDITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LinePiece:
     """A stretch of the line: `text`, `del`, `ins`, `at` (a place without a width) or `gap`, text that is left out."""
 
     kind: str
     text: str
 
 
-def pieces(example: ExampleText) -> list[Piece]:
+def pieces(example: ExampleText) -> list[LinePiece]:
     """The line; of a text that is too long to be read for it, only how long it is."""
     if example.raw is None:
-        return [Piece("gap", f"{example.size:,} bytes, too long to be drawn here")]
+        return [LinePiece("gap", f"{example.size:,} bytes, too long to be drawn here")]
     edits = words.chosen_edits(example.ours) if example.ours else []
     at = edits[0].span.start if edits else _place(example.ours)
     first = max(0, at - BEFORE)
-    line = [Piece("gap", f"{first:,} characters")] if first else []
+    line = [LinePiece("gap", f"{first:,} characters")] if first else []
     last = min(len(example.raw), at + AFTER)
     here = first
     for edit in edits[:MOST_EDITS]:
         if edit.span.start >= last:
             break
         line.append(_text(example.raw[here : edit.span.start]))
-        line += [Piece(kind, _cut(text)) for kind, text in (("del", edit.old), ("ins", edit.new)) if text]
+        line += [LinePiece(kind, _cut(text)) for kind, text in (("del", edit.old), ("ins", edit.new)) if text]
         here = max(here, edit.span.end)
     if not edits and example.ours and not example.ours.chosen:
-        line += [_text(example.raw[here:at]), Piece("at", "▲")]
+        line += [_text(example.raw[here:at]), LinePiece("at", "▲")]
         here = at
     line.append(_text(example.raw[here : max(here, last)]))
     if (more := len(example.raw) - max(here, last)) > 0:
-        line.append(Piece("gap", f"{more:,} characters"))
+        line.append(LinePiece("gap", f"{more:,} characters"))
     return [piece for piece in line if piece.text]
 
 
@@ -58,8 +58,8 @@ def _place(ours: Trace | None) -> int:
     return fault.at if fault else 0
 
 
-def _text(text: str) -> Piece:
-    return Piece("text", visible(text.replace("\r\n", "\n").replace("\n", "↵")))
+def _text(text: str) -> LinePiece:
+    return LinePiece("text", visible(text.replace("\r\n", "\n").replace("\n", "↵")))
 
 
 def _cut(text: str) -> str:

@@ -11,7 +11,7 @@ from webapp.extensions import db
 from webapp.parsing import UnknownProfile, profiles
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, scopes
-from webapp.store.homes.scopes import Scope
+from webapp.store.homes.scopes import HomeScope
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.write.home import DECLINED, UNKNOWN, Home
@@ -82,7 +82,7 @@ def change() -> AnyResponse:
     return redirect(back(), 303)
 
 
-def _remember(scope: Scope, profile: str) -> None:
+def _remember(scope: HomeScope, profile: str) -> None:
     kind, value = ("service", scope.service) if scope.service else ("format", scope.format)
     if not value:
         abort(400, "A rule is for a format or a service.")

@@ -126,7 +126,7 @@ def list_api() -> Response:
     return jsonify(sessions=lines, next=result_page.next, **totals, facets=facets, matches=matches)
 
 
-def _not_run(under: coverage.Coverage | None) -> dict[str, Any]:
+def _not_run(under: coverage.ProfileCoverage | None) -> dict[str, Any]:
     """Where the profile looked under was not run over all of it: how far, and no total where it was not run at all."""
     if under is None or under.is_whole:
         return {}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from sqlalchemy import orm
 
 from webapp.store.failures import groups
-from webapp.store.failures.failure_reader import Failure
+from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_sets import Found
 from webapp.store.index.bit_sliced_index import slots_of
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns
@@ -37,16 +37,16 @@ def signature(db: orm.Session) -> list[int]:
     return [len(found), sum(bits.bit_count() for places in found.values() for _, bits in places), sum(newest)]
 
 
-def _newest_first(places: Found) -> list[Failure]:
+def _newest_first(places: Found) -> list[StoredFailure]:
     failures = [segment.failures[place] for segment, bits in places for place in slots_of(bits)]
     return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
 
 
-def _is_labelled(failures: list[Failure]) -> bool:
+def _is_labelled(failures: list[StoredFailure]) -> bool:
     return any(failure.labelled for failure in failures)
 
 
-def _of_group(db: orm.Session, rank: int, failures: list[Failure]) -> list[QueueEntry]:
+def _of_group(db: orm.Session, rank: int, failures: list[StoredFailure]) -> list[QueueEntry]:
     unlabelled = [failure.turn_id for failure in failures if not failure.labelled] or [failures[0].turn_id]
     entries = {entry.turn_id: entry for entry in of_turns(db, unlabelled[:LOOKED_AT])}
     first = entries.pop(unlabelled[0], None)
