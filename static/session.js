@@ -159,7 +159,8 @@
     if (back) history.scrollRestoration = "manual";
     await go(+hash.slice(2));
     if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded, { once: true }));
-    requestAnimationFrame(() => document.querySelector(`${hash} [data-row]`)?.focus({ preventScroll: true }));  // the browser's own jump takes the focus away
+    // the browser's own jump takes the focus away
+    requestAnimationFrame(() => document.querySelector(`${hash} [data-row]`)?.focus({ preventScroll: true }));
     if (`#${row}` === hash) scrollBy(0, document.getElementById(row).getBoundingClientRect().top - top);
   }
   arrive();

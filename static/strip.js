@@ -1,5 +1,5 @@
-// Outcome strips and the map of a session. Strips: pointing at a mark, or going through the marks with the arrow keys, names the response and makes the
-// strip a link to its turn, so that a click, Enter and the browser's own menu all lead there.
+// Outcome strips and the map of a session. Strips: pointing at a mark, or going through the marks with the arrow keys, names the
+// response and makes the strip a link to its turn, so that a click, Enter and the browser's own menu all lead there.
 "use strict";
 
 {
