@@ -1,0 +1,168 @@
+"""Pydantic AI's messages: [{"kind": "request" or "response", "parts": [{"part_kind"}]}], a list, lines or a member."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import kind_of
+from webapp.dumps.documents import whole_document, with_list
+from webapp.dumps.messages.pieces import Path, Piece, as_json, text_or_json
+from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import moment
+from webapp.dumps.values import first_id, id_text, text
+
+_LISTS = ("messages", "all_messages", "new_messages", "message_history", "history")
+_PROMPTS = {"user-prompt": "user", "system-prompt": "system", "instruction": "system"}
+_CALLS = ("tool-call", "builtin-tool-call")
+_RETURNS = ("tool-return", "builtin-tool-return")
+_MUTE = ("image-url", "audio-url", "video-url", "document-url", "binary", "uploaded-file", "cache-point")
+"""what a prompt holds besides texts"""
+
+
+class PydanticAi(Format):
+    name = "pydantic_ai"
+    shapes = 'Pydantic AI\'s messages [{"kind": "response", "parts": [{"part_kind"}]}] or {"messages": […]}'
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "object":
+            listed = [item for key in _LISTS for item in head.items.get(key, []) if isinstance(item, dict)]
+            return 94 if any(map(_is_message, [head.document, *listed])) else 0
+        return 94 if any(_is_message(sample) or _list_of(sample) for sample in head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        key = next((key for key in _LISTS if any(map(_is_message, head.items.get(key, [])))), None)
+        if head.shape == "object" and key is not None:
+            extra, entries = with_list(source, head, key, needed="usage")
+            yield SessionEntries(_named(extra) or source.stem, entries, extra=extra)
+        elif head.shape == "object":
+            yield SessionEntries(source.stem, whole_document(source))
+        elif any(map(_list_of, head.objects)):
+            yield from _runs(source, head)
+        else:
+            yield SessionEntries(source.stem, entries_of(source, head))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        parts, wrote = entry.get("parts"), entry.get("kind") == "response"
+        if not isinstance(parts, list):
+            raise BadEntry(f"expected a list of parts, found {kind_of(parts)}")
+        conversation.model = text(entry.get("model_name")) or conversation.model
+        turns = _instructions(entry, conversation)
+        for index, part in enumerate(parts):
+            turns += _part(part, ("parts", index), wrote, conversation)
+        if not turns and wrote:
+            turns = turns_of([], "assistant", conversation)
+        usage = entry.get("usage") or {}
+        old = {"input_tokens": usage.get("request_tokens"), "output_tokens": usage.get("response_tokens")}
+        turns = with_once(turns, spent({**old, **usage}))
+        return each_filled(turns, sent_at=moment(entry.get("timestamp")), parent=id_text(entry.get("run_id")))
+
+
+plugin = PydanticAi()
+
+
+def _is_message(value: Any) -> bool:
+    """A message with parts of its own kind, or one without a part that says by its kind whose it is."""
+    if not isinstance(value, dict) or not isinstance(value.get("parts"), list):
+        return False
+    parts = [part for part in value["parts"] if isinstance(part, dict)]
+    return any("part_kind" in part for part in parts) or (not parts and value.get("kind") in ("request", "response"))
+
+
+def _list_of(value: dict[str, Any]) -> str | None:
+    """The key under which an object holds messages."""
+    return next((key for key in _LISTS if isinstance(value.get(key), list) and any(map(_is_message, value[key]))), None)
+
+
+def _named(holder: dict[str, Any]) -> str | None:
+    return first_id(holder, "session_id", "conversation_id", "thread_id", "run_id", "id")
+
+
+def _runs(source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    """One run a line, or an item of a list: each is a session."""
+    for number, entry in enumerate(entries_of(source, head), start=1):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        at, value = entry
+        key = _list_of(value)
+        if key is None:
+            yield Problem(at, "expected an object with a list of messages; skipped")
+            continue
+        name, messages = _named(value) or f"{source.stem}-{number}", value.pop(key)
+        yield SessionEntries(name, _nested(at, key, messages), extra=value)
+
+
+def _nested(at: str, key: str, messages: list[Any]) -> Iterator[tuple[str, dict[str, Any]] | Problem]:
+    for index, message in enumerate(messages):
+        place = f"{at}, {key}[{index}]"
+        yield (place, message) if isinstance(message, dict) else Problem(place, "expected an object; skipped")
+
+
+def _instructions(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    """What a request says beside its parts, where it is new: every request of a run repeats it."""
+    said = text(entry.get("instructions"))
+    if said is None or hash(said) in conversation.answered:
+        return []
+    conversation.answered.add(hash(said))
+    return turns_of([Piece("text", said, ("instructions",))], "system", conversation)
+
+
+def _part(part: Any, at: Path, wrote: bool, conversation: Conversation) -> list[PlacedTurn]:
+    if not isinstance(part, dict):
+        conversation.notes.append(f"a part is no object but {kind_of(part)}; it was left out")
+        return []
+    kind, content, ident = str(part.get("part_kind")), part.get("content"), text(part.get("tool_call_id"))
+    name, where, when = text(part.get("tool_name")), (*at, "content"), moment(part.get("timestamp"))
+    if kind in _PROMPTS:
+        turns = turns_of(_prompt(content, where, conversation), _PROMPTS[kind], conversation)
+    elif kind in _CALLS:
+        raw, path = text_or_json(part.get("args"), (*at, "args"))
+        piece = Piece("call", "" if raw is None else raw, path, name, ident, dict(part))
+        turns = turns_of([piece], "assistant", conversation)
+    elif kind in _RETURNS:
+        turns = turns_of([Piece("result", *text_or_json(content, where), name, ident)], "tool", conversation)
+    elif kind == "retry-prompt":
+        turns = _retry(content, where, name, ident, conversation)
+    elif kind in ("text", "thinking") and isinstance(content, str):
+        piece = Piece("text" if kind == "text" else "thinking", content, where)
+        turns = turns_of([piece], "assistant", conversation)
+    else:
+        turns = _other(part, kind, wrote, conversation)
+    return each_filled(turns, sent_at=when)
+
+
+def _prompt(value: Any, at: Path, conversation: Conversation) -> list[Piece]:
+    """The texts of a prompt; images, files and the like hold none."""
+    if isinstance(value, str):
+        return [Piece("text", value, at)]
+    pieces = []
+    for index, inner in enumerate(value if isinstance(value, list) else []):
+        content = inner.get("content") if isinstance(inner, dict) else None
+        if isinstance(inner, str):
+            pieces.append(Piece("text", inner, (*at, index)))
+        elif isinstance(content, str):
+            pieces.append(Piece("text", content, (*at, index, "content")))
+        elif not isinstance(inner, dict) or inner.get("kind") not in _MUTE:
+            conversation.notes.append(f"item {index} of a prompt holds no text that is known; it was left out")
+    return pieces
+
+
+def _retry(value: Any, at: Path, name: str | None, ident: str | None, conversation: Conversation) -> list[PlacedTurn]:
+    """What was wrong with the last answer: a list where the values did not validate, a text else."""
+    raw, path = text_or_json(value, at)
+    if name is None:
+        return [(Turn(0, "error", raw=raw, role="retry-prompt"), path)]
+    failure = as_json(value) if isinstance(value, list) else None
+    return turns_of([Piece("result", raw, path, name, ident, None, failure)], "tool", conversation)
+
+
+def _other(part: dict[str, Any], kind: str, wrote: bool, conversation: Conversation) -> list[PlacedTurn]:
+    """A part without a text: a file, or one that is not known, which is worth a word."""
+    if kind not in ("file", "compaction"):
+        keys = ", ".join(repr(str(key)[:40]) for key in list(part)[:12])
+        conversation.notes.append(f"a part of kind {kind[:40]!r} is not known (its keys: {keys}); it was left out")
+    return [] if wrote else [(Turn(0, "event", role=kind), None)]
