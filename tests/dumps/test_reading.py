@@ -76,7 +76,7 @@ def test_a_dump_of_which_nothing_can_be_read(got, content, at, reason):
 
 
 def test_a_format_that_is_not_there(got):
-    with pytest.raises(UnknownFormat, match=r"no format 'cuneiform'; there are: aider, .*anthropic, .*archive, "):
+    with pytest.raises(UnknownFormat, match=r"no format 'cuneiform'; there are: .*aider, .*anthropic, .*archive, "):
         got(DUMP, "x", "cuneiform")
 
 

@@ -1,0 +1,147 @@
+"""Traces of OpenAI's Agents SDK: {"object": "trace.span", "span_data": {"type"}}, lines, a list or {"data": […]}."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import whole_document, with_list
+from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.pieces import Path, Piece, text_or_json
+from webapp.dumps.messages.turns import each_filled, each_with, spent, turns_of, with_once
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.spilled_entries import microseconds, spilled
+from webapp.dumps.times import moment
+from webapp.dumps.turn_window import Side
+from webapp.dumps.values import as_object, first_id, first_text, id_text, text
+
+_LISTS = ("data", "spans", "items", "traces")
+_ANSWERS = ("generation", "response")
+_SPOKEN = {"transcription": "output", "speech": "input"}
+
+
+@dataclass(slots=True)
+class _Trace(Conversation):
+    calls: Counter[tuple[str | None, str | None]] = field(default_factory=Counter)
+    """calls that answers held, by tool and arguments: a function's span says them again"""
+    ran: bool = False
+    """whether the span is a tool's run, whose result the next question holds again"""
+
+
+class AgentsSdk(Format):
+    name = "agents_sdk"
+    shapes = 'OpenAI\'s Agents SDK {"object": "trace.span", "span_data": {"type"}} one a line or {"data": […]}'
+    id_key, id_name = "id", "span id"
+    conversation_type = _Trace
+    twice = True
+
+    def sniff(self, head: DumpHead) -> int:
+        listed = [item for key in _LISTS for item in head.items.get(key, [])] if head.shape == "object" else []
+        return 94 if any(map(_is_span, [*head.objects, *listed])) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        traces: dict[str, dict[str, Any]] = {}
+        with spilled() as aside:
+            problems = []
+            for entry in _entries(source, head):
+                if isinstance(entry, Problem):
+                    problems.append(entry)
+                elif entry[1].get("object") == "trace":
+                    traces[id_text(entry[1].get("id")) or source.stem] = entry[1]
+                else:
+                    name = id_text(entry[1].get("trace_id")) or source.stem
+                    aside.put(name, microseconds(entry[1].get("started_at")), *entry)
+            for name, entries in aside.sessions():
+                trace = traces.pop(name, {})
+                yield SessionEntries(name, entries, text(trace.get("workflow_name")), extra=trace)
+            for name, trace in traces.items():
+                yield SessionEntries(name, (), text(trace.get("workflow_name")), extra=trace)
+            yield from problems
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Trace) -> list[PlacedTurn]:
+        data, error = as_object(entry.get("span_data")), entry.get("error")
+        conversation.ran = data.get("type") == "function"
+        turns = _span(data, error, conversation)
+        if error:
+            reason = first_text(error, "message") or text_or_json(error, ())[0]
+            turns.append((Turn(0, "error", raw=reason, role=text(data.get("type"))), None))
+        return each_filled(turns, sent_at=moment(entry.get("started_at")), parent=id_text(entry.get("parent_id")))
+
+    def side(self, turn: Turn, conversation: _Trace) -> Side | None:
+        """A tool's result comes by its span and in the next question."""
+        return ("tool", int(conversation.ran)) if turn.kind == "tool_result" and turn.raw else None
+
+
+plugin = AgentsSdk()
+
+
+def _is_span(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return value.get("object") == "trace.span" or (value.get("object") == "trace" and "workflow_name" in value)
+
+
+def _entries(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+    key = next((key for key in _LISTS if any(map(_is_span, head.items.get(key, [])))), None)
+    if head.shape != "object":
+        yield from entries_of(source, head)
+    elif key is not None:
+        yield from with_list(source, head, key, needed="object")[1]
+    else:
+        yield from whole_document(source)
+
+
+def _span(data: dict[str, Any], error: Any, conversation: _Trace) -> list[PlacedTurn]:
+    kind, at = text(data.get("type")), ("span_data",)
+    if kind in _ANSWERS:
+        return _answered(data, error, at, conversation)
+    if kind == "function":
+        return _called(data, error, at, conversation)
+    key = _SPOKEN.get(str(kind))
+    raw = text(data.get(key)) if key else None
+    agent, phase = first_text(data, "name", "to_agent"), text(data.get("from_agent"))
+    turn = Turn(0, "event", raw=raw, role=kind, agent=agent, phase=phase)
+    return [(turn, (*at, key) if raw and key else None)]
+
+
+def _answered(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) -> list[PlacedTurn]:
+    """What was asked anew and what was answered; of a response the SDK's own exporter sends its id alone."""
+    said = {key: value for key, value in data.items() if key not in ("input", "type")}
+    turns = exchange(data, said, at, at, conversation)
+    if isinstance(data.get("output"), str):
+        turns += turns_of([Piece("text", data["output"], (*at, "output"))], "assistant", conversation)
+    conversation.calls.update((turn.agent, turn.raw) for turn, _ in turns if turn.kind == "tool_call")
+    if not any(turn.written_by_model for turn, _ in turns):
+        if not error:
+            conversation.notes.append(_without_answer(data))
+        turns.append((Turn(0, "event", role=text(data.get("type")), phase=first_id(data, "response_id")), None))
+    elif not any(turn.tokens_out for turn, _ in turns):
+        turns = with_once(turns, spent(data.get("usage")))
+    return turns
+
+
+def _without_answer(data: dict[str, Any]) -> str:
+    ident = first_id(data, "response_id")
+    if data.get("type") == "response" and ident and not isinstance(data.get("response"), dict):
+        return f"the answer is not in the trace: of the response {ident[:80]!r} it holds the id alone"
+    keys = ", ".join(repr(str(key)[:40]) for key in list(data)[:12])
+    return f"no answer stands in the span of type {data.get('type')!r} (its keys: {keys})"
+
+
+def _called(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) -> list[PlacedTurn]:
+    """A tool's run: its call too where no answer of the trace holds it, then what came of it."""
+    name, (raw, path) = text(data.get("name")), text_or_json(data.get("input"), (*at, "input"))
+    turns: list[PlacedTurn] = []
+    if conversation.calls[(name, raw)]:
+        conversation.calls[(name, raw)] -= 1
+    elif raw is not None:
+        call = {"name": name, "arguments": raw}
+        turns = turns_of([Piece("call", raw, path, name, None, call)], "assistant", conversation)
+    if error and data.get("output") is None:
+        return turns
+    result = text_or_json(data.get("output"), (*at, "output"))
+    return [*turns, *each_with(turns_of([Piece("result", *result, name)], "tool", conversation), agent=name)]

@@ -1,0 +1,217 @@
+"""OpenAI's Assistants API: pages of a thread's messages, of runs and their steps, alone or together, or its events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.entries import entry_or_problem
+from webapp.dumps.messages.pieces import Path, Piece, as_json, block, call, content
+from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.spilled_entries import microseconds, spilled
+from webapp.dumps.stream import DocumentMember, Item, walk
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+
+_OBJECTS = ("thread.message", "thread.run", "thread.run.step")
+_ENDS = ("completed", "incomplete", "failed", "cancelled", "expired", "requires_action")
+"""how the names of those events end that hold a message, a run or a step as it is in the end"""
+_SECOND = 1_000_000
+_STEPS = "run_steps"
+
+
+@dataclass(slots=True)
+class _Thread(Conversation):
+    has_steps: bool = False
+    """whether the file holds steps, whose usage their run says again"""
+    instructions: set[str] = field(default_factory=set)
+
+
+class Assistants(Format):
+    name = "assistants"
+    shapes = 'OpenAI\'s Assistants API {"data": [{"object": "thread.message"}]}, runs and their steps, lists or lines'
+    conversation_type = _Thread
+
+    def sniff(self, head: DumpHead) -> int:
+        values = [*head.objects, *(value for value in head.members.values() if isinstance(value, dict))]
+        listed = [item for items in (head.items.values() if head.shape == "object" else ()) for item in items]
+        paged = [item for value in values for item in as_list(value.get("data"))]
+        return 94 if any(_kind(value) in _OBJECTS for value in [*values, *listed, *paged]) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        back, last = _goes_back(head), 0
+        with spilled() as aside:
+            problems, steps, names = [], Counter[str](), dict.fromkeys(("",))
+            for index, entry in enumerate(_document(source) if head.shape == "object" else entries_of(source, head)):
+                if isinstance(entry, Problem):
+                    problems.append(entry)
+                    continue
+                value = _held(entry[1])[0]
+                name = id_text(value.get("id" if _kind(value) == "thread" else "thread_id")) or ""
+                names[name] = None
+                steps[name] += _kind(value) == "thread.run.step"
+                last = _order(value, index, back) if "created_at" in value else last
+                aside.put(name, last, *entry)
+            first = next((name for name in names if name), source.stem)
+            aside.rename({"": first})
+            for name, entries in aside.sessions():
+                yield SessionEntries(name, entries, extra={_STEPS: steps[name] or steps[""]})
+            yield from problems
+
+    def conversation(self, context: Context) -> _Thread:
+        return _Thread(has_steps=bool(context.get(_STEPS)))
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Thread) -> list[PlacedTurn]:
+        value, at = _held(entry)
+        kind = _kind(value)
+        if at and not str(entry.get("event")).endswith(_ENDS):
+            turns: list[PlacedTurn] = [(Turn(0, "event", role=text(entry.get("event"))), None)]
+        elif kind == "thread.message":
+            turns = turns_of(_said(value.get("content"), (*at, "content")), text(value.get("role")), conversation)
+        elif kind == "thread.run":
+            turns = _run(value, at, conversation)
+        elif kind == "thread.run.step":
+            turns = _step(value, at, conversation)
+        else:
+            if kind not in ("thread", "assistant"):
+                conversation.notes.append(f"an object {str(kind)[:40]!r} is not known; kept as an event")
+            turns = [(Turn(0, "event", role=kind), None)]
+        turns += _failure(value)
+        parent = id_text(value.get("run_id"))
+        return each_filled(turns, sent_at=moment(value.get("created_at")), parent=parent)
+
+
+plugin = Assistants()
+
+
+def _kind(value: Any) -> str | None:
+    return text(_held(value)[0].get("object")) if isinstance(value, dict) else None
+
+
+def _held(entry: dict[str, Any]) -> tuple[dict[str, Any], Path]:
+    """A message, run or step: the entry itself, or what an event of the stream holds."""
+    data = entry.get("data")
+    return (data, ("data",)) if isinstance(data, dict) and "event" in entry else (entry, ())
+
+
+def _document(source: Source) -> Iterator[Entry | Problem]:
+    """The objects of a document: itself, its lists' items, and those of pages that are its members."""
+    whole: dict[str, Any] = {}
+    for part in walk(source.text(), None):
+        if isinstance(part, Item):
+            yield entry_or_problem(part.at, part.value)
+        elif isinstance(part, Problem):
+            yield part
+        elif isinstance(part, DocumentMember):
+            whole[part.key] = part.value
+            yield from _member(part.key, part.value)
+    if _kind(whole) in _OBJECTS:
+        yield "the document", whole
+    if whole.get("has_more") is True:
+        yield Problem("has_more", "the list goes on where this page ends; what follows is not in the file")
+
+
+def _member(key: str, value: Any) -> Iterator[Entry | Problem]:
+    page = as_object(value)
+    if (_kind(page) or "").startswith("thread"):
+        yield key, page
+    items = as_list(page.get("data"))
+    back = _seconds(items[0] if items else None) >= _seconds(items[-1] if items else None)
+    for index, item in reversed(list(enumerate(items))) if back else enumerate(items):
+        yield entry_or_problem(f"{key}.data[{index}]", item)
+    if page.get("has_more") is True:
+        yield Problem(f"{key}.has_more", "the list goes on where this page ends; what follows is not in the file")
+
+
+def _seconds(value: Any) -> int:
+    return microseconds(as_object(value).get("created_at"))
+
+
+def _goes_back(head: DumpHead) -> bool:
+    """Whether the list begins with what came last, as the API's pages do unless asked otherwise."""
+    items = next((items for items in head.items.values() if items), [])
+    first, last = (_seconds(items[0]), _seconds(items[-1])) if items else (0, 0)
+    return first > last or (first == last and head.members.get("object") == "list")
+
+
+def _order(value: dict[str, Any], index: int, back: bool) -> int:
+    """Times are whole seconds: within one a user speaks, a run begins, does its steps, and the assistant speaks."""
+    kind, role = _kind(value), value.get("role")
+    rank = {"thread": 0, "thread.run": 2, "thread.run.step": 3}.get(str(kind), 1 if role == "user" else 4)
+    shift = min(index, _SECOND // 12)
+    return _seconds(value) + rank * _SECOND // 5 + (_SECOND // 12 - shift if back else shift)
+
+
+def _said(value: Any, at: Path) -> list[Piece]:
+    """A message's blocks, whose texts stand within `value`."""
+    pieces = []
+    if not isinstance(value, list):
+        return content(value, at)
+    for index, part in enumerate(value):
+        inner = as_object(part).get("text")
+        if isinstance(inner, dict) and isinstance(inner.get("value"), str):
+            pieces.append(Piece("text", inner["value"], (*at, index, "text", "value")))
+        else:
+            pieces += block(part, (*at, index))
+    return pieces
+
+
+def _run(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedTurn]:
+    """A run: its instructions where they are new, and the calls that it waits for."""
+    conversation.model = text(value.get("model")) or conversation.model
+    turns: list[PlacedTurn] = []
+    said = text(value.get("instructions"))
+    if said and said not in conversation.instructions:
+        conversation.instructions.add(said)
+        turns = turns_of([Piece("text", said, (*at, "instructions"))], "system", conversation)
+    turns.append((Turn(0, "event", role="thread.run", phase=text(value.get("status"))), None))
+    path = (*at, "required_action", "submit_tool_outputs", "tool_calls")
+    waiting = as_object(as_object(value.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
+    pieces = [call(inner, (*path, i)) for i, inner in enumerate(as_list(waiting)) if isinstance(inner, dict)]
+    new = [piece for piece in pieces if piece.id not in conversation.tools]
+    turns += turns_of(new, "assistant", conversation) if new else []
+    return turns if conversation.has_steps else with_once(turns, spent(value.get("usage")))
+
+
+def _step(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedTurn]:
+    details, path = as_object(value.get("step_details")), (*at, "step_details", "tool_calls")
+    turns: list[PlacedTurn] = []
+    for index, inner in enumerate(as_list(details.get("tool_calls"))):
+        if isinstance(inner, dict):
+            turns += _tool(inner, (*path, index), conversation)
+    if not turns:
+        turns = [(Turn(0, "event", role="thread.run.step", phase=text(details.get("type"))), None)]
+    return with_once(turns, spent(value.get("usage")))
+
+
+def _tool(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedTurn]:
+    """A call, unless its run said it before, and what came of it."""
+    kind, ident = str(value.get("type")), text(value.get("id"))
+    own = as_object(value.get(kind))
+    if kind == "function":
+        asked = call(value, at)
+        output = own.get("output")
+        result = Piece("result", text(output), (*at, kind, "output"), asked.name, ident) if output else None
+    else:
+        code = text(own.get("input"))
+        asked = Piece("call", code or "", (*at, kind, "input") if code else None, kind, ident, dict(value))
+        found = own.get("outputs") or own.get("results")
+        texts = [first_text(item, "logs") for item in as_list(found)]
+        raw = "".join(filter(None, texts)) if any(texts) else as_json(found)
+        result = Piece("result", raw, None, kind, ident) if found else None
+    pieces = [*([] if ident in conversation.tools else [asked]), *([result] if result else [])]
+    return turns_of(pieces, "assistant", conversation) if pieces else []
+
+
+def _failure(value: dict[str, Any]) -> list[PlacedTurn]:
+    """What a run or a step ended with."""
+    error, cut = value.get("last_error"), as_object(value.get("incomplete_details"))
+    if isinstance(error, dict):
+        return [(Turn(0, "error", raw=first_text(error, "message", "code"), role=first_text(error, "code")), None)]
+    reason = first_text(cut, "reason")
+    return [(Turn(0, "error", raw=reason, role="incomplete"), None)] if reason else []
