@@ -87,10 +87,10 @@ class SessionState:
         self._note("failure", original, text)
         return True
 
-    def settle(self) -> None:
-        """All turns have come: let the rules speak."""
+    def settle(self, *, more_may_come: bool = False) -> None:
+        """All turns have come, at least for now: let the rules speak."""
         if self.rules is not None:
-            self.findings = self.rules.findings()
+            self.findings = self.rules.so_far() if more_may_come else self.rules.findings()
             self.facets.finding = finding_counts(self.findings)
 
     def columns(self) -> dict[str, Any]:

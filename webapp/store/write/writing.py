@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import sqlalchemy as sa
@@ -14,7 +14,8 @@ from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.db.dialect import change
 from webapp.store.models import Session, SessionModel
-from webapp.store.write import derived, finding_runner, growth, rows, stored_turns
+from webapp.store.write import derived, finding_runner, grown_states, growth, rows, stored_turns
+from webapp.store.write.grown_states import GrownState
 from webapp.store.write.home import Home
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import NewSession, SessionRows, columns
@@ -37,7 +38,8 @@ _bring_back = (
     .where(_sessions.c.id == sa.bindparam("session"), _sessions.c.deleted_at.is_not(None))
     .values(deleted_at=None, changed=change())
 )
-_lock_row = sa.select(Session.id).where(Session.id == sa.bindparam("session")).with_for_update(key_share=True)
+_find_changed = sa.select(Session.changed).where(Session.id == sa.bindparam("session"))
+_lock_row = _find_changed.with_for_update(key_share=True)
 _has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
 _has_id = sa.select(Session.id).where(Session.external_id == sa.bindparam("external_id")).limit(1)
 _next_change = sa.select(change())
@@ -48,12 +50,16 @@ OnProblem = Callable[[Problem], None]
 
 @dataclass(frozen=True, slots=True)
 class SessionOutcome:
-    """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there."""
+    """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there.
+
+    `grown` is the state of one that grew, for `grown_states` once the transaction is committed.
+    """
 
     what: Literal["new", "grown", "found"]
     id: int
     key: str
     new_turns: int
+    grown: GrownState | None = field(default=None, compare=False, repr=False)
 
 
 def is_known(connection: sa.Connection, external_id: str) -> bool:
@@ -143,8 +149,7 @@ def write(
         if not plan.grows:
             return SessionOutcome("found", plan.stored.id, plan.stored.key, 0)
         dump_id(connection)
-        writer = _growing(connection, plan.stored, on_problem, index)
-        return SessionOutcome("grown", plan.stored.id, plan.stored.key, writer.write(_after(turns, plan.skip)))
+        return _grow(connection, plan.stored, _after(turns, plan.skip), on_problem, index)
     key = _free_key(connection, external_id, plan.next_revision)
     values = columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
     session_id = connection.scalars(_insert_session, values).one()
@@ -155,26 +160,43 @@ def write(
     return SessionOutcome("new", session_id, key, writer.write(turns))
 
 
-def _growing(
-    connection: sa.Connection, revision: growth.Stored, on_problem: OnProblem, index: search.Pending
-) -> SessionWriter:
-    """What appends to a stored session. One that is not in the index yet comes in whole, by `db reindex`."""
-    connection.execute(_lock_row, {"session": revision.id})
-    state = stored_turns.fold(connection, revision.id, revision.home)
-    if search.is_indexed(connection, revision.id):
-        state.index = index
+def _grow(
+    connection: sa.Connection,
+    revision: growth.Stored,
+    turns: Iterable[Turn],
+    on_problem: OnProblem,
+    index: search.Pending,
+) -> SessionOutcome:
+    """Append to a stored session. One that is not in the index yet comes in whole, by `db reindex`."""
+    session = {"session": revision.id}
+    changed = connection.execute(_lock_row, session).scalar_one()
+    held = grown_states.of(connection.engine).take(revision.id, changed)
+    state = held or stored_turns.fold(connection, revision.id, revision.home)
+    state.index = index if search.is_indexed(connection, revision.id) else None
     session_rows = SessionRows(state, SessionParser(revision.home), on_problem)
-    return SessionWriter(lambda: nullcontext(connection), session_rows)
+    writer = SessionWriter(lambda: nullcontext(connection), session_rows, grows_again=True)
+    count = writer.write(turns)
+    grown = GrownState(connection.execute(_find_changed, session).scalar_one(), state)
+    return SessionOutcome("grown", revision.id, revision.key, count, grown)
 
 
 class SessionWriter:
     """Appends turns to a session that has its row, some at a time in the `transaction` that is made for them.
 
-    With `own_index` texts are indexed along; else whoever gave the index does that, but for a great many.
+    With `own_index` texts are indexed along; else whoever gave the index does that, but for a great many. With
+    `grows_again` the state can take more turns after `write`.
     """
 
-    def __init__(self, transaction: Transaction, session_rows: SessionRows, *, own_index: bool = False) -> None:
+    def __init__(
+        self,
+        transaction: Transaction,
+        session_rows: SessionRows,
+        *,
+        own_index: bool = False,
+        grows_again: bool = False,
+    ) -> None:
         self.state = session_rows.state
+        self._grows_again = grows_again
         self._transaction = transaction
         self._rows = session_rows
         self._own_index = own_index
@@ -183,7 +205,7 @@ class SessionWriter:
     def write(self, turns: Iterable[Turn]) -> int:
         """Store `turns` and the session's state after them; the number of rows written."""
         count = self.append(turns)
-        self.state.settle()
+        self.state.settle(more_may_come=self._grows_again)
         with self._transaction() as connection:
             derived.store(connection, self.state)
         return count
