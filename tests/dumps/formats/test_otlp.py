@@ -231,3 +231,17 @@ def test_protobuf_that_is_damaged(got):
     inner[len(whole) + 6] = 0xFF
     found = got(bytes(inner), "traces.bin")
     assert found.ids == ["s1"]
+
+
+@pytest.mark.parametrize(
+    ("outer", "scopes", "inner"),
+    [("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords")],
+)
+def test_empty_spans_and_records_are_one_problem_however_many(got, outer, scopes, inner):
+    """A kilobyte, packed, may hold a million of them: none becomes a turn, which would take time and room."""
+    value = json.loads(trace(span({"gen_ai.completion": "A"})))
+    value.setdefault(outer, []).append({scopes: [{inner: [{}] * 20_000 + [{"name": ""}]}]})
+    dump = got(json.dumps(value))
+    assert [turn.raw for turn in dump.only] == ["A"]
+    (problem,) = dump.problems
+    assert problem.at.endswith(f"{inner}[0]") and problem.reason.startswith("20,001 spans or log records hold nothing")

@@ -197,6 +197,23 @@ def _put(aside: SpilledEntries, names: dict[str, str], at: str, entry: dict[str,
 
 
 def _spans(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+    """The spans and log records of a dump. Empty ones are one problem together: a kilobyte may be a million of them."""
+    first, count = "", 0
+    for entry in _said(source, head):
+        if isinstance(entry, Problem) or any(_of(entry[1]).values()):
+            yield entry
+        else:
+            first, count = first or entry[0], count + 1
+    if count:
+        yield Problem(first, f"{count:,} spans or log records hold nothing and were left out; this is the first")
+
+
+def _of(entry: dict[str, Any]) -> dict[str, Any]:
+    """The span or the log record of an entry."""
+    return as_object(entry.get("span", entry.get("log")))
+
+
+def _said(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
     for at, group in _groups(source, head):
         if isinstance(group, Problem):
             yield group

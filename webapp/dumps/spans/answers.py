@@ -138,6 +138,8 @@ def _error(value: dict[str, Any], about: dict[str, Any]) -> PlacedTurn | None:
 
 def _answers(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
     """What the first place that holds something holds; instrumentations fill several with the same."""
+    if not span.attributes.values and not span.events:
+        return []
     return next((turns for turns in _places(span, conversation) if any(turn.raw for turn, _ in turns)), [])
 
 
