@@ -109,7 +109,7 @@ def configure(app: Flask, settings: Settings) -> None:
     settings.data.mkdir(parents=True, exist_ok=True)
     app.config.update(
         SETTINGS=settings,
-        SECRET_KEY=secret_key(settings.data / "secret_key"),
+        SECRET_KEY=secret_key_of(settings),
         SQLALCHEMY_ENGINES={"default": database.options(settings.database)},
         MAX_CONTENT_LENGTH=settings.max_upload,
         SESSION_COOKIE_NAME="fencepost",
@@ -118,6 +118,13 @@ def configure(app: Flask, settings: Settings) -> None:
         SEND_FILE_MAX_AGE_DEFAULT=31536000,
     )
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
+
+
+def secret_key_of(settings: Settings) -> bytes:
+    """The key that was set, so that a login holds on every machine, or else the data folder's own."""
+    if settings.secret_key is not None:
+        return settings.secret_key.encode("utf-8", "surrogateescape")
+    return secret_key(settings.data / "secret_key")
 
 
 def secret_key(path: Path) -> bytes:

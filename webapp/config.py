@@ -19,6 +19,7 @@ KILOBYTE = 1024
 MEGABYTE = 1024 * KILOBYTE
 SHORTEST_TOKEN = 16
 """characters: `fencepost token` makes longer ones"""
+SHORTEST_SECRET_KEY = 32
 DEFAULT_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -40,6 +41,7 @@ class Settings:
     webhook_secret: str | None = None
     profiles: tuple[str, ...] = ()
     log: str = "text"
+    secret_key: str | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -61,6 +63,7 @@ class Settings:
             webhook_secret=environ.get("FENCEPOST_WEBHOOK_SECRET") or None,
             profiles=_profiles(environ),
             log=_log(environ),
+            secret_key=_secret_key(environ),
         )
 
     def environment(self) -> dict[str, str]:
@@ -91,6 +94,7 @@ HELP = {
     "webhook_secret": "what those posts are signed with, 16 characters or more",
     "profiles": "parsers of your own, comma-separated: pkg.mod:function, pkg.mod:function@/their/python, cmd:…, name=…",
     "log": "json for a JSON object a line on standard error, each request among them; unset: text, without requests",
+    "secret_key": "what logins are signed with, 32 characters or more, the same on each machine; unset: made once",
 }
 
 
@@ -150,6 +154,15 @@ def _log(environ: Mapping[str, str]) -> str:
     if style not in logs.STYLES:
         raise BadSetting(f"FENCEPOST_LOG takes {' or '.join(logs.STYLES)}, not {style!r}")
     return style
+
+
+def _secret_key(environ: Mapping[str, str]) -> str | None:
+    key = environ.get("FENCEPOST_SECRET_KEY") or None
+    if key is not None and len(key) < SHORTEST_SECRET_KEY:
+        raise BadSetting(
+            f"FENCEPOST_SECRET_KEY takes {SHORTEST_SECRET_KEY} characters or more; fencepost token makes one"
+        )
+    return key
 
 
 def _switch(environ: Mapping[str, str], name: str) -> bool:

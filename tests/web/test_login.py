@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +33,17 @@ def test_behind_tls_it_is_bound_to_the_host(make: Make) -> None:
     header = sign_in(client, base_url="https://localhost").headers["Set-Cookie"]
     assert header.startswith("__Host-fencepost-login=") and "Secure" in header and "Path=/" in header
     assert client.get("/", base_url="https://localhost").status_code == 200
+
+
+def test_with_one_key_a_login_holds_on_two_machines(make: Make, tmp_path: Path) -> None:
+    one, other = (
+        make(token=TOKEN, data=tmp_path / name, secret_key="k" * 32).test_client() for name in ("one", "other")
+    )
+    name, _, value = sign_in(one).headers["Set-Cookie"].partition(";")[0].partition("=")
+    third = make(token=TOKEN, data=tmp_path / "third").test_client()
+    for client, status in ((other, 200), (third, 302)):
+        client.set_cookie(name, value)
+        assert client.get("/").status_code == status
 
 
 def test_signing_out_forgets_it(make: Make) -> None:
