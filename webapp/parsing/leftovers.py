@@ -12,10 +12,15 @@ from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
-_token = later(r'(?P<tag>\[/?[A-Z][A-Z_]{2,30}\])|[{\[]|[}\]]|"[^"\n]{1,100}+"\s{0,20}+:')
+_call_tag = (
+    r"</?(?:[a-z]{1,30}:)?(?:tool_calls?|function(?:_calls)?|invoke|parameter|arg_key|arg_value)\b[^<>\n{}\[\]]{0,80}>"
+    r"|<[|｜](?=[^<>|｜\n{}\[\]]{0,40}(?:tool|python))[^<>|｜\n{}\[\]]{1,60}[|｜]>"
+)
+_token = later(rf"(?P<call>{_call_tag})|" + r'(?P<tag>\[/?[A-Z][A-Z_]{2,30}\])|[{\[]|[}\]]|"[^"\n]{1,100}+"\s{0,20}+:')
 LONG = 10_000
 """What an attempt so long passes over is not looked at again."""
 _REASONS = {
+    "call": "a tag of a tool call, which belongs to no call that was read",
     "closer": "a closing bracket behind a value, which closes nothing that was read",
     "key": "a key and its colon, which belong to no object that was read",
     "opener": "a bracket at which nothing was looked at",
@@ -44,6 +49,8 @@ def read_otherwise(raw: str, attempt: Attempt) -> bool:
     """Whether the text has another reading: a bracket moved in its midst, or a quote escaped that could end a key."""
     if not attempt.edits:
         return False
+    if attempt.strategy == "called" and attempt.edits[0].repair == "missing_opener":
+        return True
     core = _core(raw, attempt)
     names = {edit.repair for edit in attempt.edits}
     if {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names:
@@ -115,7 +122,10 @@ def _leftovers(raw: str, values: list[Span]) -> Iterator[tuple[str, re.Match[str
             if match.start() >= end:
                 break
             char = match[0][0]
-            if match["tag"]:
+            if match["call"]:
+                if len(edges) == 2:
+                    yield "call", match
+            elif match["tag"]:
                 yield "tag", match
             elif char in "{[":
                 open_brackets.append("}" if char == "{" else "]")

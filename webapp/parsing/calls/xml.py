@@ -24,15 +24,20 @@ OPENING = (
 _argument = later(
     rf"\s*<{_PREFIX}(?:parameter|param|arg)(?:\s*=\s*|\s+name\s*=\s*)[\"']?(?P<key>[^\s\"'<>]{{1,80}}+)[\"']?"
     r"(?P<rest>[^<>]{0,80})>"
-    r"|\s*<arg_key>\s*(?P<glm>[^\s<>\"\\]{1,80}+)\s*</arg_key>\s*<arg_value>"
-    r"|\s*<(?P<old>[A-Za-z_][\w.-]{0,80}+)>(?=.{0,20000}?</(?P=old)>)",
+    r"|\s*<arg_key>\s*(?P<glm>[^\s<>\"\\]{1,80}+)\s*(?:</arg_key>\s*<arg_value>|<arg_value>|</arg_key>(?=[^<]{1,2000}</arg_v))"
+    r"|\s*<(?!arg_)(?P<old>[A-Za-z_][\w.-]{0,80}+)>(?=.{0,20000}?</(?P=old)>)",
     re.DOTALL,
 )
+UNOPENED = rf"<arg_key>|<{_PREFIX}(?:parameter|param)(?:\s*=|\s+name\s*=)"
+"""Where an argument begins; what stands outside of a call lacks the call's opening tag."""
+_argument_start = later(UNOPENED)
 _value_end = later(
     rf"</{_PREFIX}(?:parameter|param|arg)>|</arg_value>|<{_PREFIX}(?:parameter|param)[=\s]|</{_PREFIX}(?:function|invoke|tool)>"
     r"|</tool_call>|<arg_key>"
 )
 _call_end = later(rf"\s*(?:</parameters>\s*)?</{_PREFIX}(?:function|invoke|tool|tool_call)>")
+_cut_argument = later(r"\s*<arg_key>[^<]{0,80}(?:</arg_key>)?\s*(?:<[^<>]*)?\Z")
+_tool_line = later(r"(?:\A|\n|>)[ \t]*(?P<name>[A-Za-z_][\w.:/-]{0,80}+)\s*\Z")
 _next_tag = later(rf"</|<[|｜]|<{_PREFIX}(?:function|invoke|tool|tool_call)\b")
 _calls_end = later(rf"</{_PREFIX}(?:function|invoke|tool|tool_call|function_calls)>")
 _special = later(r'["\\\x00-\x1f]')
@@ -52,8 +57,30 @@ def read_xml(raw: str, match: re.Match[str], end: int) -> Call:
     """The call whose opening tag `match` (of `OPENING`) holds; it ends before `end`."""
     group = next(name for name in ("name", "plain", "old", "odd") if match[name])
     name = Span(*match.span(group))
-    edits = [Edit(REPAIR, Span(match.start(), name.start), raw[match.start() : name.start], '{"name": "')]
-    at, gap, lead, truncated = match.end(), name.end, '", "arguments": {', False
+    opening = Edit(REPAIR, Span(match.start(), name.start), raw[match.start() : name.start], '{"name": "')
+    return _read(raw, name, opening, match.end(), end)
+
+
+def read_unopened(raw: str, first: int, at: int, end: int) -> Call | None:
+    """The call whose first argument begins at `at`, where its opening tag is missing; None where it is one tag only.
+
+    The name of its tool may stand on a line of its own before it, not before `first`; else the call cannot be read.
+    """
+    line = _tool_line.search(raw, max(first, at - 120), at)
+    name = Span(*line.span("name")) if line else Span(at, at)
+    call = _read(raw, name, Edit("missing_opener", Span(name.start, name.start), "", '{"name": "'), at, end)
+    arguments = len(_argument_start.findall(raw, at, call.span.end))
+    if arguments < 2 and (call.truncated or not _calls_end.search(raw, at, call.span.end)):
+        return None
+    if line or call.problem:
+        return call
+    return Call("an unknown tool", call.span, problem="its opening tag is missing, and with it the name of its tool")
+
+
+def _read(raw: str, name: Span, opening: Edit, at: int, end: int) -> Call:
+    """The call of the tool `name`, whose arguments begin at `at`."""
+    edits, start = [opening], opening.span.start
+    gap, lead, truncated = name.end, '", "arguments": {', False
     while argument := _argument.match(raw, at, end):
         key = Span(*argument.span(next(key for key in ("key", "glm", "old") if argument[key])))
         value, at, truncated = _value(raw, argument, end)
@@ -65,13 +92,13 @@ def read_xml(raw: str, match: re.Match[str], end: int) -> Call:
     closing = _call_end.match(raw, at, end)
     stop = closing.end() if closing else at
     rest = raw[stop : min(end, stop + 200)].lstrip()
-    if rest.startswith("<") and ">" not in rest:
+    if (rest.startswith("<") and ">" not in rest) or _cut_argument.match(raw, stop, end):
         rest, stop = "", end
     if not closing and rest and not _next_tag.match(rest):
         problem = f"{rest[:20]!r} stands where an argument or its end belongs"
-        return Call(name.of(raw), Span(match.start(), _problem_end(raw, stop, end)), problem=problem)
+        return Call(name.of(raw), Span(start, _problem_end(raw, stop, end)), problem=problem)
     edits.append(Edit(REPAIR, Span(gap, stop), raw[gap:stop], lead.removesuffix(", ") + "}}"))
-    return Call(name.of(raw), Span(match.start(), stop), tuple(edits), truncated or (not closing and not rest))
+    return Call(name.of(raw), Span(start, stop), tuple(edits), truncated or (not closing and not rest))
 
 
 def _problem_end(raw: str, at: int, end: int) -> int:

@@ -14,7 +14,7 @@ FAR = 100_000
 """So far a closing tag is looked for."""
 
 
-def _take(finder: Finder, match: re.Match[str]) -> int:
+def take(finder: Finder, match: re.Match[str]) -> int:
     """Remember what the tag says of the values behind it; calls in Python's notation right behind it are taken here."""
     kind = markup.kind_of(match[0])
     if kind == markup.END:
@@ -35,4 +35,4 @@ def _closing(finder: Finder, match: re.Match[str]) -> int:
     return raw.find(f"</{name[1]}", match.end(), limit) if name else -1
 
 
-plugin = Strategy("tagged", markup.TAG, "<[◁", 20, _take)
+plugin = Strategy("tagged", markup.TAG, "<[◁", 20, take)
