@@ -85,3 +85,41 @@ def module(path: Path, **stand_ins: dict[str, Any]) -> types.ModuleType:
             patch.setitem(sys.modules, name, stand_in)
         exec(compile(path.read_text("utf-8"), str(path), "exec"), made.__dict__)
     return made
+
+
+_MEMBERS = """
+import json, sys, zipfile
+from pip._internal.network.lazy_wheel import LazyZipOverHTTP
+from pip._internal.network.session import PipSession
+report, folder, names = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3:]
+session = PipSession()
+with LazyZipOverHTTP(report["install"][0]["download_info"]["url"], session, chunk_size=65536) as file:
+    with zipfile.ZipFile(file) as archive:
+        for name in names:
+            archive.extract(name, folder)
+"""
+"""pip reads the list of a wheel's members by ranges of bytes, and so can single members be had."""
+
+
+@cache
+def members(distribution: str, version: str, *names: str) -> Path:
+    """The folder with some files of a release whose wheel is too large to fetch: less than a megabyte is."""
+    folder = FOLDER / f"{distribution}-{version}-members"
+    if not all((folder / name).is_file() for name in names):
+        folder.mkdir(parents=True, exist_ok=True)
+        report = folder / f"report-{os.getpid()}.json"
+        about = [f"{distribution}=={version}", "--report", str(report)]
+        found = ["install", "--dry-run", "--no-deps", "--ignore-installed", "--only-binary", ":all:", "--quiet"]
+        _ran([sys.executable, "-m", "pip", *found, *about], f"{distribution} {version}")
+        _ran([sys.executable, "-c", _MEMBERS, str(report), str(folder), *names], f"{distribution} {version}")
+        report.unlink()
+    return folder
+
+
+def _ran(command: list[str], what: str) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    except subprocess.TimeoutExpired:
+        not_here(f"{what} cannot be had: no answer in two minutes")
+    if done.returncode:
+        not_here(f"{what} cannot be had: {done.stderr.strip()[-300:]}")

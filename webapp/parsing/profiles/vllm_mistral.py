@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from webapp.parsing.edit import Edit
+from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import Described
@@ -28,8 +28,9 @@ class VLLMMistral(Described):
         "and all that is left, prose before it included, goes to json.loads. 3. Where that fails, from the first [{ to "
         "the last }]. 4. Each call must have name and arguments; where anything fails, the response is returned as "
         "plain text: the caller sees no error. For tokenizers up to version 10; from version 11 on calls are written "
-        "name{…}, which this profile does not read.\n"
-        "Source: vLLM, tool_parsers/mistral_tool_parser.py, extract_tool_calls (--tool-call-parser mistral)."
+        "name{…}, which this profile does not read; releases after 0.11 have other readers.\n"
+        "Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls "
+        "(--tool-call-parser mistral)."
     )
 
     def run(self, tracer: Tracer) -> None:
@@ -39,8 +40,8 @@ class VLLMMistral(Described):
             return
         span, edits = _without_token(raw)
         attempt = tracer.attempt("tagged", span, edits)
-        if not attempt.ok and (calls := _LIST.search(raw, *span)):
-            attempt = tracer.attempt("outermost", Span(*calls.span()))
+        if not attempt.ok and (calls := _LIST.search(apply(raw, span, edits))):
+            attempt = tracer.attempt("outermost", *_part(calls, span, edits))
         if not attempt.ok:
             return
         items = attempt.value if isinstance(attempt.value, list) else [None]
@@ -66,6 +67,15 @@ def _without_token(raw: str) -> tuple[Span, list[Edit]]:
         span = cut
     places = [match.start() for match in re.finditer(re.escape(TOKEN), raw) if span.start <= match.start() < span.end]
     return span, [Edit("stray_text", Span(at, at + len(TOKEN)), TOKEN, "") for at in places]
+
+
+def _part(calls: re.Match[str], span: Span, edits: list[Edit]) -> tuple[Span, list[Edit]]:
+    """Where a part of the text without the token stands in the response, and the removals in it."""
+    start, end = span.start + calls.start(), span.start + calls.end()
+    for edit in edits:
+        start += len(edit.old) if edit.span.start <= start else 0
+        end += len(edit.old) if edit.span.start < end else 0
+    return Span(start, end), [edit for edit in edits if start < edit.span.start < end]
 
 
 plugin = VLLMMistral()
