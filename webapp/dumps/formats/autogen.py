@@ -125,8 +125,8 @@ def _pieces(message: dict[str, Any], at: Path) -> list[Piece]:
     if not isinstance(value, list):
         return [*pieces, *content(value, (*at, "content"))]
     for index, inner in enumerate(value):
-        if isinstance(inner, dict) and "arguments" in inner:
-            raw, path = text_or_json(inner["arguments"], (*at, "content", index, "arguments"))
+        if isinstance(inner, dict) and ("arguments" in inner or {"id", "name"} <= inner.keys()):
+            raw, path = text_or_json(inner.get("arguments"), (*at, "content", index, "arguments"))
             pieces.append(Piece("call", raw, path, text(inner.get("name")), _id(inner), dict(inner)))
         else:
             pieces += content(inner, (*at, "content", index))

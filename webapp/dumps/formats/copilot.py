@@ -13,7 +13,10 @@ from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _ROLES = {"user.message": "user", "system.message": "system", "assistant.message": "assistant"}
-_BEGINNINGS = ("session.", "assistant.", "user.", "tool.")
+_BEGINNINGS = (
+    *("session.", "assistant.", "user.", "tool.", "system.", "hook.", "subagent.", "skill.", "permission."),
+    *("abort", "pending_messages.", "external_tool."),
+)
 
 
 @dataclass(slots=True)

@@ -19,6 +19,8 @@ from webapp.dumps.spilled_entries import microseconds, spilled
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, text
 
+_BESIDE_ANSWERS = ("finish_reason", "finishReason", "usage_metadata", "usageMetadata", "stop_reason", "usage")
+"""what a provider's body says beside its answer"""
 _FIELDS = ("startTime", "traceId", "parentObservationId")
 
 
@@ -148,6 +150,9 @@ def _answers(value: dict[str, Any], conversation: Conversation) -> list[PlacedTu
         turns = turns if isinstance(raw, dict) else unplaced(turns)
     if not any(turn.raw for turn, _ in turns):
         raw_text, path = text_or_json(raw, ("output",))
+        if _is_body(answered) or (isinstance(answered, dict) and answered.keys() & set(_BESIDE_ANSWERS)):
+            keys = ", ".join(repr(str(key)[:40]) for key in list(answered)[:12])
+            conversation.notes.append(f"no answer is known in the output (its keys: {keys}); it is kept whole, as JSON")
         turns = turns_of([] if raw_text is None else [Piece("text", raw_text, path)], "assistant", conversation)
     usage = {**spent(value.get("usageDetails") or value.get("usage")), **_cost(value)}
     return each_with(with_once(turns, usage), phase=text(value.get("name")))

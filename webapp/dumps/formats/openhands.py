@@ -10,7 +10,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.bodies import answer
-from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
+from webapp.dumps.messages.pieces import Piece, as_json, content, joined, text_or_json
 from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
@@ -91,7 +91,8 @@ def _event(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         return [*_response(metadata, conversation), *turns_of([piece], "tool", conversation)]
     response = as_object(metadata.get("model_response")) or as_object(entry.get("model_response"))
     if response:
-        return _response({"model_response": response}, conversation) or [(Turn(0, "event", role=_action(entry)), None)]
+        turns = _response({"model_response": response}, conversation)
+        return _with_thought(turns, entry, conversation) or [(Turn(0, "event", role=_action(entry)), None)]
     return _said(entry, conversation)
 
 
@@ -126,12 +127,21 @@ def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
 def _response(metadata: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
     """A model's whole answer, the first time that its id comes."""
     response = as_object(metadata.get("model_response"))
-    ident = id_text(response.get("id"))
-    if not response or ident is None or ident in conversation.responses:
+    ident = id_text(response.get("id")) or as_json(response)
+    if not response or ident in conversation.responses:
         return []
     conversation.responses.add(ident)
     conversation.model = text(response.get("model")) or conversation.model
     return [(turn, None) for turn, _ in answer(response, (), conversation)]
+
+
+def _with_thought(turns: list[PlacedTurn], entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+    """The turns of an answer, which its action says again as a thought: where it has no text, that of the action."""
+    thought = first_text(as_object(entry.get("args")), "thought", "final_thought")
+    if not turns or thought is None or any(turn.kind == "response" and turn.raw for turn, _ in turns):
+        return turns
+    spoken = turns_of([Piece("text", thought)], "assistant", conversation)
+    return [*spoken, *(placed for placed in turns if placed[0].kind != "response")]
 
 
 def _said(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:

@@ -15,7 +15,7 @@ from webapp.dumps.values import as_list, as_object, first_text
 
 PROMPTS = ("prompt", "question", "query", "input", "instruction")
 ANSWERS = ("output", "completion", "response", "answer", "result", "generation")
-_PREFERENCES = {"chosen": 1, "rejected": 2}
+_PREFERENCES = (("chosen", "rejected"), ("chosen_messages", "rejected_messages"))
 _TIMES = ("timestamp", "ts", "time", "created_at", "created")
 _SYSTEM = ("system", "system_prompt")
 
@@ -40,13 +40,15 @@ class Pairs(Format):
         for key, role in ((_key(entry, _SYSTEM), "system"), (_key(entry, PROMPTS), "user")):
             if key is not None:
                 turns += text_turns(entry[key], (key,), role, conversation)
+            elif role == "user":
+                turns += _asked(entry, conversation)
         key, model = _key(entry, ANSWERS), first_text(entry, "model", "model_name")
         if key is not None:
             turns += each_filled(text_turns(entry[key], (key,), "assistant", conversation), model=model)
-        elif not any(name in entry for name in _PREFERENCES):
+        elif not _preferences(entry):
             conversation.notes.append(f"no answer stands under any of {', '.join(ANSWERS)}")
-        for name, branch in _PREFERENCES.items():
-            turns += each_with(_preferred(entry.get(name), (name,), conversation), sounding=branch)
+        for branch, name in enumerate(_preferences(entry), start=1):
+            turns += each_with(_preferred(entry[name], (name,), conversation), sounding=branch)
         turns = with_once(turns, spent(entry.get("usage") or entry))
         return each_filled(turns, sent_at=first_moment(entry, *_TIMES))
 
@@ -61,9 +63,28 @@ def _key(entry: dict[str, Any], keys: tuple[str, ...]) -> str | None:
 def _is_pair(value: dict[str, Any]) -> bool:
     if "role" in value or "messages" in value:
         return False
-    if all(isinstance(value.get(name), str | list) for name in _PREFERENCES):
+    if _preferences(value):
         return True
     return _key(value, PROMPTS) is not None and _key(value, ANSWERS) is not None
+
+
+def _preferences(entry: dict[str, Any]) -> tuple[str, ...]:
+    """The keys of two answers of which the first was preferred; none where there are no such."""
+    return next((keys for keys in _PREFERENCES if all(isinstance(entry.get(key), str | list) for key in keys)), ())
+
+
+def _asked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    """What both answers were given to, where each is the last of a list of messages."""
+    for name in _preferences(entry)[:1]:
+        messages = list(enumerate(as_list(entry[name])))[:-1]
+        return [
+            turn for i, said in messages if isinstance(said, dict) for turn in _message(said, name, i, conversation)
+        ]
+    return []
+
+
+def _message(said: dict[str, Any], name: str, index: int, conversation: Conversation) -> list[PlacedTurn]:
+    return message_turns(said, conversation, (name, index))
 
 
 def _preferred(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
