@@ -71,22 +71,22 @@ def detail_dict(detail: GroupDetail) -> dict[str, Any]:
         "responses": coverage_dict(detail.coverage),
         "examples": [
             {
-                **(example_dict(one.at) or {}),
-                "when": time(one.when),
-                "model": one.model,
-                "path": one.path,
-                "tokens": one.tokens,
+                **(example_dict(item.at) or {}),
+                "when": time(item.when),
+                "model": item.model,
+                "path": item.path,
+                "tokens": item.tokens,
             }
-            for one in detail.examples
+            for item in detail.examples
         ],
-        "models": [rate_dict(one) for one in detail.models],
-        "versions": [rate_dict(one) for one in detail.versions],
+        "models": [rate_dict(item) for item in detail.models],
+        "versions": [rate_dict(item) for item in detail.versions],
         "before": None if detail.before is None else rate_dict(detail.before),
         "after": None if detail.after is None else rate_dict(detail.after),
         "tokens": [{"tokens": tokens, "count": count} for tokens, count in detail.tokens],
         "readers": [
-            {"profile": one.profile, "read": one.read if one.run else None, "run": one.run, "of": detail.looked_at}
-            for one in detail.readers
+            {"profile": item.profile, "read": item.read if item.run else None, "run": item.run, "of": detail.looked_at}
+            for item in detail.readers
         ],
         "changes": [_dict(change) for change in detail.changes],
         "history": [_dict(event) for event in detail.history],
@@ -134,5 +134,5 @@ def time(moment: datetime) -> str:
     return moment.isoformat()
 
 
-def _dict(said: Change | Event) -> dict[str, Any]:
-    return {name: time(value) if isinstance(value, datetime) else value for name, value in asdict(said).items()}
+def _dict(statement: Change | Event) -> dict[str, Any]:
+    return {name: time(value) if isinstance(value, datetime) else value for name, value in asdict(statement).items()}

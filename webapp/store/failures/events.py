@@ -114,7 +114,7 @@ def regressed(event: Event, last_seen: int, versions: Mapping[str, list[str]]) -
     `last_seen` as the index has times, `versions` the versions of the parses that failed, by profile.
     """
     if event.profile is not None and event.version is not None:
-        late = [one for one in versions.get(event.profile, ()) if order(one) >= order(event.version)]
+        late = [version for version in versions.get(event.profile, ()) if order(version) >= order(event.version)]
         return f"{event.profile} {max(late, key=order)} fails in this way" if late else None
     if event.until is not None and last_seen >= microseconds(event.until):
         return f"it was seen after {event.until:%Y-%m-%d %H:%M} UTC"

@@ -101,11 +101,11 @@ class _Indexes:
 
     def of(self, under: str) -> _FailureIndex:
         with self.lock:
-            found = self.by_profile.setdefault(under, _FailureIndex(under))
+            index = self.by_profile.setdefault(under, _FailureIndex(under))
             self.by_profile.move_to_end(under)
             if len(self.by_profile) > MOST_PROFILES:
                 self.by_profile.popitem(last=False)
-            return found
+            return index
 
 
 _indexes: WeakKeyDictionary[sa.Engine, _Indexes] = WeakKeyDictionary()

@@ -66,7 +66,7 @@ def of_sessions(connection: sa.Connection, state: State, under: str, session_ids
 
 
 def _read(connection: sa.Connection, state: State, under: str, ids: Sequence[int] | None) -> Iterator[StoredFailure]:
-    slots = None if ids is None else {slot for one in ids if (slot := state.slot(one)) is not None}
+    slots = None if ids is None else {slot for session_id in ids if (slot := state.slot(session_id)) is not None}
     homes = {slot: names[0] for slot, names in _by_slot(state, "home", slots).items()}
     findings = {slot: tuple(rules) for slot, rules in _by_slot(state, "finding", slots).items()}
     whens, alive = state.numbers["when"].values, View(state.alive)
@@ -125,7 +125,9 @@ def _slot(state: State, alive: View, turn_id: int) -> int | None:
 
 
 def _of(column: Any, ids: Sequence[int]) -> sa.ColumnElement[bool]:
-    return sa.or_(*(column.between(one * TURNS_A_SESSION, (one + 1) * TURNS_A_SESSION - 1) for one in ids))
+    return sa.or_(
+        *(column.between(session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION - 1) for session_id in ids)
+    )
 
 
 def _labelled(connection: sa.Connection, ids: Sequence[int] | None) -> set[int]:

@@ -88,21 +88,21 @@ class GroupDetail:
 
 def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = None) -> GroupDetail:
     """The group with that key under the filters. Raises `NoSuchGroup` and `BadFilter`."""
-    found, lines = groups.lines(db, filters, now or datetime.now(UTC))
-    shown = overlay.shown_as(lines.people.changes)(key)
-    changes, history, former = overlay.changes(db, shown), events.history(db, shown), _former(db, key)
-    places = found.get(shown)
-    if places is None and shown not in lines.known and not (changes or history or former):
+    groups_in_view, lines = groups.lines(db, filters, now or datetime.now(UTC))
+    group_key = overlay.shown_as(lines.people.changes)(key)
+    changes, history, former = overlay.changes(db, group_key), events.history(db, group_key), _former(db, key)
+    places = groups_in_view.get(group_key)
+    if places is None and group_key not in lines.known and not (changes or history or former):
         raise NoSuchGroup(f"no failure group has the key {key[:200]!r}")
-    title = overlay.title(shown, lines.people.changes)
+    title = overlay.title(group_key, lines.people.changes)
     empty = GroupDetail(
-        key, shown, title, None, lines.coverage, [], [], [], None, None, [], [], 0, changes, history, former
+        key, group_key, title, None, lines.coverage, [], [], [], None, None, [], [], 0, changes, history, former
     )
     if places is None:
         return empty
-    line = lines.line(shown, places)
+    line = lines.line(group_key, places)
     failures = _newest_first(places)
-    before, after = _before_and_after(db, filters, shown, line, now or datetime.now(UTC))
+    before, after = _before_and_after(db, filters, group_key, line, now or datetime.now(UTC))
     return replace(
         empty,
         line=line,
@@ -111,7 +111,7 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
         versions=_by_version(db, lines.scope, failures),
         before=before,
         after=after,
-        tokens=groups.top(Counter(one.tokens for one in failures if one.tokens is not None))[0],
+        tokens=groups.top(Counter(member.tokens for member in failures if member.tokens is not None))[0],
         readers=_readers(db, [failure.turn_id for failure in failures[:LOOKED_AT]], filters.under),
         looked_at=min(len(failures), LOOKED_AT),
     )
@@ -119,8 +119,8 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
 
 def members(db: orm.Session, key: str, filters: Filters) -> list[int]:
     """The turns of all responses of a group under the filters, the newest first."""
-    found, lines = groups.lines(db, filters, datetime.now(UTC))
-    places = found.get(overlay.shown_as(lines.people.changes)(key), ())
+    groups_in_view, lines = groups.lines(db, filters, datetime.now(UTC))
+    places = groups_in_view.get(overlay.shown_as(lines.people.changes)(key), ())
     return [failure.turn_id for failure in _newest_first(places)]
 
 
@@ -136,11 +136,14 @@ def _examples(db: orm.Session, failures: Sequence[StoredFailure]) -> list[GroupE
         distinct.setdefault(_features(failure), failure)
         if len(distinct) == _CANDIDATES:
             break
-    left = list(distinct.items())
-    chosen = [left.pop(0)] if left else []
-    while left and len(chosen) < MOST_EXAMPLES:
-        at = max(range(len(left)), key=lambda at: (_distance(left[at][0], [one for one, _ in chosen]), -at))
-        chosen.append(left.pop(at))
+    remaining = list(distinct.items())
+    chosen = [remaining.pop(0)] if remaining else []
+    while remaining and len(chosen) < MOST_EXAMPLES:
+        at = max(
+            range(len(remaining)),
+            key=lambda at: (_distance(remaining[at][0], [features for features, _ in chosen]), -at),
+        )
+        chosen.append(remaining.pop(at))
     places = groups.examples(db, [failure.turn_id for _, failure in chosen])
     return [
         GroupExample(places[failure.turn_id], moment(failure.when), failure.model, failure.path, failure.tokens)
@@ -153,44 +156,44 @@ def _features(failure: StoredFailure) -> tuple[str | None, ...]:
     return (failure.tokens, failure.path, failure.model, failure.phase, failure.tools[0] if failure.tools else None)
 
 
-def _distance(one: tuple[str | None, ...], others: Sequence[tuple[str | None, ...]]) -> int:
-    return min(sum(a != b for a, b in zip(one, other, strict=True)) for other in others)
+def _distance(features: tuple[str | None, ...], chosen: Sequence[tuple[str | None, ...]]) -> int:
+    return min(sum(a != b for a, b in zip(features, chosen_features, strict=True)) for chosen_features in chosen)
 
 
-def _by_model(db: orm.Session, found: Scope, failures: Sequence[StoredFailure]) -> list[Rate]:
+def _by_model(db: orm.Session, scope_in_view: Scope, failures: Sequence[StoredFailure]) -> list[Rate]:
     counts = Counter(failure.model for failure in failures)
     return [
-        rate(model or "", count, coverage(db, found, model).run if model is not None else None)
+        rate(model or "", count, coverage(db, scope_in_view, model).run if model is not None else None)
         for model, count in groups.top(counts)[0]
     ]
 
 
-def _by_version(db: orm.Session, found: Scope, failures: Sequence[StoredFailure]) -> list[Rate]:
-    if any(getattr(found.filters, name) is not None for name in OF_RESPONSE):
+def _by_version(db: orm.Session, scope_in_view: Scope, failures: Sequence[StoredFailure]) -> list[Rate]:
+    if any(getattr(scope_in_view.filters, name) is not None for name in OF_RESPONSE):
         return []
     counts = Counter((failure.profile, failure.version) for failure in failures if failure.profile)
-    state, under = found.snapshot.state, found.filters.under
+    state, under = scope_in_view.snapshot.state, scope_in_view.filters.under
     rates: list[Rate] = []
     for profile in sorted({profile for profile, _ in counts}):
-        view = found.sessions
+        view = scope_in_view.sessions
         if under == HOME:
             view &= state.columns("home")[profile].set()
         parses: Counter[str] = state.keeping(
-            ("parses by version", profile, view), partial(_parses, db, found, view, profile)
+            ("parses by version", profile, view), partial(_parses, db, scope_in_view, view, profile)
         )
         rates += [rate(f"{profile} {version}", counts[profile, version], of) for version, of in sorted(parses.items())]
     return rates
 
 
-def _parses(db: orm.Session, found: Scope, view: int, profile: str) -> Counter[str]:
+def _parses(db: orm.Session, scope_in_view: Scope, view: int, profile: str) -> Counter[str]:
     """How many parses of each version of a profile the sessions in view have."""
     session_id = (Parse.turn_id // TURNS_A_SESSION).label("session_id")
     query = sa.select(session_id, Parse.version, sa.func.count()).where(Parse.profile == profile)
-    state, held = found.snapshot.state, View(view)
+    state, sessions = scope_in_view.snapshot.state, View(view)
     parses: Counter[str] = Counter()
     for number, version, count in db.execute(query.group_by(session_id, Parse.version)):
         slot = state.slot(int(number))
-        if slot is not None and held.holds((slot,))[0]:
+        if slot is not None and sessions.holds((slot,))[0]:
             parses[version] += count
     return parses
 
@@ -212,23 +215,23 @@ def _before_and_after(
 
 def _within(db: orm.Session, filters: Filters, key: str, since: datetime, until: datetime) -> Rate:
     spanned = replace(filters, since=since.isoformat(), until=until.isoformat())
-    found = scope(db, spanned)
-    count = sum(bits.bit_count() for _, bits in groups.in_view(db, found).get(key, ()))
-    return rate(f"{since:%Y-%m-%d %H:%M} – {until:%Y-%m-%d %H:%M}", count, coverage(db, found).run)
+    scope_in_view = scope(db, spanned)
+    count = sum(bits.bit_count() for _, bits in groups.in_view(db, scope_in_view).get(key, ()))
+    return rate(f"{since:%Y-%m-%d %H:%M} – {until:%Y-%m-%d %H:%M}", count, coverage(db, scope_in_view).run)
 
 
 def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[Reader]:
     """What each profile makes of these responses; those that read most first, then those that were not run."""
     run: Counter[str] = Counter()
-    read: Counter[str] = Counter()
+    read_counts: Counter[str] = Counter()
     for at in range(0, len(turn_ids), _AT_ONCE):
-        some = Parse.turn_id.in_(turn_ids[at : at + _AT_ONCE])
-        query = sa.select(Parse.profile, Parse.verdict, sa.func.count()).where(some, Parse.version != "absent")
+        is_in_batch = Parse.turn_id.in_(turn_ids[at : at + _AT_ONCE])
+        query = sa.select(Parse.profile, Parse.verdict, sa.func.count()).where(is_in_batch, Parse.version != "absent")
         for profile, verdict, count in db.execute(query.group_by(Parse.profile, Parse.verdict)):
             run[profile] += count
-            read[profile] += count if verdict in READABLE else 0
-    names = sorted({*run, *parsing.profiles()} - {under}, key=lambda name: (-read[name], -run[name], name))
-    return [Reader(name, read[name], run[name]) for name in names]
+            read_counts[profile] += count if verdict in READABLE else 0
+    names = sorted({*run, *parsing.profiles()} - {under}, key=lambda name: (-read_counts[name], -run[name], name))
+    return [Reader(name, read_counts[name], run[name]) for name in names]
 
 
 def _former(db: orm.Session, key: str) -> list[tuple[str, int]]:

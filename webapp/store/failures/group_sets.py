@@ -17,30 +17,30 @@ def together(places: Found, key: str) -> Facts:
     if len(facts) == 1:
         return facts[0]
     return Facts(
-        sum(one.count for one in facts),
-        sum(one.sessions for one in facts),
-        sum((one.models for one in facts), Counter()),
-        sum((one.tools for one in facts), Counter()),
-        sum((one.paths for one in facts), Counter()),
-        sum((one.findings for one in facts), Counter()),
-        sum(one.labelled for one in facts),
+        sum(part.count for part in facts),
+        sum(part.sessions for part in facts),
+        sum((part.models for part in facts), Counter()),
+        sum((part.tools for part in facts), Counter()),
+        sum((part.paths for part in facts), Counter()),
+        sum((part.findings for part in facts), Counter()),
+        sum(part.labelled for part in facts),
     )
 
 
 def first_and_last(places: Found) -> tuple[int, int]:
     """The times of the first and the last of some responses."""
-    some = [(segment, bits) for segment, bits in places if bits]
-    return min(segment.first(bits) for segment, bits in some), max(segment.last(bits) for segment, bits in some)
+    filled = [(segment, bits) for segment, bits in places if bits]
+    return min(segment.first(bits) for segment, bits in filled), max(segment.last(bits) for segment, bits in filled)
 
 
 def versions(places: Found) -> dict[str, list[str]]:
     """The versions of the parses that failed, by profile."""
-    found: dict[str, list[str]] = {}
+    by_profile: dict[str, list[str]] = {}
     for segment, bits in places:
         for (profile, version), column in segment.columns["parse"].items():
             if profile and column.set() & bits:
-                found.setdefault(profile, []).append(version)
-    return found
+                by_profile.setdefault(profile, []).append(version)
+    return by_profile
 
 
 def newest_turn(places: Found) -> int:

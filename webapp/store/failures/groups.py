@@ -51,15 +51,15 @@ def page(
     now: datetime | None = None,
 ) -> Groups:
     """The groups of the failed responses that the filters leave. Raises `BadFilter` and `BadCursor`."""
-    found, spoken_of = lines(db, filters, now or datetime.now(UTC))
-    all_lines = [spoken_of.line(key, places) for key, places in found.items()]
+    groups_in_view, spoken_of = lines(db, filters, now or datetime.now(UTC))
+    all_lines = [spoken_of.line(key, places) for key, places in groups_in_view.items()]
     new = [line for line in all_lines if line.is_new or line.new_models]
     chosen = sorted(new if only_new else all_lines, key=_order)
     start = _start(after)
-    shown = _with_examples(db, chosen[start : start + limit], found)
+    lines_of_page = _with_examples(db, chosen[start : start + limit], groups_in_view)
     stretch = spoken_of.range
     return Groups(
-        shown,
+        lines_of_page,
         str(start + limit) if len(chosen) > start + limit else None,
         len(chosen),
         sum(line.count for line in all_lines),
@@ -73,15 +73,17 @@ def page(
 
 def lines(db: orm.Session, filters: Filters, now: datetime) -> tuple[dict[str, Found], Lines]:
     """The groups in view, and what makes lines of them. Raises `BadFilter`."""
-    found, people = scope(db, filters), _people(db)
-    groups = _groups(found, found.views, people)
-    known = _groups(found, tuple(part.alive for part in found.snapshot.parts), people)
-    return groups, Lines(found, people, known, now, _range(found, groups.values()), coverage(db, found))
+    scope_in_view, people = scope(db, filters), _people(db)
+    groups = _groups(scope_in_view, scope_in_view.views, people)
+    known_groups = _groups(scope_in_view, tuple(part.alive for part in scope_in_view.snapshot.parts), people)
+    return groups, Lines(
+        scope_in_view, people, known_groups, now, _range(scope_in_view, groups.values()), coverage(db, scope_in_view)
+    )
 
 
-def in_view(db: orm.Session, found: Scope) -> dict[str, Found]:
+def in_view(db: orm.Session, scope_in_view: Scope) -> dict[str, Found]:
     """The groups of a scope, without lines of them."""
-    return _groups(found, found.views, _people(db))
+    return _groups(scope_in_view, scope_in_view.views, _people(db))
 
 
 class Lines:
@@ -89,17 +91,17 @@ class Lines:
 
     def __init__(
         self,
-        found: Scope,
+        scope_in_view: Scope,
         people: People,
-        known: dict[str, Found],
+        known_groups: dict[str, Found],
         now: datetime,
         stretch: tuple[int, int] | None,
         total: Coverage,
     ) -> None:
-        self.scope, self.people, self.known, self.now, self.range = found, people, known, now, stretch
+        self.scope, self.people, self.known, self.now, self.range = scope_in_view, people, known_groups, now, stretch
         self.coverage = total
-        since = microseconds(now - NEW) if found.since is None else found.since
-        self.window = (since, microseconds(now) if found.until is None else found.until)
+        since = microseconds(now - NEW) if scope_in_view.since is None else scope_in_view.since
+        self.window = (since, microseconds(now) if scope_in_view.until is None else scope_in_view.until)
         self._shown = overlay.shown_as(people.changes)
         self._bounds_by_segment: dict[int, list[int]] = {}
 
@@ -195,10 +197,10 @@ def _people(db: orm.Session) -> People:
     return People(overlay.in_force(db), *events.in_force(db))
 
 
-def _groups(found: Scope, views: Sequence[Bits], people: People) -> dict[str, Found]:
+def _groups(scope_in_view: Scope, views: Sequence[Bits], people: People) -> dict[str, Found]:
     """The groups as people see them."""
     groups: dict[str, list[tuple[Segment, Bits]]] = {}
-    for part, view in zip(found.snapshot.parts, views, strict=True):
+    for part, view in zip(scope_in_view.snapshot.parts, views, strict=True):
         for key, bits in overlay.apply(part.segment, view, people.changes).items():
             groups.setdefault(key, []).append((part.segment, bits))
     return {key: tuple(places) for key, places in groups.items()}
@@ -216,12 +218,14 @@ def growth(series: Sequence[int]) -> float:
     return (later - earlier) / sqrt(later + earlier) if later + earlier else 0.0
 
 
-def _range(found: Scope, groups: Iterable[Found]) -> tuple[int, int] | None:
+def _range(scope_in_view: Scope, groups: Iterable[Found]) -> tuple[int, int] | None:
     bounds = [first_and_last(places) for places in groups]
     if not bounds:
         return None
     first, last = min(low for low, _ in bounds), max(high for _, high in bounds)
-    return (first if found.since is None else found.since), (last if found.until is None else found.until - 1)
+    return (first if scope_in_view.since is None else scope_in_view.since), (
+        last if scope_in_view.until is None else scope_in_view.until - 1
+    )
 
 
 def _order(line: GroupLine) -> tuple[Any, ...]:
@@ -244,8 +248,8 @@ def _start(after: str | None) -> int:
 def _with_examples(db: orm.Session, lines: list[GroupLine], groups: dict[str, Found]) -> list[GroupLine]:
     """The newest response of each group as its example."""
     newest = {line.key: newest_turn(groups[line.key]) for line in lines}
-    shown = examples(db, newest.values())
-    return [replace(line, example=shown.get(newest[line.key])) for line in lines]
+    examples_by_turn = examples(db, newest.values())
+    return [replace(line, example=examples_by_turn.get(newest[line.key])) for line in lines]
 
 
 def examples(db: orm.Session, turn_ids: Iterable[int]) -> dict[int, Example]:

@@ -46,7 +46,7 @@ def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> Sa
     for key, places in in_view.items():
         for segment, bits in places:
             here = [segment.failures[place] for place in slots_of(bits & segment.places_of_session(session_id))]
-            failure = next((one for one in here if one.turn_id == turn_id), None)
+            failure = next((failure_here for failure_here in here if failure_here.turn_id == turn_id), None)
             if failure is not None:
                 return _same(db, key, lines.people.changes, places, failure)
     return None
@@ -62,7 +62,7 @@ def of_session(db: orm.Session, session_id: int, under: str = HOME) -> list[Same
             if here:
                 same.append(_same(db, key, lines.people.changes, places, segment.failures[here[0]]))
                 break
-    return sorted(same, key=lambda one: (-one.here, -one.count, one.key))
+    return sorted(same, key=lambda same_failure: (-same_failure.here, -same_failure.count, same_failure.key))
 
 
 def _same(
@@ -71,7 +71,7 @@ def _same(
     facts = together(places, key)
     first, last = first_and_last(places)
     earlier, later = (_beside(places, failure, forward) for forward in (False, True))
-    shown = groups.examples(db, [one.turn_id for one in (earlier, later) if one is not None])
+    examples = groups.examples(db, [neighbour.turn_id for neighbour in (earlier, later) if neighbour is not None])
     session_id = failure.turn_id // TURNS_A_SESSION
     here = sum((bits & segment.places_of_session(session_id)).bit_count() for segment, bits in places)
     return SameFailure(
@@ -82,23 +82,25 @@ def _same(
         here,
         moment(first),
         moment(last),
-        None if earlier is None else shown.get(earlier.turn_id),
-        None if later is None else shown.get(later.turn_id),
+        None if earlier is None else examples.get(earlier.turn_id),
+        None if later is None else examples.get(later.turn_id),
     )
 
 
 def _beside(places: Found, failure: StoredFailure, forward: bool) -> StoredFailure | None:
     """The response of a group right after another one, or right before it."""
-    found: list[StoredFailure] = []
+    candidates: list[StoredFailure] = []
     here = (failure.when, failure.turn_id)
     for segment, bits in places:
-        place = bisect_left(segment.failures, here, key=lambda one: (one.when, one.turn_id))
+        place = bisect_left(
+            segment.failures, here, key=lambda other_failure: (other_failure.when, other_failure.turn_id)
+        )
         if forward:
             is_same = place < len(segment.failures) and segment.failures[place].turn_id == failure.turn_id
             rest = bits >> (place + is_same)
             if rest:
-                found.append(segment.failures[place + is_same + (rest & -rest).bit_length() - 1])
+                candidates.append(segment.failures[place + is_same + (rest & -rest).bit_length() - 1])
         elif before := bits & ((1 << place) - 1):
-            found.append(segment.failures[before.bit_length() - 1])
+            candidates.append(segment.failures[before.bit_length() - 1])
     pick = min if forward else max
-    return pick(found, key=lambda one: (one.when, one.turn_id), default=None)
+    return pick(candidates, key=lambda other_failure: (other_failure.when, other_failure.turn_id), default=None)

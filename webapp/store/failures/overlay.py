@@ -71,10 +71,10 @@ def in_force(db: orm.Session) -> tuple[Change, ...]:
 def merge(db: orm.Session, groups: Sequence[str], target: str, *, author: str, reason: str) -> list[int]:
     """Make these groups part of `target`; the changes' numbers. Raises `BadOverlay`. The caller commits."""
     _refuse_silent(author, reason)
-    shown = shown_as(in_force(db))
+    group_key_of = shown_as(in_force(db))
     numbers: list[int] = []
     for group in dict.fromkeys(groups):
-        if shown(group) == shown(target):
+        if group_key_of(group) == group_key_of(target):
             raise BadOverlay(f"{group!r} is part of {target!r} already")
         numbers.append(_put(db, kind="merge", group_key=group, target=target, author=author, reason=reason))
     if not numbers:

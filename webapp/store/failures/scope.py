@@ -97,31 +97,31 @@ def _of_responses(segment: Segment, filters: Filters) -> Bits:
     return reduce(and_, sets)
 
 
-def coverage(db: orm.Session, found: Scope, model: str | None = None) -> Coverage:
+def coverage(db: orm.Session, scope_in_view: Scope, model: str | None = None) -> Coverage:
     """How many responses the filters leave in all, those of `model` alone where one is given."""
-    filters = found.filters
+    filters = scope_in_view.filters
     model = model or filters.model
     if any(getattr(filters, name) is not None for name in _UNCOUNTED):
         return Coverage(None, None)
-    key = ("failure coverage", filters.under, found.sessions, found.since, found.until, model)
-    return found.snapshot.state.keeping(key, lambda: _coverage(db, found, model))
+    key = ("failure coverage", filters.under, scope_in_view.sessions, scope_in_view.since, scope_in_view.until, model)
+    return scope_in_view.snapshot.state.keeping(key, lambda: _coverage(db, scope_in_view, model))
 
 
-def _coverage(db: orm.Session, found: Scope, model: str | None) -> Coverage:
-    state, sessions_in_view = found.snapshot.state, found.sessions
+def _coverage(db: orm.Session, scope_in_view: Scope, model: str | None) -> Coverage:
+    state, sessions_in_view = scope_in_view.snapshot.state, scope_in_view.sessions
     when = state.numbers["when"]
     astride: set[int] = set()
-    if found.since is not None:
-        sessions_in_view &= ~when.below(found.since, sessions_in_view)
-    if found.until is not None:
-        sessions_in_view = when.below(found.until, sessions_in_view)
-    for bound in filters_span(found.filters):
+    if scope_in_view.since is not None:
+        sessions_in_view &= ~when.below(scope_in_view.since, sessions_in_view)
+    if scope_in_view.until is not None:
+        sessions_in_view = when.below(scope_in_view.until, sessions_in_view)
+    for bound in filters_span(scope_in_view.filters):
         astride |= set(db.scalars(_astride, {"bound": bound}))
-    slots = state.slots(astride) & found.sessions
-    whole = _of_index(state, View(sessions_in_view & ~slots), found.filters.under, model)
+    slots = state.slots(astride) & scope_in_view.sessions
+    whole = _of_index(state, View(sessions_in_view & ~slots), scope_in_view.filters.under, model)
     ids = state.numbers["id"].values
-    some = [ids[slot] for slot in slots_of(slots)]
-    partly = _of_sessions_astride(db, some, found.filters, model)
+    session_ids = [ids[slot] for slot in slots_of(slots)]
+    partly = _of_sessions_astride(db, session_ids, scope_in_view.filters, model)
     if whole.run is None or partly.run is None or whole.of is None or partly.of is None:
         return Coverage(None, None)
     return Coverage(whole.run + partly.run, whole.of + partly.of)
@@ -145,10 +145,10 @@ def _of_index(state: State, view: View, under: str, model: str | None) -> Covera
         if under == HOME:
             return Coverage(numbers["responses"].total(View(view.bits & ~unknown)), of)
         return Coverage(sum(column.total(view) for column in state.columns("verdict", under).values()), of)
-    made = state.columns("made", model)
-    of = sum(column.total(view) for number, column in made.items() if number >= 5)
+    made_columns = state.columns("made", model)
+    of = sum(column.total(view) for number, column in made_columns.items() if number >= 5)
     if under == HOME:
-        return Coverage(sum(column.total(view) for number, column in made.items() if number < 5), of)
+        return Coverage(sum(column.total(view) for number, column in made_columns.items() if number < 5), of)
     run_of_all = _of_index(state, view, under, None)
     if under == OURS or run_of_all.run == run_of_all.of:
         return Coverage(of, of)

@@ -78,10 +78,10 @@ class Segment:
     def last(self, bits: Bits) -> int:
         return self.whens[bits.bit_length() - 1]
 
-    def of_sessions(self, wanted: Collection[int]) -> Bits:
+    def of_sessions(self, session_ids: Collection[int]) -> Bits:
         """The places of the responses of these sessions."""
         by_session: dict[int, list[int]] = self._keeping("places by session", self._by_session)
-        return of_slots([place for session_id in wanted for place in by_session.get(session_id, ())])
+        return of_slots([place for session_id in session_ids for place in by_session.get(session_id, ())])
 
     def places_of_session(self, session_id: int) -> Bits:
         """The places of one session's responses."""
@@ -125,20 +125,20 @@ class Segment:
 
     def _in_view(self, state: State, view: Bits) -> Bits:
         slots = [state.slot(session_id) for session_id in self.session_ids]
-        held = View(view).holds([slot if slot is not None else state.size for slot in slots])
-        digits = [b"1"[0] if one else b"0"[0] for one in held]
+        is_in_view = View(view).holds([slot if slot is not None else state.size for slot in slots])
+        digits = [b"1"[0] if is_session_in_view else b"0"[0] for is_session_in_view in is_in_view]
         return int(bytes(map(digits.__getitem__, reversed(self.session_at))) or b"0", 2)
 
     def _first_by_model(self, bits: Bits) -> dict[str | None, int]:
         sets = ((model, bits & column.set()) for model, column in self.columns["model"].items())
-        return {model: self.first(some) for model, some in sets if some}
+        return {model: self.first(model_bits) for model, model_bits in sets if model_bits}
 
     def _keys(self, bits: Bits, key: str) -> list[str]:
         """The keys that these responses have: of a group that nobody merged it is its own."""
         if not bits & ~self.having("key", key):
             return [key]
         view = View(bits)
-        return [one for one, column in self.columns["key"].items() if column.sessions(view)]
+        return [group_key for group_key, column in self.columns["key"].items() if column.sessions(view)]
 
     def _facts(self, bits: Bits, keys: Sequence[str]) -> Facts:
         view = View(bits)
@@ -175,9 +175,11 @@ class Segment:
             return len({self.session_at[place] for place in slots_of(bits)})
         firsts = bits & self.firsts[keys[0]]
         later = slots_of(bits ^ firsts)
-        held = View(firsts).holds([self.first_at[place] for place in later])
-        left = {self.session_at[place] for place, is_counted in zip(later, held, strict=True) if not is_counted}
-        return firsts.bit_count() + len(left)
+        is_counted_first = View(firsts).holds([self.first_at[place] for place in later])
+        more_sessions = {
+            self.session_at[place] for place, is_counted in zip(later, is_counted_first, strict=True) if not is_counted
+        }
+        return firsts.bit_count() + len(more_sessions)
 
     def _keeping(self, key: Any, make: Callable[[], Any]) -> Any:
         value = self.cache.get(key)
@@ -207,29 +209,29 @@ def segment(failures: Sequence[StoredFailure]) -> Segment:
     session_ids = list(dict.fromkeys(of_session))
     at = {session_id: index for index, session_id in enumerate(session_ids)}
     columns = {
-        name: {value: _NONE.extended(some, None, len(ordered)) for value, some in by_value.items()}
+        name: {value: _NONE.extended(value_places, None, len(ordered)) for value, value_places in by_value.items()}
         for name, by_value in places.items()
     }
     first_at: list[int] = []
-    seen: dict[tuple[str, int], int] = {}
+    first_of_session: dict[tuple[str, int], int] = {}
     together: dict[str, dict[str, dict[Any, None]]] = defaultdict(lambda: defaultdict(dict))
     for place, failure in enumerate(ordered):
-        first_at.append(seen.setdefault((failure.key, of_session[place]), place))
+        first_at.append(first_of_session.setdefault((failure.key, of_session[place]), place))
         together[failure.key]["model"][failure.model] = None
         together[failure.key]["path"][failure.path] = None
         together[failure.key]["tool"].update(dict.fromkeys(failure.tools))
         together[failure.key]["finding"].update(dict.fromkeys(failure.findings))
     first_places: dict[str, list[int]] = defaultdict(list)
-    for (key, _), place in seen.items():
+    for (key, _), place in first_of_session.items():
         first_places[key].append(place)
     return Segment(
         ordered,
         array("q", [failure.when for failure in ordered]),
         session_ids,
-        [at[one] for one in of_session],
+        [at[number] for number in of_session],
         columns,
         of_slots(labelled),
-        {key: of_slots(some) for key, some in first_places.items()},
+        {key: of_slots(value_places) for key, value_places in first_places.items()},
         first_at,
         {key: {name: list(values) for name, values in of_key.items()} for key, of_key in together.items()},
     )
