@@ -55,12 +55,12 @@ class LineKeys:
     kinds: bytearray = field(default_factory=bytearray)
     columns: dict[str, _Column] = field(default_factory=dict)
 
-    def report(self, told: str | None) -> SessionKeys:
+    def report(self, given_key: str | None) -> SessionKeys:
         choices = [KeyChoice(key, column.entries, len(column.names)) for key, column in self.columns.items()]
-        key = (told if told in self.columns else None) if told else chosen(choices)
+        key = (given_key if given_key in self.columns else None) if given_key else chosen(choices)
         without = len(self.without(key)) if key is not None else 0
         sessions = len(self.columns[key].names) + bool(without) if key is not None else 1
-        return SessionKeys(key, told is not None, self.entries, sessions, without, choices)
+        return SessionKeys(key, given_key is not None, self.entries, sessions, without, choices)
 
     @property
     def entries(self) -> int:
@@ -93,42 +93,44 @@ class LineKeys:
         return index
 
 
-def line_keys(source: Source, told: str | None, follows: Follows) -> LineKeys:
+def line_keys(source: Source, given_key: str | None, follows: Follows) -> LineKeys:
     """Look at every line once."""
     keys, decoder = LineKeys(), Decoder()
     for number, (at, data) in enumerate(source.lines()):
         keys.places.append(at)
         value = object_of(source, decoder, data, at)
         keys.kinds.append(_NOTHING if value is None else _FOLLOWER if follows(value) else _ALONE)
-        for key, name in () if value is None else _keys(value, told):
+        for key, name in () if value is None else _keys(value, given_key):
             if key in keys.columns or len(keys.columns) < MOST_KEYS:
                 keys.columns.setdefault(key, _Column()).put(number, name)
     return keys
 
 
-def _keys(value: dict[str, Any], told: str | None) -> Iterator[tuple[str, str]]:
-    if told and (name := session_named(value, told)):
-        yield told, name
-    yield from ((key, name) for key, name in found_keys(value) if key != told)
+def _keys(value: dict[str, Any], given_key: str | None) -> Iterator[tuple[str, str]]:
+    if given_key and (name := session_named(value, given_key)):
+        yield given_key, name
+    yield from ((key, name) for key, name in found_keys(value) if key != given_key)
 
 
-def session_keys(source: Source, head: DumpHead, told: str | None, follows: Follows) -> SessionKeys:
+def session_keys(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> SessionKeys:
     """The keys of a dump's entries, and the one that `keyed` takes."""
     with _as_lines(source, head) as (recoded, _, _):
-        return line_keys(recoded, told, follows).report(told)
+        return line_keys(recoded, given_key, follows).report(given_key)
 
 
-def keyed(source: Source, head: DumpHead, told: str | None, follows: Follows) -> Iterator[SessionEntries | Problem]:
-    """A dump's entries by the key `told`, else by the one that is chosen; one session where there is none."""
+def keyed(
+    source: Source, head: DumpHead, given_key: str | None, follows: Follows
+) -> Iterator[SessionEntries | Problem]:
+    """A dump's entries by the key `given_key`, else by the one that is chosen; one session where there is none."""
     if head.shape == "object":
-        yield _only(source, told)
+        yield _only(source, given_key)
         return
     with _as_lines(source, head) as (recoded, problems, place):
         yield from problems
-        keys = line_keys(recoded, told, follows)
-        report = keys.report(told)
-        if told not in (None, NO_KEY) and report.key is None:
-            yield Problem("the dump", f"no entry has the session key {str(told)[:200]!r}; all are one session")
+        keys = line_keys(recoded, given_key, follows)
+        report = keys.report(given_key)
+        if given_key not in (None, NO_KEY) and report.key is None:
+            yield Problem("the dump", f"no entry has the session key {str(given_key)[:200]!r}; all are one session")
         if not report.entries:
             yield from (entry for entry in lines(recoded, place) if isinstance(entry, Problem))
         elif report.key is None:
@@ -137,12 +139,14 @@ def keyed(source: Source, head: DumpHead, told: str | None, follows: Follows) ->
             yield from _named_sessions(recoded, source.stem, keys, report.key, place)
 
 
-def _only(source: Source, told: str | None) -> SessionEntries:
+def _only(source: Source, given_key: str | None) -> SessionEntries:
     """The document as the only entry of its session."""
     entries = list(whole_document(source))
     values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
-    keys = [] if told == NO_KEY else [pair for value in values for pair in _keys(value, told)]
-    key, name = min(keys, key=lambda pair: -1 if pair[0] == told else rank_of(pair[0]), default=(None, source.stem))
+    keys = [] if given_key == NO_KEY else [pair for value in values for pair in _keys(value, given_key)]
+    key, name = min(
+        keys, key=lambda pair: -1 if pair[0] == given_key else rank_of(pair[0]), default=(None, source.stem)
+    )
     return SessionEntries(name, entries, extra={} if key is None else {OPTION: key})
 
 

@@ -98,8 +98,8 @@ def _of_tables(source: Source) -> Iterator[LongString | Problem]:
             for number, row in enumerate(tables.rows(table), start=1):
                 opened_row = {key: _opened(value) for key, value in row.items()}
                 closed += sum(value is _CLOSED for value in opened_row.values())
-                known = {key: value for key, value in opened_row.items() if value is not _CLOSED}
-                yield from strings_of(known, f"{table}, row {number}")
+                closed_fields = {key: value for key, value in opened_row.items() if value is not _CLOSED}
+                yield from strings_of(closed_fields, f"{table}, row {number}")
             if closed:
                 yield Problem(f"table {table}", f"{closed:,} values of bytes are not compared: they hold no text")
 

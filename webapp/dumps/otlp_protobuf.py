@@ -173,9 +173,9 @@ def _group(file: BinaryIO, at: int, size: int, place: str) -> dict[str, Any] | P
 
 
 def _message(
-    data: bytes, at: int, end: int, known: dict[int, Field], level: int, allowance: Allowance
+    data: bytes, at: int, end: int, fields: dict[int, Field], level: int, allowance: Allowance
 ) -> dict[str, Any]:
-    """The message in `data[at:end]` as JSON names its fields; fields that are not `known` are left out.
+    """The message in `data[at:end]` as JSON names its `fields`; others are left out.
 
     One loop without calls for the usual short tags and lengths: spans have many. Raises `Malformed` and `TooLarge`.
     """
@@ -186,8 +186,7 @@ def _message(
         allowance.take(0, f"byte {at}")
     values: dict[str, Any] = {}
     while at < end:
-        begin, tag = at, data[at]
-        at += 1
+        begin, tag, at = at, data[at], at + 1
         if tag > 127:
             tag, at = protobuf.varint(data, begin)
         kind = tag & 7
@@ -198,14 +197,13 @@ def _message(
                 size, at = protobuf.varint(data, at - 1)
         else:
             size = _SIZES.get(kind, -1)
-        field = known.get(tag >> 3)
-        value: Any
+        field = fields.get(tag >> 3)
+        value: Any = None
         if kind == protobuf.VARINT:
             value, at = protobuf.varint(data, at)
             stop = at
         else:
             stop = at + size
-            value = None
         if size < 0 or stop > end or tag < 8:
             raise Malformed(begin)
         if field is not None:

@@ -85,8 +85,8 @@ def guess(places: list[OutlinePath]) -> dict[str, str]:
         if texts and texts[0].path not in mapping.values():
             mapping[field] = texts[0].path
     if "raw" not in mapping:
-        said = [place for place in places if place.text and _names(place.path)[0] not in _NO_ANSWERS]
-        longest = max(said, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
+        answers = [place for place in places if place.text and _names(place.path)[0] not in _NO_ANSWERS]
+        longest = max(answers, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
         if longest is not None:
             mapping["raw"] = longest.path
     return _iterated(mapping, {place.path for place in places})

@@ -84,10 +84,10 @@ def is_otlp(file: BinaryIO) -> bool:
     try:
         first, *_ = list(islice(top(file), LOOKED_AT))
         file.seek(first[0])
-        known = [_is_known(*field) for field in islice(fields(file.read(first[1])), LOOKED_AT)]
+        are_known = [_is_known(*field) for field in islice(fields(file.read(first[1])), LOOKED_AT)]
     except Malformed:
         return False
-    return bool(known) and all(known)
+    return bool(are_known) and all(are_known)
 
 
 def _is_known(number: int, value: int | bytes) -> bool:

@@ -75,11 +75,11 @@ def _ident(entry: Entry | Problem) -> Any:
 
 def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
     """The message that its chunks say: texts and the texts of calls, one behind the other."""
-    said, calls, message = "", dict[Any, dict[str, Any]](), dict[str, Any]()
+    chunk_text, calls, message = "", dict[Any, dict[str, Any]](), dict[str, Any]()
     for chunk in chunks:
         value, _ = unwrapped(chunk)
         message |= {key: inner for key, inner in value.items() if inner}
-        said += joined(content(value.get("content"), ()))[0] or ""
+        chunk_text += joined(content(value.get("content"), ()))[0] or ""
         for part in as_list(value.get("tool_call_chunks")):
             if isinstance(part, dict):
                 call = calls.setdefault(part.get("index"), {"id": None, "name": None, "args": ""})
@@ -89,4 +89,4 @@ def _of_chunks(chunks: list[Any]) -> dict[str, Any]:
         {"id": call["id"], "function": {"name": call["name"], "arguments": call["args"]}} for call in calls.values()
     ]
     whole = {key: inner for key, inner in message.items() if key not in ("tool_call_chunks", "invalid_tool_calls")}
-    return {**whole, "type": "ai", "content": said, "tool_calls": listed or whole.get("tool_calls") or []}
+    return {**whole, "type": "ai", "content": chunk_text, "tool_calls": listed or whole.get("tool_calls") or []}

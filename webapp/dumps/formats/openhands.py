@@ -113,8 +113,8 @@ def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
     if kind == "ObservationEvent":
         observed = entry.get("observation")
         inner = as_object(observed)
-        said = next((inner[key] for key in ("output", "content", "text") if inner.get(key)), observed)
-        raw = joined(content(said, ()))[0] if isinstance(said, list) else text_or_json(said, ())[0]
+        answer = next((inner[key] for key in ("output", "content", "text") if inner.get(key)), observed)
+        raw = joined(content(answer, ()))[0] if isinstance(answer, list) else text_or_json(answer, ())[0]
         return turns_of([Piece("result", raw, None, name, ident)], "tool", conversation)
     if kind == "AgentErrorEvent":
         failure = text(entry.get("error"))

@@ -76,7 +76,7 @@ class Otlp(Format):
                         _put(aside, names, *lone)
             aside.rename(names)
             for name, entries in aside.sessions():
-                yield _session_of(name, (read for entry in entries for read in _joined(entry, logged)))
+                yield _session_of(name, (entry_part for entry in entries for entry_part in _joined(entry, logged)))
             yield from problems
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:

@@ -51,5 +51,5 @@ def _is_bot(value: dict[str, Any]) -> bool:
 
 
 def _agent(entry: dict[str, Any]) -> str | None:
-    named = first_text(as_object(entry.get("bot_profile")), "name") or first_text(entry, "username", "bot_id")
-    return named or first_text(as_object(entry.get("user_profile")), "real_name", "name") or text(entry.get("user"))
+    name = first_text(as_object(entry.get("bot_profile")), "name") or first_text(entry, "username", "bot_id")
+    return name or first_text(as_object(entry.get("user_profile")), "real_name", "name") or text(entry.get("user"))

@@ -98,15 +98,15 @@ class Histories:
     def _root(self, systems: Sequence[int], messages: Sequence[int]) -> int:
         """Where these system messages' conversations begin; changed ones go on what was answered under others."""
         key = tuple(systems)
-        known = self._openings.setdefault(messages[0], [])
+        openings = self._openings.setdefault(messages[0], [])
         if key not in self._roots:
-            walks = [(self._walk(root, messages), root) for root in known]
+            walks = [(self._walk(root, messages), root) for root in openings]
             depth, root = max(((walk[1], root) for walk, root in walks if walk[2] is not None), default=(0, ROOT))
             self._roots[key] = root if 0 < depth < len(messages) else self._node()
         root = self._roots[key]
-        if root not in known:
-            known.append(root)
-            del known[:-MOST_OPENINGS]
+        if root not in openings:
+            openings.append(root)
+            del openings[:-MOST_OPENINGS]
         return root
 
     def _walk(self, root: int, messages: Sequence[int]) -> tuple[int, int, int | None]:

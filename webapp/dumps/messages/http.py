@@ -104,8 +104,12 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTur
     response_at = http.response_at if response is http.response else None
     turns = exchange(request, response, ("request",), ("response",), conversation)
     if response is None and http.response != "" and _asks(request):
-        said = text(http.response)
-        lost = "holds no body" if said is None else f"of {len(said):,} characters is neither JSON nor a known stream"
+        response_text = text(http.response)
+        lost = (
+            "holds no body"
+            if response_text is None
+            else f"of {len(response_text):,} characters is neither JSON nor a known stream"
+        )
         conversation.notes.append(f"a model was asked, and the response {lost}")
     if isinstance(http.status, int) and http.status >= 400:
         conversation.notes.clear()

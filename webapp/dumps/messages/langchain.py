@@ -33,8 +33,8 @@ def is_message(value: Any) -> TypeGuard[dict[str, Any]]:
 
 def is_chunk(value: dict[str, Any]) -> bool:
     """Whether this is a piece of a streamed answer."""
-    named = as_list(value.get("id"))[-1:] if value.get("type") == "constructor" else [value.get("type")]
-    return named == ["AIMessageChunk"] or as_object(value.get("data")).get("type") == "AIMessageChunk"
+    type_names = as_list(value.get("id"))[-1:] if value.get("type") == "constructor" else [value.get("type")]
+    return type_names == ["AIMessageChunk"] or as_object(value.get("data")).get("type") == "AIMessageChunk"
 
 
 def unwrapped(value: dict[str, Any], at: Path = ()) -> tuple[dict[str, Any], Path]:

@@ -73,8 +73,8 @@ def _each_call_once(parts: list[Piece], beside: list[Piece]) -> list[Piece]:
     """What the content says, then the calls beside it: LangChain has a call in both, and one that is a text counts."""
     within = {piece.id for piece in parts if piece.kind == "call" and piece.id is not None}
     written = {piece.id for piece in beside if piece.id in within and (piece.path is not None or piece.failure)}
-    kept = [piece for piece in parts if piece.kind != "call" or piece.id is None or piece.id not in written]
-    return [*kept, *(piece for piece in beside if piece.id not in within or piece.id in written)]
+    unwritten = [piece for piece in parts if piece.kind != "call" or piece.id is None or piece.id not in written]
+    return [*unwritten, *(piece for piece in beside if piece.id not in within or piece.id in written)]
 
 
 def content(value: Any, at: Path) -> list[Piece]:

@@ -91,12 +91,12 @@ class _Repeats:
             if any(turn.kind == "prompt" for turn, _ in turns):
                 self._expected = None
             return turns
-        told = [turn for turn, _ in turns if _is_by_model(turn) and turn.role != "thinking" and turn.raw]
-        new = [turn for turn in told if not self._is_known(turn, aligned)]
+        by_model = [turn for turn, _ in turns if _is_by_model(turn) and turn.role != "thinking" and turn.raw]
+        new = [turn for turn in by_model if not self._is_known(turn, aligned)]
         if not new:
-            return [] if self._is_behind or told else turns
+            return [] if self._is_behind or by_model else turns
         if not self._is_behind:
-            return [placed for placed in turns if placed[0] not in told or placed[0] in new]
+            return [placed for placed in turns if placed[0] not in by_model or placed[0] in new]
         self._conversation.notes.append(f"message {index} of the request repeats an answer otherwise than it came")
         return [(changed(turn, kind="event", tool_calls=None), path) for turn, path in turns if turn in new]
 

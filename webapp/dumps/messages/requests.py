@@ -49,12 +49,12 @@ def request_messages(request: dict[str, Any], at: Path, conversation: Conversati
 
 def identity(message: dict[str, Any]) -> str:
     """What a message comes to, as text: the same however its content is wrapped, and whatever is noted beside it."""
-    said = {key: _plain(value) for key, value in message.items() if key not in _PASSING and value is not None}
-    if isinstance(said.get("message"), str) and "content" not in said:  # Cohere's older history
-        said["content"] = said.pop("message")
-    if isinstance(role := said.get("role"), str):
-        said["role"] = role.lower()
-    return jsontext.dumps(dict(sorted(said.items(), key=lambda pair: str(pair[0]))))
+    fields = {key: _plain(value) for key, value in message.items() if key not in _PASSING and value is not None}
+    if isinstance(fields.get("message"), str) and "content" not in fields:  # Cohere's older history
+        fields["content"] = fields.pop("message")
+    if isinstance(role := fields.get("role"), str):
+        fields["role"] = role.lower()
+    return jsontext.dumps(dict(sorted(fields.items(), key=lambda pair: str(pair[0]))))
 
 
 def _plain(value: Any) -> Any:

@@ -40,8 +40,8 @@ def stream_faults(body: Any) -> tuple[list[str], int]:
         damaged += value is None and body.lstrip()[:1] not in ("{", "[")
         error = value.get("error") if isinstance(value, dict) else None
         if error and not as_list(as_object(value).get("choices")):
-            said = as_object(error).get("message") or error
-            errors.append(said if isinstance(said, str) else jsontext.dumps(said))
+            message = as_object(error).get("message") or error
+            errors.append(message if isinstance(message, str) else jsontext.dumps(message))
     return errors, damaged
 
 

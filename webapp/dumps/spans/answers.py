@@ -60,12 +60,12 @@ def identity_of(span: EntrySpan) -> EntrySpan:
     return EntrySpan(listed, Attributes(values, ()))
 
 
-def spoken_for(span: EntrySpan, known: EntrySpan | None) -> EntrySpan:
+def spoken_for(span: EntrySpan, identity: EntrySpan | None) -> EntrySpan:
     """Log records without their span, with what `identity_of` kept of it."""
-    if known is None:
+    if identity is None:
         return span
-    attributes = Attributes({**known.attributes.values, **span.attributes.values}, ())
-    return EntrySpan({**span.value, **known.value}, attributes, span.events, span.logged)
+    attributes = Attributes({**identity.attributes.values, **span.attributes.values}, ())
+    return EntrySpan({**span.value, **identity.value}, attributes, span.events, span.logged)
 
 
 def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:

@@ -32,9 +32,9 @@ def logs_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:
 
 def event_name(record: dict[str, Any]) -> str:
     """What the record calls what happened; "" where it does not say."""
-    named = record.get("eventName") or record.get("event_name")
-    if isinstance(named, str):
-        return named
+    name = record.get("eventName") or record.get("event_name")
+    if isinstance(name, str):
+        return name
     for pair in as_list(record.get("attributes")):
         if isinstance(pair, dict) and pair.get("key") == "event.name":
             return str(as_object(pair.get("value")).get("stringValue") or "")
