@@ -65,9 +65,9 @@ class OwnFinding:
     def match(self, raw: str, trace: TraceView | None, failure: str | None = None) -> PatternMatch | None:
         """The first place where it stands in a response, None where it does not."""
         for where, text in self._texts(raw, trace, failure):
-            found = self.compiled.search(_encodable(text[:LONGEST_TEXT]))
-            if found is not None:
-                return PatternMatch(where, found.start(), found.group()[:_EXCERPT])
+            match = self.compiled.search(_encodable(text[:LONGEST_TEXT]))
+            if match is not None:
+                return PatternMatch(where, match.start(), match.group()[:_EXCERPT])
         return None
 
     def _texts(self, raw: str, trace: TraceView | None, failure: str | None) -> Iterator[tuple[str, str]]:
@@ -84,9 +84,9 @@ class OwnFinding:
 
 
 class _Matches(Observer):
-    def __init__(self, own: OwnFinding, context: RuleContext) -> None:
+    def __init__(self, finding: OwnFinding, context: RuleContext) -> None:
         super().__init__(context)
-        self.own = own
+        self.own = finding
         self.first: Detail = {}
 
     def see(self, turn: TurnView) -> None:
@@ -105,17 +105,17 @@ def _words(detail: Detail) -> str:
     return f"{detail['says']}: {code(detail['text'])} {where} {turns}"
 
 
-def rule_of(own: OwnFinding) -> Rule:
+def rule_of(finding: OwnFinding) -> Rule:
     """The entry as a rule; its rank is behind those of Fencepost's own."""
-    rank = 1_000 + SEVERITIES.index(own.severity)
-    return Rule(own.name, own.severity, rank, own.kinds, lambda context: _Matches(own, context), _words)  # type: ignore[arg-type]
+    rank = 1_000 + SEVERITIES.index(finding.severity)
+    return Rule(finding.name, finding.severity, rank, finding.kinds, lambda context: _Matches(finding, context), _words)  # type: ignore[arg-type]
 
 
 def at_path(value: Any, path: str) -> Iterator[Any]:
     """What stands at `path` in a decoded value: `$.calls[*].name`; nothing where the path leads nowhere."""
     values = [value]
     for key, index in _STEP.findall(path):
-        values = [part for each in values for part in _step(each, key, index)]
+        values = [part for container in values for part in _step(container, key, index)]
     return iter(values)
 
 
@@ -130,14 +130,14 @@ def _step(value: Any, key: str, index: str) -> Sequence[Any]:
 @cache
 def configured() -> dict[str, OwnFinding]:
     """The findings of the file that the setting names, by name. Raises `BadFindings`."""
-    named = os.environ.get(VARIABLE)
-    return {own.name: own for own in refuse_taken_names(load(Path(named).expanduser()))} if named else {}
+    path = os.environ.get(VARIABLE)
+    return {finding.name: finding for finding in refuse_taken_names(load(Path(path).expanduser()))} if path else {}
 
 
 def refuse_taken_names(entries: list[OwnFinding]) -> list[OwnFinding]:
     """The entries; raises `BadFindings` where one is called as a rule of Fencepost's own."""
-    if taken := next((entry.name for entry in entries if entry.name in plugins.collect(RULES)), None):
-        raise BadFindings(f"{taken!r} is the name of a rule of Fencepost's own")
+    if name := next((entry.name for entry in entries if entry.name in plugins.collect(RULES)), None):
+        raise BadFindings(f"{name!r} is the name of a rule of Fencepost's own")
     return entries
 
 
@@ -164,10 +164,10 @@ def parse(text: str, name: str = "findings") -> list[OwnFinding]:
         raise BadFindings(f"{name}: [[finding]] must stand at most {MOST} times, with double brackets")
     result: dict[str, OwnFinding] = {}
     for index, entry in enumerate(entries):
-        own = _entry(entry, f"{name}: finding {index + 1}")
-        if own.name in result:
-            raise BadFindings(f"{name}: finding {index + 1}: another one is called {own.name!r}")
-        result[own.name] = own
+        finding = _entry(entry, f"{name}: finding {index + 1}")
+        if finding.name in result:
+            raise BadFindings(f"{name}: finding {index + 1}: another one is called {finding.name!r}")
+        result[finding.name] = finding
     return list(result.values())
 
 
@@ -179,7 +179,7 @@ def _entry(entry: Any, at: str) -> OwnFinding:
     if ("text" in entry) == ("pattern" in entry):
         raise BadFindings(f"{at}: takes either text, which is literal, or pattern, a regular expression")
     is_literal = "text" in entry
-    wanted = _text(entry, "text" if is_literal else "pattern", at)
+    pattern_text = _text(entry, "text" if is_literal else "pattern", at)
     name = _text(entry, "name", at)
     if not _NAME.fullmatch(name):
         raise BadFindings(f"{at}: a name is small letters, digits and _, not {name[:80]!r}")
@@ -187,11 +187,11 @@ def _entry(entry: Any, at: str) -> OwnFinding:
         name=name,
         severity=_one_of(entry, "severity", SEVERITIES, "medium", at),
         where=_where(entry, at),
-        wanted=wanted,
+        wanted=pattern_text,
         is_literal=is_literal,
         says=_text(entry, "says", at, name.replace("_", " ")),
         kinds=_kinds(entry, at),
-        compiled=re.compile(re.escape(wanted)) if is_literal else _regular(wanted, at),
+        compiled=re.compile(re.escape(pattern_text)) if is_literal else _regular(pattern_text, at),
     )
 
 
@@ -239,14 +239,16 @@ def _compiled(re2: Any, pattern: str, at: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     try:
-        made = re2.compile(pattern, options)
+        compiled = re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
-        said = error.args[0] if error.args else error
-        words = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
+        message = error.args[0] if error.args else error
+        words = message.decode("utf-8", "replace") if isinstance(message, bytes) else message
         raise BadFindings(f"{at}: {pattern[:100]!r} is no regular expression of RE2: {words}") from None
-    if made.programsize > LARGEST_PROGRAM:
-        raise BadFindings(f"{at}: {pattern[:100]!r} is too large: its repetitions come to {made.programsize:,} steps")
-    return made
+    if compiled.programsize > LARGEST_PROGRAM:
+        raise BadFindings(
+            f"{at}: {pattern[:100]!r} is too large: its repetitions come to {compiled.programsize:,} steps"
+        )
+    return compiled
 
 
 def _encodable(text: str) -> str:

@@ -77,7 +77,7 @@ def read(path: Path) -> dict[str, SampleReading]:
 
 def write(path: Path, readings: Iterable[SampleReading]) -> None:
     """Write the baseline, sorted by id, in one step: whoever reads meanwhile has the old one or the new one."""
-    lines = [f"{one.line()}\n" for one in sorted(readings, key=lambda one: one.id)]
+    lines = [f"{reading.line()}\n" for reading in sorted(readings, key=lambda reading: reading.id)]
     path.parent.mkdir(parents=True, exist_ok=True)
     number, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

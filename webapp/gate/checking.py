@@ -113,8 +113,12 @@ def compare(
     problems = [] if updating else _problems(samples, before)
     if not chosen:
         problems.append(f"there is no response to check{f' in the split {split}' if split else ''}")
-    known = {sample.id for sample in samples}
-    problems += [f"{one!r} is allowed to be worse, but no response has that id" for one in allowed if one not in known]
+    sample_ids = {sample.id for sample in samples}
+    problems += [
+        f"{sample_id!r} is allowed to be worse, but no response has that id"
+        for sample_id in allowed
+        if sample_id not in sample_ids
+    ]
     changes, rights = [], {}
     for sample in chosen:
         rights[sample.id] = outcome(sample, now[sample.id], profile)
@@ -133,33 +137,39 @@ def compare(
         sum(sample.meant is not None for sample in chosen),
         tuple(changes),
         tuple(problems),
-        tuple(one for one in allowed if one not in used and one in rights),
+        tuple(sample_id for sample_id in allowed if sample_id not in used and sample_id in rights),
         None,
         counts,
         rights,
     )
 
 
-def outcome(sample: Sample, one: SampleReading, profile: Profile) -> str | None:
+def outcome(sample: Sample, reading: SampleReading, profile: Profile) -> str | None:
     """right, wrong, missed, spurious or nothing; None where no final label says what was meant."""
     if sample.meant is None:
         return None
-    if one.values is None:
-        same = digest_of(same_as(sample.meant)) == one.digest
+    if reading.values is None:
+        same = digest_of(same_as(sample.meant)) == reading.digest
         return "right" if same else "wrong" if sample.meant else "spurious"
     drops = str(getattr(getattr(profile, "policies", None), "missing", "")) == "drop"
-    return judge_values(one.values, sample.meant, roots_of(profile), drops=drops).outcome
+    return judge_values(reading.values, sample.meant, roots_of(profile), drops=drops).outcome
 
 
 def _problems(samples: Sequence[Sample], before: Mapping[str, SampleReading]) -> list[str]:
     """Where baseline and responses do not speak of the same."""
-    known = {sample.id: sample for sample in samples}
-    problems = [f"{one!r} is in the baseline, but not among the responses" for one in before if one not in known]
+    samples_by_id = {sample.id: sample for sample in samples}
+    problems = [
+        f"{sample_id!r} is in the baseline, but not among the responses"
+        for sample_id in before
+        if sample_id not in samples_by_id
+    ]
     problems += [
-        f"{one!r} is not in the baseline: see what is new, then --update" for one in known if one not in before
+        f"{sample_id!r} is not in the baseline: see what is new, then --update"
+        for sample_id in samples_by_id
+        if sample_id not in before
     ]
     for ident, old in before.items():
-        if ident in known and known[ident].sha256 != old.text:
+        if ident in samples_by_id and samples_by_id[ident].sha256 != old.text:
             problems.append(f"{ident!r} has another text than in the baseline")
     return problems
 
@@ -167,7 +177,7 @@ def _problems(samples: Sequence[Sample], before: Mapping[str, SampleReading]) ->
 def _change(
     sample: Sample, old: SampleReading, new: SampleReading, profile: Profile, allowed: Mapping[str, str]
 ) -> SampleChange | None:
-    was, now = (outcome(sample, one, profile) for one in (old, new))
+    was, now = (outcome(sample, reading, profile) for reading in (old, new))
     if was is None or now is None:
         return None if old.digest == new.digest else SampleChange("changed", sample, old, new)
     if RANK[now] < RANK[was]:
@@ -196,8 +206,8 @@ def as_dict(report: Report) -> dict[str, Any]:
 
 def _change_dict(change: SampleChange) -> dict[str, Any]:
     values = {
-        side: None if one.values is None else list(one.values)
-        for side, one in (("before", change.before), ("after", change.after))
+        side: None if reading.values is None else list(reading.values)
+        for side, reading in (("before", change.before), ("after", change.after))
     }
     return {
         "kind": change.kind,

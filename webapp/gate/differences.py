@@ -43,40 +43,40 @@ def first(a: Sequence[Any], b: Sequence[Any]) -> Difference | None:
     """The first difference of two lists of values, keys in the order of `a`; None where they are the same JSON."""
     stack: list[tuple[Path, Any, Any]] = [((), list(a), list(b))]
     while stack:
-        path, left, right = stack.pop()
-        if left is _MISSING or right is _MISSING:
-            side = "a" if left is _MISSING else "b"
-            values = (None if left is _MISSING else left, None if right is _MISSING else right)
+        path, before, after = stack.pop()
+        if before is _MISSING or after is _MISSING:
+            side = "a" if before is _MISSING else "b"
+            values = (None if before is _MISSING else before, None if after is _MISSING else after)
             return Difference(path, *values, missing=side)
-        if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-            stack.extend(reversed(list(_items(path, left, right))))
-        elif isinstance(left, dict) and isinstance(right, dict):
-            stack.extend(reversed(list(_members(path, left, right))))
-        elif not _same(left, right):
-            return Difference(path, left, right, _character(left, right))
+        if isinstance(before, list | tuple) and isinstance(after, list | tuple):
+            stack.extend(reversed(list(_items(path, before, after))))
+        elif isinstance(before, dict) and isinstance(after, dict):
+            stack.extend(reversed(list(_members(path, before, after))))
+        elif not _same(before, after):
+            return Difference(path, before, after, _character(before, after))
     return None
 
 
-def _items(path: Path, left: Sequence[Any], right: Sequence[Any]) -> Iterator[tuple[Path, Any, Any]]:
-    for index in range(max(len(left), len(right))):
-        here, there = (side[index] if index < len(side) else _MISSING for side in (left, right))
-        yield (*path, index), here, there
+def _items(path: Path, before: Sequence[Any], after: Sequence[Any]) -> Iterator[tuple[Path, Any, Any]]:
+    for index in range(max(len(before), len(after))):
+        before_item, after_item = (side[index] if index < len(side) else _MISSING for side in (before, after))
+        yield (*path, index), before_item, after_item
 
 
-def _members(path: Path, left: dict[str, Any], right: dict[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
-    for key in dict.fromkeys((*left, *right)):
-        yield (*path, key), left.get(key, _MISSING), right.get(key, _MISSING)
+def _members(path: Path, before: dict[str, Any], after: dict[str, Any]) -> Iterator[tuple[Path, Any, Any]]:
+    for key in dict.fromkeys((*before, *after)):
+        yield (*path, key), before.get(key, _MISSING), after.get(key, _MISSING)
 
 
-def _same(left: Any, right: Any) -> bool:
+def _same(before: Any, after: Any) -> bool:
     """As JSON has it: 1 is 1.0, true is not 1; NaN is itself."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return bool(left == right or (left != left and right != right))
+    if isinstance(before, bool) or isinstance(after, bool):
+        return before is after
+    return bool(before == after or (before != before and after != after))
 
 
-def _character(left: Any, right: Any) -> int | None:
-    if not isinstance(left, str) or not isinstance(right, str):
+def _character(before: Any, after: Any) -> int | None:
+    if not isinstance(before, str) or not isinstance(after, str):
         return None
-    shorter = min(len(left), len(right))
-    return next((at for at in range(shorter) if left[at] != right[at]), shorter)
+    shorter = min(len(before), len(after))
+    return next((at for at in range(shorter) if before[at] != after[at]), shorter)

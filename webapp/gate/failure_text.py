@@ -41,8 +41,8 @@ def _attempts(raw: str, trace: Trace) -> Iterator[str]:
     if not trace.attempts:
         yield "no attempt: nothing in the text offered itself"
     for index, attempt in enumerate(trace.attempts[:MOST_ATTEMPTS]):
-        said = words.attempt_sentence(attempt, index in trace.chosen)
-        yield visible(f"attempt {index + 1}, {attempt.strategy} {attempt.span.start}–{attempt.span.end}: {said}")
+        sentence = words.attempt_sentence(attempt, index in trace.chosen)
+        yield visible(f"attempt {index + 1}, {attempt.strategy} {attempt.span.start}–{attempt.span.end}: {sentence}")
         for edit in attempt.edits[:MOST_EDITS]:
             yield visible(f"  {words.edit_sentence(raw, edit)}")
         if len(attempt.edits) > MOST_EDITS:

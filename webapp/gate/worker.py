@@ -51,7 +51,7 @@ def main(lines: TextIO, out: Callable[[str], Any]) -> None:
     except (OSError, LookupError, ValueError, RuntimeError) as error:
         out(json.dumps({"error": str(error.args[0] if error.args else error)}) + "\n")
         return
-    cases = [{"id": one.id, "split": one.split, "known": one.meant is not None} for one in samples.values()]
+    cases = [{"id": sample.id, "split": sample.split, "known": sample.meant is not None} for sample in samples.values()]
     out(json.dumps({"profile": profile.name, "version": profile.version, "cases": cases}) + "\n")
     for line in lines:
         out(json.dumps(answer(profile, samples[json.loads(line)["id"]])) + "\n")

@@ -19,39 +19,39 @@ class MergedValues(Observer):
         ours = turn.ours
         if ours is None:
             return
-        held = [value for value in ours.values if isinstance(value, dict | list)]
-        if len(held) < 2:
+        containers = [value for value in ours.values if isinstance(value, dict | list)]
+        if len(containers) < 2:
             return
         if turn.kind == "tool_call":
-            self.calls += len(held) == len(ours.values)
-            merged = len(held) == len(ours.values)
+            self.calls += len(containers) == len(ours.values)
+            merged = len(containers) == len(ours.values)
         else:
             home = turn.home
-            merged = home is not None and home is not ours and len(home.values) == 1 and _merges(home, ours, held)
+            merged = home is not None and home is not ours and len(home.values) == 1 and _merges(home, ours, containers)
         if merged:
-            self.values += len(held)
+            self.values += len(containers)
             self.marked.add(turn.position)
 
     def detail(self) -> Detail:
         return {"responses": self.marked.count, "calls": self.calls, "values": self.values, "home": self.home}
 
 
-def _merges(home: TraceView, ours: TraceView, held: list[Any]) -> bool:
+def _merges(home: TraceView, ours: TraceView, containers: list[Any]) -> bool:
     """Whether the one value of the home profile was read from a stretch of several, or holds what several hold."""
-    if home.values[0] == held:
+    if home.values[0] == containers:
         return False  # a list of all of them: nothing is lost
     span = home.attempts[home.chosen[0]].span
     inner = [ours.attempts[index].span for index in ours.chosen]
-    covered = sum(span.start <= each.start and each.end <= span.end for each in inner)
-    return covered > 1 or _is_union(home.values[0], held)
+    covered = sum(span.start <= inner_span.start and inner_span.end <= span.end for inner_span in inner)
+    return covered > 1 or _is_union(home.values[0], containers)
 
 
-def _is_union(value: Any, held: list[Any]) -> bool:
+def _is_union(value: Any, containers: list[Any]) -> bool:
     """Whether `value` has keys that only the one and keys that only another of the objects has."""
-    objects = [each for each in held if isinstance(each, dict)]
-    if not isinstance(value, dict) or value in held:
+    objects = [source for source in containers if isinstance(source, dict)]
+    if not isinstance(value, dict) or value in containers:
         return False
-    sources = [set(each) & set(value) for each in objects if set(each) & set(value)]
+    sources = [set(source) & set(value) for source in objects if set(source) & set(value)]
     return len(sources) > 1 and set(value) <= set().union(*sources) and all(set(value) - keys for keys in sources)
 
 

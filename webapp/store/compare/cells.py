@@ -71,8 +71,8 @@ def not_run(cell: str, first: str, second: str) -> Any:
 
 
 def _parsed(profile: str) -> sa.ColumnElement[bool]:
-    other = orm.aliased(Parse)
-    return sa.exists().where(other.turn_id == every.turn_id, other.profile == profile)
+    other_parse = orm.aliased(Parse)
+    return sa.exists().where(other_parse.turn_id == every.turn_id, other_parse.profile == profile)
 
 
 def classified(first: tuple[str, int | None] | None, second: tuple[str, int | None] | None) -> str:

@@ -114,7 +114,7 @@ class Comparison:
         return {
             **{name: getattr(self, name) for name in ("a", "b", "of", "compared", "cut")},
             **self.counts,
-            **{name: asdict(one) | {"reason": one.reason} for name, one in runs.items()},
+            **{name: asdict(run) | {"reason": run.reason} for name, run in runs.items()},
             "sign_test": self.sign_test.as_dict(),
             "labels": self.labels.as_dict() if self.labels.total or self.labels.waiting else None,
         }
@@ -155,13 +155,13 @@ def _of_everything(db: orm.Session, first: str, second: str) -> Counter[str]:
 
 def _by_digest(db: orm.Session, first: str, second: str) -> dict[str, int]:
     """The cells where each value that was read has a digest: a comparison with NULL is NULL, which is not counted."""
-    here, there = cells.a.value_digest, cells.b.value_digest
+    first_digest, second_digest = cells.a.value_digest, cells.b.value_digest
     columns = (
         sa.func.count().label("run"),
-        sa.func.count(here).label("a"),
-        sa.func.count(there).label("b"),
-        sa.func.count(here == there).label("both"),
-        sa.func.count(sa.case((here == there, 1))).label("same"),
+        sa.func.count(first_digest).label("a"),
+        sa.func.count(second_digest).label("b"),
+        sa.func.count(first_digest == second_digest).label("both"),
+        sa.func.count(sa.case((first_digest == second_digest, 1))).label("same"),
     )
     row = db.execute(cells.both_run(sa.select(*columns), first, second)).one()
     return {
@@ -194,13 +194,13 @@ def _parses(db: orm.Session, profile: str) -> int:
 def _of_some(db: orm.Session, narrowed: Narrowed, first: str, second: str) -> tuple[Counter[str], bool, set[int]]:
     """The cells of the responses under filters, one by one, and their turns."""
     counts: Counter[str] = Counter()
-    seen: set[int] = set()
+    counted_ids: set[int] = set()
     for ids in responses.turn_ids(db, narrowed):
-        if len(seen) + len(ids) > MOST:
-            return counts, True, seen
+        if len(counted_ids) + len(ids) > MOST:
+            return counts, True, counted_ids
         counts.update(cells_of(db, ids, first, second).values())
-        seen.update(ids)
-    return counts, False, seen
+        counted_ids.update(ids)
+    return counts, False, counted_ids
 
 
 def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str) -> dict[int, str]:
@@ -208,7 +208,7 @@ def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str) -> di
     select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict, Parse.value_digest)
     select = select.where(Parse.turn_id.in_(ids), Parse.profile.in_((first, second)))
     parses = {(row.turn_id, row.profile): (row.verdict, row.value_digest) for row in db.execute(select)} if ids else {}
-    return {one: cells.classified(parses.get((one, first)), parses.get((one, second))) for one in ids}
+    return {turn_id: cells.classified(parses.get((turn_id, first)), parses.get((turn_id, second))) for turn_id in ids}
 
 
 def _coverage(profile: str, side: str, counts: dict[str, int]) -> ProfileCoverage:

@@ -69,10 +69,14 @@ def page(
     for start in range(0, len(ids[:GROUPED]), _AT_ONCE):
         counts.update(_values(db, ids[start : min(start + _AT_ONCE, GROUPED)], first, second, by).values())
     chosen: dict[int, str] = {}
-    rest = iter([one for one in ids if one > after]) if not cut else _ids(db, first, second, cell, filters, after)
+    rest = (
+        iter([turn_id for turn_id in ids if turn_id > after])
+        if not cut
+        else _ids(db, first, second, cell, filters, after)
+    )
     while len(chosen) <= limit and (batch := list(islice(rest, _AT_ONCE))):
         values = _values(db, batch, first, second, by)
-        chosen.update((one, values[one]) for one in batch if value is None or values[one] == value)
+        chosen.update((turn_id, values[turn_id]) for turn_id in batch if value is None or values[turn_id] == value)
     turn_ids = list(chosen)[:limit]
     following = turn_ids[-1] if len(chosen) > limit else None
     groups = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
@@ -83,13 +87,13 @@ def _ids(db: orm.Session, first: str, second: str, cell: str, filters: Filters, 
     """The turns of a cell behind `after`, ascending."""
     if not comparing.is_everything(filters):
         narrowed = responses.narrowed_to(db, filters)
-        seen: list[int] = []
+        listed_ids: list[int] = []
         for ids in responses.turn_ids(db, narrowed):
             by_turn = comparing.cells_of(db, ids, first, second)
-            seen += [one for one in ids if by_turn[one] == cell and one > after]
-            if len(seen) > comparing.MOST:
+            listed_ids += [ident for ident in ids if by_turn[ident] == cell and ident > after]
+            if len(listed_ids) > comparing.MOST:
                 break
-        yield from sorted(seen)
+        yield from sorted(listed_ids)
         return
     if cell in cells.READ:
         turn_id = cells.a.turn_id
@@ -104,18 +108,18 @@ def _ids(db: orm.Session, first: str, second: str, cell: str, filters: Filters, 
 
 def _values(db: orm.Session, ids: Sequence[int], first: str, second: str, by: str) -> dict[int, str]:
     """The value of `by` of each turn. The failure group is that of the profile that fails, of A where both do."""
-    found: dict[int, str | None] = {}
+    values: dict[int, str | None] = {}
     if by == "model":
-        found = {row.id: row.model for row in db.execute(sa.select(Turn.id, Turn.model).where(Turn.id.in_(ids)))}
+        values = {row.id: row.model for row in db.execute(sa.select(Turn.id, Turn.model).where(Turn.id.in_(ids)))}
     elif by == "cause":
         newest = sa.select(Label.turn_id, Label.cause).where(Label.turn_id.in_(ids)).order_by(Label.made_at)
-        found = {row.turn_id: row.cause for row in db.execute(newest) if row.cause}
+        values = {row.turn_id: row.cause for row in db.execute(newest) if row.cause}
     else:
         groups = sa.select(Parse.turn_id, Parse.profile, Parse.failure_group)
         rows = db.execute(groups.where(Parse.turn_id.in_(ids), Parse.profile.in_((first, second)))).all()
         for row in sorted(rows, key=lambda row: row.profile == first):
-            found[row.turn_id] = row.failure_group or found.get(row.turn_id)
-    return {one: found.get(one) or NONE[by] for one in ids}
+            values[row.turn_id] = row.failure_group or values.get(row.turn_id)
+    return {turn_id: values.get(turn_id) or NONE[by] for turn_id in ids}
 
 
 def _lines(db: orm.Session, ids: list[int], values: dict[int, str], first: str, second: str) -> list[CellLine]:
@@ -123,6 +127,6 @@ def _lines(db: orm.Session, ids: list[int], values: dict[int, str], first: str, 
     select = select.where(Parse.turn_id.in_(ids), Parse.profile.in_((first, second)))
     verdicts = {(row.turn_id, row.profile): row.verdict for row in db.execute(select)} if ids else {}
     return [
-        CellLine(one, line, verdicts.get((one, first)), verdicts.get((one, second)), values[one])
-        for one, line in responses.lines(db, Filters(), ids).items()
+        CellLine(turn_id, line, verdicts.get((turn_id, first)), verdicts.get((turn_id, second)), values[turn_id])
+        for turn_id, line in responses.lines(db, Filters(), ids).items()
     ]
