@@ -157,19 +157,19 @@ def _failure(error: BaseException, text: str) -> tuple[str, str, str, Any]:
     if type(error) is json.JSONDecodeError:
         return "JSONDecodeError", error.msg, str(error), error.pos
     message = getattr(error, "msg", None)
-    said = _shortened(_words(str, error))
-    message = _shortened(message) if isinstance(message, str) else said
-    return type(error).__name__, message, said, _position(error, said, text)
+    wording = _shortened(_words(str, error))
+    message = _shortened(message) if isinstance(message, str) else wording
+    return type(error).__name__, message, wording, _position(error, wording, text)
 
 
-def _position(error: BaseException, said: str, text: str) -> int | None:
+def _position(error: BaseException, wording: str, text: str) -> int | None:
     """Where the decoder stopped: as JSON's, YAML's, Python's and Rust's decoders say it."""
     position = getattr(error, "pos", None)
     if not isinstance(position, int):
         position = getattr(getattr(error, "problem_mark", None), "index", None)
     if isinstance(position, int):
         return position
-    place = _AT_LINE.search(said)
+    place = _AT_LINE.search(wording)
     line, column = (int(place[1]), int(place[2])) if place else (0, 0)
     if isinstance(error, SyntaxError) and error.lineno and error.offset:
         line, column = error.lineno, error.offset

@@ -55,8 +55,8 @@ class CommandProcess(ParserProcess):
         except ValueError as error:
             raise NotStarted(f"{self.target} is no command line: {error}") from None
         program = words[0] if words else ""
-        found = self._folder() / program if "/" in program else shutil.which(program)
-        if not found or not Path(found).is_file():
+        executable = self._folder() / program if "/" in program else shutil.which(program)
+        if not executable or not Path(executable).is_file():
             raise NotStarted(f"{program or 'an empty command'} is no program in {self._folder()} or on PATH")
         return words
 
@@ -77,8 +77,8 @@ class CommandProcess(ParserProcess):
             answer = None
         if not isinstance(answer, dict) or ("value" in answer) == ("error" in answer):
             self._end()
-            shown = line[:200].decode("utf-8", "replace")
-            return failed("BadAnswer", f'it answered neither {{"value": …}} nor {{"error": …}}, but {shown!r}')
+            excerpt = line[:200].decode("utf-8", "replace")
+            return failed("BadAnswer", f'it answered neither {{"value": …}} nor {{"error": …}}, but {excerpt!r}')
         try:
             return _outcome(answer)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -100,24 +100,24 @@ def _call(call: dict[str, Any]) -> Call:
     return Call(str(call.get("sink") or "decode"), text, ok, call.get("value"), error, _site(call.get("site")))
 
 
-def _site(told: dict[str, Any] | None) -> dict[str, Any] | None:
+def _site(site: dict[str, Any] | None) -> dict[str, Any] | None:
     """A call site, with its source line where the file is there."""
-    if not told:
+    if not site:
         return None
-    file, line = str(told["file"]), int(told["line"])
-    source = str(told.get("source") or linecache.getline(file, line).strip())[:200]
-    return {"file": file, "line": line, "function": str(told.get("function") or ""), "source": source}
+    file, line = str(site["file"]), int(site["line"])
+    source = str(site.get("source") or linecache.getline(file, line).strip())[:200]
+    return {"file": file, "line": line, "function": str(site.get("function") or ""), "source": source}
 
 
 def _failure(error: Any, text: str) -> ParserFailure:
     """An error as text, or as `{"type", "message", "position"}`."""
     if not isinstance(error, dict):
         error = {"message": str(error)}
-    said = str(error.get("message") or error.get("type") or _ERROR)
+    wording = str(error.get("message") or error.get("type") or _ERROR)
     position = error.get("position")
-    if position is None and (place := _AT_POSITION.search(said)):
+    if position is None and (place := _AT_POSITION.search(wording)):
         position = _code_points(text, int(place[1]))
-    return ParserFailure(str(error.get("type") or _ERROR), said, said, position if text else None)
+    return ParserFailure(str(error.get("type") or _ERROR), wording, wording, position if text else None)
 
 
 def _code_points(text: str, units: int) -> int:

@@ -49,9 +49,9 @@ class Located:
 def locate(raw: str, calls: Sequence[Call]) -> list[Located]:
     """Each call with its place in `raw`, in the same order."""
     located: list[Located] = []
-    made, budget = Made(located), Budget(WORK_IN_ALL)
+    texts_made, budget = Made(located), Budget(WORK_IN_ALL)
     for call in calls:
-        located.append(_place(raw, call, located, made, budget))
+        located.append(_place(raw, call, located, texts_made, budget))
     return located
 
 
@@ -83,7 +83,7 @@ def _texts_made_of(value: Any) -> list[str]:
         return []
 
 
-def _place(raw: str, call: Call, before: Sequence[Located], made: Made, budget: Budget) -> Located:
+def _place(raw: str, call: Call, before: Sequence[Located], texts_made: Made, budget: Budget) -> Located:
     text = call.text
     if text == raw:
         return Located(call, "whole", (0, len(raw)))
@@ -95,7 +95,7 @@ def _place(raw: str, call: Call, before: Sequence[Located], made: Made, budget: 
     at = raw.find(text) if text else -1
     if at >= 0:
         return _exact(raw, call, at, outer)
-    source = made.of(text)
+    source = texts_made.of(text)
     if source is not None:
         return Located(call, "derived", before[source].span, source=source)
     return _aligned(raw, call, outer, budget) if text else Located(call, "unlocated")
@@ -156,10 +156,10 @@ def _cut_at_end(raw: str, outer: Located, text: str) -> Replacement | None:
 
 def _aligned(raw: str, call: Call, outer: Located | None, in_all: Budget) -> Located:
     """The cheapest alignment, where it keeps half of the text or more; else unlocated."""
-    given = min(WORK, in_all.left)
-    budget = Budget(given)
+    allowance = min(WORK, in_all.left)
+    budget = Budget(allowance)
     best = _cheapest(raw, call.text, outer, budget)
-    in_all.spend(given - max(0, budget.left) + 32 * len(raw) // SEARCHED)
+    in_all.spend(allowance - max(0, budget.left) + 32 * len(raw) // SEARCHED)
     if best is not None:
         cost, span, edits = best
         merged = tuple(joined(edits))

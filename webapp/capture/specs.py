@@ -73,10 +73,10 @@ def schemas() -> Mapping[str, Path]:
 @lru_cache(maxsize=16)
 def _schemas(folder: str) -> Mapping[str, Path]:
     path, section = section_above(Path(folder))
-    named = section.get("schemas", {})
-    if not isinstance(named, dict) or not all(isinstance(text, str) for text in named.values()):
+    schemas = section.get("schemas", {})
+    if not isinstance(schemas, dict) or not all(isinstance(text, str) for text in schemas.values()):
         raise BadSpec(f"{path}: schemas of [tool.fencepost] takes a table of files by profile or phase:…")
-    files = {name: (path.parent if path else Path()) / text for name, text in named.items()}
+    files = {name: (path.parent if path else Path()) / text for name, text in schemas.items()}
     for name, file in files.items():
         try:
             json.loads(file.read_text("utf-8"))
@@ -98,8 +98,8 @@ def add(text: str) -> str:
 
 def looks_like_one(text: str) -> bool:
     """Whether a profile's name says by its form that it is a parser of somebody's own."""
-    named = _NAMED.fullmatch(text.strip())
-    target = named[2] if named else text.strip()
+    match = _NAMED.fullmatch(text.strip())
+    target = match[2] if match else text.strip()
     return target.startswith(COMMAND) or _PYTHON.fullmatch(target) is not None
 
 
@@ -110,8 +110,8 @@ def read(text: str, defaults: Defaults) -> list[ParserSpec]:
 
 def read_one(text: str, defaults: Defaults, name: str | None = None) -> ParserSpec:
     """One `module:function`, `module:function@python` or `cmd:…`, with `name=` before it or not."""
-    named = _NAMED.fullmatch(text.strip())
-    name, target = (named[1], named[2].strip()) if named and name is None else (name, text.strip())
+    spelled = _NAMED.fullmatch(text.strip())
+    name, target = (spelled[1], spelled[2].strip()) if spelled and name is None else (name, text.strip())
     python = defaults.python
     if target.startswith(COMMAND):
         command = _unquoted(target.removeprefix(COMMAND))
@@ -136,8 +136,8 @@ def _configured(variable: str, folder: str) -> Mapping[str, ParserSpec]:
     from_variable = read(variable, _from_environment(defaults, Path(folder)))
     specs: dict[str, ParserSpec] = {}
     for spec in (*listed, *from_variable):
-        other = specs.get(spec.name)
-        if other is not None and other.origin == spec.origin and other != spec:
+        earlier = specs.get(spec.name)
+        if earlier is not None and earlier.origin == spec.origin and earlier != spec:
             raise BadSpec(f"{spec.origin}: two parsers are called {spec.name!r}; tell them apart by name=…")
         specs[spec.name] = spec
     return specs

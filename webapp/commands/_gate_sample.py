@@ -38,7 +38,7 @@ def of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
         if chosen is None:
             return [sample(response) for response in settling.every(db)]
         blocks = responses.turn_ids(db, responses.narrowed_to(db, chosen))
-        return [sample(one) for ids in blocks for one in _of_turns(db, ids)]
+        return [sample(labelled) for ids in blocks for labelled in _of_turns(db, ids)]
 
 
 def _of_turns(db: orm.Session, turn_ids: Iterable[int]) -> Iterator[Labelled]:

@@ -41,44 +41,46 @@ def counted_question(
     engine: sa.Engine, where: sa.ColumnElement[bool] | None, most: int | None = None
 ) -> Question | None:
     """The question with its numbers; those not known yet are counted now, on `most` responses at most."""
-    asked = question(engine, where)
-    if asked is None or asked.is_counted:
-        return asked
+    open_question = question(engine, where)
+    if open_question is None or open_question.is_counted:
+        return open_question
     trials.count_all(engine, where=where, most=most)
     return question(engine, where)
 
 
-def say(asked: Question, help_texts: Mapping[str, str]) -> None:
+def say(open_question: Question, help_texts: Mapping[str, str]) -> None:
     """What is asked, and each parser with its number."""
-    click.echo(words(asked))
-    for candidate in asked.candidates:
+    click.echo(words(open_question))
+    for candidate in open_question.candidates:
         failed = "not counted yet" if candidate.failed is None else f"{candidate.failed:,} would have failed"
         click.echo(visible(f"  {candidate.profile:<22} {failed:>24}  {help_texts[candidate.profile]}"))
-    if not asked.is_counted:
+    if not open_question.is_counted:
         click.echo("fencepost home which counts them all")
 
 
-def words(asked: Question) -> str:
+def words(open_question: Question) -> str:
     return (
-        f"parser unknown: {asked.not_json:,} of {counted(asked.responses, 'response')} "
-        f"{'is' if asked.not_json == 1 else 'are'} not plain JSON"
+        f"parser unknown: {open_question.not_json:,} of {counted(open_question.responses, 'response')} "
+        f"{'is' if open_question.not_json == 1 else 'are'} not plain JSON"
     )
 
 
 def of_keys(engine: sa.Engine, keys: Sequence[str]) -> Question | None:
     """What is to be asked about these sessions; None where every response of unknown parsers is plain JSON."""
-    asked = question(engine, Session.key.in_(keys[:_MOST]))
-    return asked if asked is not None and asked.not_json else None
+    open_question = question(engine, Session.key.in_(keys[:_MOST]))
+    return open_question if open_question is not None and open_question.not_json else None
 
 
-def after_ingest(engine: sa.Engine, keys: Sequence[str], asked: Question) -> None:
+def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question) -> None:
     """Say that the parser of sessions that came is unknown; where a person sits at a terminal, ask for it."""
     where = Session.key.in_(keys[:_MOST])
     if not (os.isatty(0) and os.isatty(1)):
-        click.echo(f"{words(asked)}; say which parser your program uses: --home P, or fencepost home set P", err=True)
+        click.echo(
+            f"{words(open_question)}; say which parser your program uses: --home P, or fencepost home set P", err=True
+        )
         return
-    asked = counted_question(engine, where, MOST_TRIED) or asked
-    say(asked, trials.profiles_help())
+    open_question = counted_question(engine, where, MOST_TRIED) or open_question
+    say(open_question, trials.profiles_help())
     name = click.prompt("Which of them does your program use?", default=_LATER, err=True)
     while name != _LATER:
         try:

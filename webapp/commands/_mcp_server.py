@@ -93,8 +93,8 @@ class Tools:
         return self._get("/api/sessions", {**(filters or {}), "limit": limit, "after": after})
 
     def _get(self, path: str, query: dict[str, Any]) -> Any:
-        asked = {name: value for name, value in query.items() if value is not None}
-        answer = self.client.get(path, query_string=asked)
+        parameters = {name: value for name, value in query.items() if value is not None}
+        answer = self.client.get(path, query_string=parameters)
         document = answer.get_json(silent=True)
         if answer.status_code != 200 or document is None:
             error = (document or {}).get("error") or {}
@@ -120,10 +120,10 @@ def server(settings: Settings) -> MCPServer:
     """The server over what `settings` name. Whoever starts it may read all of it: it asks for no token."""
     open_settings = replace(settings, token=None, trusted_hosts=("localhost", *settings.trusted_hosts))
     tools = Tools(create_app(open_settings).test_client())
-    made: MCPServer = MCPServer("fencepost", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
+    mcp_server: MCPServer = MCPServer("fencepost", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
     for name in TOOLS:
-        made.tool(annotations=_READS, structured_output=False)(getattr(tools, name))
-    return made
+        mcp_server.tool(annotations=_READS, structured_output=False)(getattr(tools, name))
+    return mcp_server
 
 
 def _short(document: Any) -> str:

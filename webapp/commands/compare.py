@@ -68,8 +68,10 @@ def _print_labels(labels: LabelMatrix) -> None:
         click.echo(f"{labels.waiting:,} labels are not compared yet; run it again to go on")
 
 
-def _test(what: str, test: SignTest) -> str:
+def _test(subject: str, test: SignTest) -> str:
     """The exact test in words: it describes, and decides nothing."""
     low, high = test.share.interval or (0.0, 1.0)
     of = test.first + test.second
-    return f"{what}: {test.first:,} of {of:,} that differ ({low:.0%} to {high:.0%}); exact sign test p = {test.p:.2g}"
+    return (
+        f"{subject}: {test.first:,} of {of:,} that differ ({low:.0%} to {high:.0%}); exact sign test p = {test.p:.2g}"
+    )

@@ -38,8 +38,8 @@ def command(only_new: bool, limit: int, regroup: bool, as_json_: bool, **filters
     """
     settings = _store.settings()
     now = datetime.now(UTC)
-    given = {name: _absolute(name, value, now) for name, value in filters.items()}
-    narrowed = _filters.chosen(given) or Filters()
+    absolute_filters = {name: _absolute(name, value, now) for name, value in filters.items()}
+    narrowed = _filters.chosen(absolute_filters) or Filters()
     with _store.engine(settings) as engine:
         if regroup:
             count = algorithm.renew(engine)
@@ -93,8 +93,8 @@ def _print_group(line: GroupLine) -> None:
     marks += [state] if state != "open" else []
     marks += [f"assigned to {visible(line.assignee)}"] if line.assignee else []
     click.echo(f"  {line.count:>8,}{share}  {visible(line.title)}{' · ' + ', '.join(marks) if marks else ''}")
-    seen = f"{line.first_seen:%Y-%m-%d %H:%M} to {line.last_seen:%Y-%m-%d %H:%M} UTC"
+    period = f"{line.first_seen:%Y-%m-%d %H:%M} to {line.last_seen:%Y-%m-%d %H:%M} UTC"
     models = ", ".join(f"{visible(name or 'no model named')} {count:,}" for name, count in line.models[:4])
     more = f" and {line.more_models + max(0, len(line.models) - 4)} more" if line.more_models or line.models[4:] else ""
-    click.echo(f"            {counted(line.sessions, 'session')}, {seen}, {models}{more}")
+    click.echo(f"            {counted(line.sessions, 'session')}, {period}, {models}{more}")
     click.echo(f"            {visible(line.key)}")

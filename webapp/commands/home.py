@@ -150,8 +150,8 @@ def list_changes(as_json: bool) -> None:
         return
     for line in lines:
         undone = ", undone" if line.undone else f", undoes {line.undoes}" if line.undoes else ""
-        what = f"{line.profile} for {scopes.scope_words(line.scope)}"
-        click.echo(visible(f"{line.id:>5}  {line.state:<9} {line.finished:,} of {line.total:,}  {what}{undone}"))
+        description = f"{line.profile} for {scopes.scope_words(line.scope)}"
+        click.echo(visible(f"{line.id:>5}  {line.state:<9} {line.finished:,} of {line.total:,}  {description}{undone}"))
 
 
 @command.command("rules")

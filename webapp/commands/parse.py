@@ -63,7 +63,7 @@ def _profiles(name: str) -> Sequence[Profile]:
     if name == ALL:
         for reason in filter(None, map(installing.reason, profiles().values())):
             click.echo(f"not run: {reason}", err=True)
-        return [each for each in profiles().values() if not installing.absent(each)]
+        return [entry for entry in profiles().values() if not installing.absent(entry)]
     try:
         chosen_profile = profile(name)
         installing.refuse_absent(chosen_profile)
@@ -78,8 +78,8 @@ def _document(trace: Trace, phase: str | None) -> dict[str, Any]:
     """The trace, and where there is a schema what does not fit it."""
     if not fitting.is_held(trace.profile, phase):
         return trace.as_dict()
-    found = fitting.misfits(trace.values, trace.profile, phase)
-    return trace.as_dict() | {"misfits": [misfit.as_dict() for misfit in found]}
+    misfits = fitting.misfits(trace.values, trace.profile, phase)
+    return trace.as_dict() | {"misfits": [misfit.as_dict() for misfit in misfits]}
 
 
 def _print_misfits(traces: Sequence[Trace], phase: str | None) -> None:

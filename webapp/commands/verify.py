@@ -56,9 +56,9 @@ def _document(result: verification.Verification) -> dict[str, Any]:
 
 def _say(result: verification.Verification) -> None:
     for name in _NAMES:
-        in_file, stored = getattr(result.file, name), getattr(result.stored, name)
-        mark = "●" if stored >= in_file else "✕"
-        click.echo(f"{mark} {name.replace('_', ' ')}: {in_file:,} in the file, {stored:,} stored")
+        in_file, in_database = getattr(result.file, name), getattr(result.stored, name)
+        mark = "●" if in_database >= in_file else "✕"
+        click.echo(f"{mark} {name.replace('_', ' ')}: {in_file:,} in the file, {in_database:,} stored")
     strings = f"{counted(result.strings, 'long string')}, {result.missing_count:,} in no turn and no entry"
     click.echo(f"{'✕' if result.missing_count else '●'} {strings}")
     for session in result.missing_sessions[:_MOST_PRINTED]:

@@ -74,17 +74,17 @@ def _of_re2(re2: Any, pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     try:
-        made = re2.compile(pattern, options)
+        compiled = re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
         raise BadPattern(f"{pattern[:100]!r} is no regular expression of RE2: {_words(error)}") from None
-    if made.programsize > LARGEST_PROGRAM:
-        raise BadPattern(f"{pattern[:100]!r} is too large: its repetitions come to {made.programsize:,} steps")
-    return made
+    if compiled.programsize > LARGEST_PROGRAM:
+        raise BadPattern(f"{pattern[:100]!r} is too large: its repetitions come to {compiled.programsize:,} steps")
+    return compiled
 
 
 def _words(error: Exception) -> str:
-    said = error.args[0] if error.args else error
-    return said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+    message = error.args[0] if error.args else error
+    return message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
 
 
 def literal(pattern: str) -> str | None:
