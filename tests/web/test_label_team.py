@@ -77,12 +77,12 @@ def test_a_response_that_somebody_holds_or_labelled_is_not_given_to_another(ann:
 
 def test_a_queue_is_split_among_people_and_given_back(ann: FlaskClient, bob: FlaskClient) -> None:
     ann.get("/labels")
-    assert ann.post("/labels/split", data={"queue": "failed", "people": "ann, bob"}).status_code == 303
+    assert ann.post("/labels/assign", data={"queue": "failed", "people": "ann, bob"}).status_code == 303
     mine, theirs = place(ann.get("/labels").text), place(bob.get("/labels").text)
     assert mine != theirs
     assert "bob 0 of" in ann.get("/labels").text
-    assert ann.post("/labels/split", data={"queue": "failed", "people": "x" * LONG + "y"}).status_code == 400
-    ann.post("/labels/split", data={"queue": "failed", "people": ""})
+    assert ann.post("/labels/assign", data={"queue": "failed", "people": "x" * LONG + "y"}).status_code == 400
+    ann.post("/labels/assign", data={"queue": "failed", "people": ""})
     assert place(ann.get("/labels").text) == place(bob.get("/labels").text)
 
 
@@ -96,3 +96,61 @@ def test_the_prompt_before_and_the_turn_after_stand_beside_the_response(client: 
 
 def test_the_name_field_is_empty_at_first(client: FlaskClient) -> None:
     assert 'name="name" value=""' in client.get("/labels/name").text
+
+
+def test_what_is_assigned_is_said_counted_and_undone(ann: FlaskClient, bob: FlaskClient) -> None:
+    answer = ann.post("/labels/assign", data={"queue": "failed", "people": "bob"}, follow_redirects=True)
+    assert "assigned anew" in answer.text and "assigned to you" not in progress_of(answer.text)
+    page = bob.get("/labels?assigned=bob").text
+    assert "Assigned to bob by ann" in " ".join(page.split()) and "assigned to you" in progress_of(page)
+    assert "<b>0</b> of" in progress_of(page)
+    save(bob, place(page))
+    assert "<b>1</b> of" in progress_of(bob.get("/labels").text)
+    ann.post("/labels/undo", data={"queue": "failed"})
+    assert "assigned to you" not in progress_of(bob.get("/labels").text)
+    assert "This queue is empty" in bob.get("/labels?assigned=bob").text
+    assert bob.get("/labels?queue=assigned").status_code == 400
+
+
+def progress_of(page: str) -> str:
+    return page.partition('id="progress"')[2].partition("</p>")[0]
+
+
+def test_a_label_is_accepted_or_returned_by_somebody_else(ann: FlaskClient, bob: FlaskClient) -> None:
+    save(ann, place(ann.get("/labels").text))
+    assert "No label to review" in ann.get("/labels/review").text
+    page = bob.get("/labels/review").text
+    assert "not reviewed" in page and 'data-key="a"' in page and "windlass-strict" in page
+    form = {name: page.partition(f'name="{name}" value="')[2].partition('"')[0] for name in ("label", "seen")}
+    refused = bob.post("/labels/review", data={**form, "state": "returned", "note": " "})
+    assert refused.status_code == 422 and "write a note" in refused.text
+    own = ann.post("/labels/review", data={**form, "state": "reviewed"})
+    assert own.status_code == 422 and "This is your label" in own.text
+    answer = bob.post("/labels/review", data={**form, "state": "returned", "note": "which brace?"})
+    assert answer.status_code == 303
+    (label,) = labels(ann)
+    assert (label["review"]["state"], label["review"]["by"], label["review"]["note"]) == (
+        "returned",
+        "bob",
+        "which brace?",
+    )
+    page = ann.get("/labels").text
+    assert "1 returned to you" in " ".join(page.split()) and "returned by bob" in page and "which brace?" in page
+    listed = ann.get("/labels/list?review=returned").text
+    assert "returned by bob" in listed and "No label matches" in ann.get("/labels/list?review=reviewed").text
+    assert bob.post("/labels/undo", data={"review": "1"}).headers["Location"] == "/labels/review?undone=1"
+    assert labels(ann)[0]["review"]["state"] == "not reviewed"
+    assert bob.get("/labels/review?label=99").status_code == 404
+
+
+def test_the_turn_of_a_label_that_nobody_reviewed_says_so(ann: FlaskClient) -> None:
+    save(ann, place(ann.get("/labels").text))
+    listed = ann.get("/labels/list").text
+    assert (
+        "not reviewed" in listed and "not reviewed" in ann.get(f"/sessions/s1/turns/{labels(ann)[0]['position']}").text
+    )
+
+
+def test_the_review_shows_lines_as_lines(ann: FlaskClient, bob: FlaskClient) -> None:
+    save(ann, place(ann.get("/labels").text))
+    assert "↵" not in bob.get("/labels/review").text

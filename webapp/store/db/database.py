@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
-HEAD = "0009"
+HEAD = "0010"
 """The newest revision under migrations/, so that a start at head need not load Alembic (a test keeps it true)."""
 
 _LOCK = 0x46454E43  # an arbitrary number of our own for PostgreSQL's advisory lock

@@ -13,7 +13,7 @@ from sqlalchemy import orm
 
 from webapp import __version__, findings
 from webapp.exports import base
-from webapp.exports.labelled import LabelledResponse, LabelView
+from webapp.exports.labelled import UNREVIEWED, LabelledResponse, LabelView
 from webapp.exports.labelled import rows as flat_rows
 from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView, redacted
@@ -34,7 +34,7 @@ from webapp.store.write.tally import READABLE
 _AT_ONCE = 100
 _IMPORTED = (
     *("session", "key", "revision", "position", "raw_sha256", "author", "judgement", "cause", "expects", "expected"),
-    *("note", "seconds", "made_at", "history", "settled"),
+    *("note", "seconds", "made_at", "review", "history", "settled"),
 )
 MOST_IN_QUERY = 5000
 """numbers that one query names; of more sessions every label is looked at"""
@@ -181,13 +181,23 @@ def _final(response: settling.Labelled, views: dict[int, LabelView]) -> LabelVie
         expected=content.expected,
         note=content.note,
         made_at=response.final.made_at.isoformat(),
+        review=_review(response),
         history=tuple(event.as_dict() for event in reversed(response.history)),
     )
 
 
 def _label_view(response: settling.Labelled, label: Label) -> LabelView:
-    content = {name: value for name, value in history.content_of(label).items() if name != "source"}
-    return LabelView(label.author, **content, history=tuple(response.history_of(label)))
+    content = {name: value for name, value in history.content_of(label).items() if name not in ("source", "review")}
+    past = tuple(response.history_of(label))
+    return LabelView(label.author, **content, history=past, review=history.review_of(label))
+
+
+def _review(response: settling.Labelled) -> dict[str, Any]:
+    """The state of labels that agree: reviewed where all of them are, returned where one is; a settlement has none."""
+    states = [history.review_of(label) for label in response.labels]
+    if response.settled is not None or not all(one["by"] for one in states):
+        states = [one for one in states if one["state"] == "returned" and response.settled is None]
+    return next((one for one in states if one["state"] == "returned"), states[0] if states else dict(UNREVIEWED))
 
 
 def _finding(finding: Finding) -> FindingView:

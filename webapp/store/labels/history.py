@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,14 +15,34 @@ from webapp.store.models import FinalLabel, Label, LabelEvent
 SETTLING = ("settled", "unsettled", "resettled")
 """what happens to the settled label of a response; resettled is a cause that was renamed"""
 RENAMING = ("renamed", "resettled")
+REVIEWING = ("reviewed", "returned")
+ASSIGNED = "assigned"
 FIELDS = ("judgement", "cause", "expects", "expected", "note", "seconds", "source")
 SETTLED_FIELDS = ("judgement", "cause", "expects", "expected", "why")
+NOT_REVIEWED = "not reviewed"
 
 
 def content_of(label: Label | FinalLabel) -> dict[str, Any]:
-    """What a label, or a settled one, says, as an event keeps it."""
+    """What a label, or a settled one, says, as an event keeps it; with its `review` where it has one."""
     names = SETTLED_FIELDS if isinstance(label, FinalLabel) else FIELDS
-    return {name: getattr(label, name) for name in names} | {"made_at": label.made_at.isoformat()}
+    content = {name: getattr(label, name) for name in names} | {"made_at": label.made_at.isoformat()}
+    review = None if isinstance(label, FinalLabel) or label.review is None else review_of(label)
+    return content if review is None else content | {"review": review}
+
+
+def review_of(label: Any) -> dict[str, Any]:
+    """The reviewer's state of a label, as events, exports and the API write it: `state` is not reviewed, reviewed or
+    returned; `by`, `note` and `at` (ISO 8601) are None where nobody reviewed it."""
+    at = label.reviewed_at
+    state = label.review or NOT_REVIEWED
+    return {"state": state, "by": label.reviewer, "note": label.review_note, "at": at and at.isoformat()}
+
+
+def is_of(event: LabelEvent, author: str) -> bool:
+    """Whether an event happened to `author`'s label: to one of the turn's labels, and not to its settlement."""
+    if event.action in SETTLING or event.action == ASSIGNED:
+        return False
+    return bool(event.said.get("of", event.author) == author)
 
 
 def record(
@@ -30,6 +51,12 @@ def record(
     """Add an event, without a commit."""
     values = {"turn_id": turn_id, "author": author, "action": action, "said": content}
     db.execute(sa.insert(LabelEvent).values(**values, happened_at=at or datetime.now(UTC)))
+
+
+def record_all(db: orm.Session, said: Mapping[int, dict[str, Any]], author: str, action: str) -> None:
+    """Add an event to each of these turns, without a commit."""
+    about = {"author": author, "action": action, "happened_at": datetime.now(UTC)}
+    db.execute(sa.insert(LabelEvent), [{"turn_id": turn_id, "said": one, **about} for turn_id, one in said.items()])
 
 
 def of_turns(db: orm.Session, turn_ids: Iterable[int]) -> dict[int, list[LabelEvent]]:
@@ -56,7 +83,8 @@ def cause_before(db: orm.Session, label: Label | FinalLabel) -> str | None:
     """The cause that was renamed to the label's, if that is the last that happened to it."""
     of_label: sa.ColumnElement[bool] = LabelEvent.action.in_(SETTLING)
     if isinstance(label, Label):
-        of_label = sa.and_(LabelEvent.author == label.author, ~of_label)
+        others = LabelEvent.action.in_((*SETTLING, *REVIEWING, ASSIGNED))
+        of_label = sa.and_(LabelEvent.author == label.author, ~others)
     query = sa.select(LabelEvent).where(LabelEvent.turn_id == label.turn_id, of_label)
     last = db.scalar(query.order_by(LabelEvent.id.desc()).limit(1))
     if last is None or last.action not in RENAMING or last.said.get("cause") != label.cause:
@@ -64,20 +92,21 @@ def cause_before(db: orm.Session, label: Label | FinalLabel) -> str | None:
     return (last.said.get("was") or {}).get("cause")
 
 
-def last_batch(db: orm.Session, author: str, most: int = 500) -> list[LabelEvent]:
-    """The events of the last save or removal by `author` that was not undone; none where there is no such."""
-    query = sa.select(LabelEvent).where(
-        LabelEvent.author == author, LabelEvent.action.in_(("put", "removed", "undone"))
-    )
+def last_batch(db: orm.Session, author: str) -> list[LabelEvent]:
+    """The events of the last that `author` did and did not undo: a save, a removal, a review or an assignment; none
+    where there is no such."""
+    undoable = LabelEvent.action.in_(("put", "removed", "undone", *REVIEWING, ASSIGNED))
+    query = sa.select(LabelEvent).where(LabelEvent.author == author, undoable).order_by(LabelEvent.id.desc())
     undone: set[str] = set()
     batch: str | None = None
     events: list[LabelEvent] = []
-    for event in db.scalars(query.order_by(LabelEvent.id.desc()).limit(most)):
-        if event.action == "undone":
-            undone.add(str(event.said.get("undoes")))
-        elif event.said.get("batch") not in undone:
-            batch = batch or event.said.get("batch")
-            if batch is None or event.said.get("batch") != batch:
-                break
-            events.append(event)
+    with closing(db.scalars(query.execution_options(yield_per=500))) as newest_first:
+        for event in newest_first:
+            if "undoes" in event.said:
+                undone.add(str(event.said["undoes"]))
+            elif event.said.get("batch") not in undone:
+                batch = batch or event.said.get("batch")
+                if batch is None or event.said.get("batch") != batch:
+                    break
+                events.append(event)
     return events

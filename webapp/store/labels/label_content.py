@@ -62,7 +62,7 @@ def checked(content: LabelContent) -> LabelContent:
     return LabelContent(
         _judgement(content.judgement),
         _cause(content.cause),
-        _note(content.note),
+        checked_note(content.note),
         expects,
         expected,
         seconds,
@@ -91,7 +91,8 @@ def _cause(cause: str | None) -> str | None:
     return cause or None
 
 
-def _note(note: str | None) -> str | None:
+def checked_note(note: str | None) -> str | None:
+    """The note as it is kept; raises `BadLabel`."""
     note = (note or "").strip()
     if len(note) > LONGEST_NOTE:
         raise BadLabel(f"a note has at most {LONGEST_NOTE} characters; this one has {len(note)}")

@@ -13,6 +13,7 @@ from webapp.store.db import heads
 from webapp.store.index import order
 from webapp.store.index.order import BadCursor
 from webapp.store.index.session_reader import microseconds, moment
+from webapp.store.labels import history
 from webapp.store.models import Label, Session, Turn
 from webapp.store.sessions.turns import PREVIEW, preview
 
@@ -43,6 +44,10 @@ class LabelLine:
     author: str
     seconds: float | None
     made_at: datetime
+    review: str | None
+    reviewer: str | None
+    review_note: str | None
+    reviewed_at: datetime | None
     preview: str | None
     blind: bool
     after: str
@@ -55,17 +60,21 @@ def page(
     limit: int = 50,
     author: str | None = None,
     judgement: str | None = None,
+    review: str | None = None,
     viewer: str | None = None,
 ) -> list[LabelLine]:
     """Labels, the newest first, behind `after`; raises `BadCursor`. Fewer than `limit` are the last ones.
 
-    `author` and `judgement` narrow them; `viewer` is who must not be told what they have not labelled themselves.
+    `author`, `judgement` and `review` (one of `reviewing.STATES`) narrow them.
+    `viewer` is who must not be told what they have not labelled themselves.
     """
     query = _lines(viewer).order_by(*(column.desc() for column in _order)).limit(limit)
     if author:
         query = query.where(Label.author == author)
     if judgement:
         query = query.where(Label.judgement == judgement)
+    if review:
+        query = query.where(sa.func.coalesce(Label.review, history.NOT_REVIEWED) == review)
     if after is not None:
         query = query.where(sa.tuple_(*_order) < _decoded(after))
     return [_line(row) for row in db.execute(query)]
@@ -78,7 +87,10 @@ def authors(db: orm.Session) -> dict[str, int]:
 
 
 def _lines(viewer: str | None) -> sa.Select[*tuple[Any, ...]]:
-    names = ("id", "turn_id", "judgement", "cause", "note", "has_expected", "expects", "expected", "author", "seconds")
+    names = (
+        *("id", "turn_id", "judgement", "cause", "note", "has_expected", "expects", "expected", "author", "seconds"),
+        *("review", "reviewer", "review_note", "reviewed_at"),
+    )
     mine = orm.aliased(Label)
     own_label = sa.exists().where(mine.turn_id == Label.turn_id, mine.author == viewer)
     query: sa.Select[*tuple[Any, ...]] = sa.select(

@@ -13,9 +13,10 @@ from sqlalchemy import orm
 
 from webapp.store import search
 from webapp.store.db.dialect import change, insert_new, upsert
-from webapp.store.labels import causes, history, label_content
+from webapp.store.labels import causes, history, label_content, reviewing
 from webapp.store.labels.label_content import BadLabel, LabelContent
-from webapp.store.models import Label, Session, Turn
+from webapp.store.labels.queues import team
+from webapp.store.models import Label, LabelEvent, Session, Turn
 from webapp.store.sessions.turns import MODEL_KINDS
 
 
@@ -92,18 +93,31 @@ def remove(db: orm.Session, turn: Turn, *, author: str) -> bool:
 
 
 def undo(db: orm.Session, author: str) -> list[Turn]:
-    """Undo `author`'s last save or removal, in every response that it wrote, and commit; the turns that changed."""
-    events = history.last_batch(db, author)
+    """Undo `author`'s last save, removal, review or assignment, in every response, and commit; the turns that changed.
+
+    A review of a label that was changed since stays undone by that change.
+    """
     changed = []
-    for event in events:
+    for event in history.last_batch(db, author):
         turn = db.get(Turn, event.turn_id)
         if turn is not None:
-            restore(db, turn, author, event.said.get("was"))
-            restored = event.said.get("was") or {}
-            history.record(db, turn.id, author, "undone", {**restored, "undoes": event.said.get("batch")})
+            _undo(db, turn, author, event)
             changed.append(turn)
     _save(db, *changed)
     return changed[::-1]
+
+
+def _undo(db: orm.Session, turn: Turn, author: str, event: LabelEvent) -> None:
+    said, undoes = event.said, {"undoes": event.said.get("batch")}
+    if event.action == history.ASSIGNED:
+        team.restore(db, {turn.id: said["was"]}, author)
+        history.record(db, turn.id, author, history.ASSIGNED, {"to": said["was"], "was": said["to"], **undoes})
+    elif event.action in history.REVIEWING:
+        reviewing.restore(db, turn.id, said["of"], said["label"], said["was_review"])
+        history.record(db, turn.id, author, "undone", {"of": said["of"], "review": event.action, **undoes})
+    else:
+        restore(db, turn, author, said.get("was"))
+        history.record(db, turn.id, author, "undone", {**(said.get("was") or {}), **undoes})
 
 
 def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None) -> None:
@@ -113,6 +127,7 @@ def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None
         return
     fields: dict[str, Any] = {name: was.get(name) for name in history.FIELDS}
     overwrite(db, turn, author, LabelContent(**fields), datetime.fromisoformat(was["made_at"]))
+    reviewing.restore(db, turn.id, author, was["made_at"], was.get("review"))
 
 
 def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, made_at: datetime) -> None:
@@ -158,9 +173,12 @@ def _write(
     was = None if current is None else history.content_of(current)
     if is_alike and was is not None:
         return True
-    if not _put(db, _columns(turn, author, content, datetime.now(UTC)), "" if is_alike else seen):
+    values = _columns(turn, author, content, datetime.now(UTC))
+    if current is not None and current.review == "reviewed" and _same(content, current):
+        values |= reviewing.columns(history.review_of(current))
+    if not _put(db, values, "" if is_alike else seen):
         current = of_author(db, turn, author)
-        return is_alike or (current is not None and _fields(content) | _timeless == _fields(current) | _timeless)
+        return is_alike or (current is not None and _same(content, current))
     label = of_author(db, turn, author)
     if label is not None:
         history.record(db, turn.id, author, "put", {**history.content_of(label), "was": was, **more})
@@ -168,6 +186,10 @@ def _write(
 
 
 _timeless = {"seconds": None, "source": None}
+
+
+def _same(content: LabelContent, label: Label) -> bool:
+    return _fields(content) | _timeless == _fields(label) | _timeless
 
 
 def _put(db: orm.Session, values: dict[str, Any], seen: str | None) -> bool:
@@ -193,7 +215,7 @@ def _fields(holder: Any) -> dict[str, Any]:
 
 def _columns(turn: Turn, author: str, content: LabelContent, made_at: datetime) -> dict[str, Any]:
     about = {"turn_id": turn.id, "author": author, "made_at": made_at, "has_expected": content.has_expected}
-    return _fields(content) | about
+    return _fields(content) | about | reviewing.NONE
 
 
 def _save(db: orm.Session, *turns: Turn) -> None:

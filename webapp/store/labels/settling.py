@@ -57,8 +57,7 @@ class Labelled:
 
     def history_of(self, label: Label) -> list[dict[str, Any]]:
         """What happened to one of the labels, the oldest first, as exports say it."""
-        events = (event for event in reversed(self.history) if event.author == label.author)
-        return [event.as_dict() for event in events if event.action not in history.SETTLING]
+        return [event.as_dict() for event in reversed(self.history) if history.is_of(event, label.author)]
 
 
 def final(db: orm.Session, turn: Turn) -> Final | None:

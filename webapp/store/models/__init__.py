@@ -7,6 +7,7 @@ from webapp.store.models.dumps import Dump, DumpSession, Job, Mapping
 from webapp.store.models.failures import FailureEvent, FailureOverlay, FormerFailureGroup
 from webapp.store.models.homes import HomeChange, HomeChangeSession, HomeRule
 from webapp.store.models.labels import (
+    Assignment,
     Cause,
     Compared,
     FinalLabel,

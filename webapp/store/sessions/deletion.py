@@ -124,8 +124,9 @@ _hidden = Session.deleted_at.is_not(None)
 
 def _labelled(connection: sa.Connection, session_id: int) -> bool:
     first = session_id * TURNS_A_SESSION
-    here = (table.turn_id.between(first, first + TURNS_A_SESSION - 1) for table in (Label, FinalLabel, LabelEvent))
-    return bool(connection.scalar(sa.select(sa.or_(*(sa.exists().where(where) for where in here)))))
+    tables = ((Label, ()), (FinalLabel, ()), (LabelEvent, (LabelEvent.action != "assigned",)))
+    here = ((table.turn_id.between(first, first + TURNS_A_SESSION - 1), *more) for table, more in tables)
+    return bool(connection.scalar(sa.select(sa.or_(*(sa.exists().where(*where) for where in here)))))
 
 
 def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:

@@ -23,13 +23,13 @@ from webapp.store.sessions import debugger_queries as bench_store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
 from webapp.web import debugger, people
-from webapp.web.labels import cause_pages, label_form, list_pages, profile_values, suggestions, turn_label
+from webapp.web.labels import cause_pages, label_form, list_pages, profile_values, review_pages, suggestions, turn_label
 from webapp.web.people import author
 from webapp.web.render import page, wants_partial
 from webapp.web.turns import debugger_query, turn_pages
 
 blueprint = Blueprint("labels", __name__)
-for part in (people, list_pages, cause_pages, turn_label):
+for part in (people, list_pages, cause_pages, turn_label, review_pages):
     blueprint.register_blueprint(part.blueprint)
 
 
@@ -75,6 +75,7 @@ def save() -> Response | AnyResponse:
     """Save the label and go on; where it was changed meanwhile, show both."""
     at, detail = here_at_response()
     fields = label_form.of_form(request.form)
+    is_first = queue_progress.comes_first(db.session, at.queue, author(), detail.turn.id)
     try:
         fields = decided(at, detail, fields)
         label = label_form.said(fields, request.form.get("seconds", ""))
@@ -86,7 +87,8 @@ def save() -> Response | AnyResponse:
         return shown(at, fields, message=str(error), status=422)
     except store.Conflict as conflict:
         return shown(at, replace(fields, seen=store.stamp(conflict.stored)), conflict=conflict, status=409)
-    following = queue_progress.following(db.session, at.queue, author(), detail.turn.id, each=at.spec.each)
+    here_now = (db.session, at.queue, author(), detail.turn.id)
+    following = queue_progress.following(*here_now, each=at.spec.each, is_first=is_first)
     cookie["served"] = len(group)
     return redirect(at.url(at=following and place(following)), 303)
 
@@ -115,23 +117,25 @@ def hold() -> AnyResponse:
     return Response(status=204)
 
 
-@blueprint.post("/labels/split")
-def split() -> AnyResponse:
-    """Split the queue among the people that the form names, or give it back to everybody."""
+@blueprint.post("/labels/assign")
+def assign() -> AnyResponse:
+    """Assign the queue's responses to the people that the form names, or to nobody."""
     at = here()
-    people = [name for name in request.form.get("people", "").split(",") if name.strip()]
+    names = [name for name in request.form.get("people", "").split(",") if name.strip()]
     try:
-        team.split(db.session, at.queue, people)
+        count = team.assign(db.session, at.queue, names, author=author(), each=at.spec.each)
     except label_content.BadLabel as error:
         raise BadRequest(f"{error}.") from error
-    return redirect(at.url(at=None), 303)
+    return redirect(at.url(at=None, assigned_now=count), 303)
 
 
 @blueprint.post("/labels/undo")
 def undo() -> AnyResponse:
-    """Undo this person's last save, in all responses that it served, and go back to the first of them."""
-    at = here()
+    """Undo the last that this person did (a save, a review, an assignment), and go back to the first response of it."""
     turns = store.undo(db.session, author())
+    if request.form.get("review"):
+        return redirect(url_for("labels.review.index", undone=len(turns)), 303)
+    at = here()
     where = at.url() if not turns else at.url(at=place(turns[0]), undone=len(turns))
     return redirect(where, 303)
 
@@ -224,6 +228,7 @@ def shown(
     context: dict[str, Any] = {"here": at, "kinds": KINDS, "views": view_store.views(db.session)}
     context["progress"] = queue_progress.progress(db.session, at.queue, author())
     context["undone"] = request.args.get("undone", type=int)
+    context["assigned_now"] = request.args.get("assigned_now", type=int)
     context["served"] = cookie.pop("served", 0)
     if at.detail is not None:
         context |= opened(at, at.detail, fields) | {"message": message, "conflict": conflict}

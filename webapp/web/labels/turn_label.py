@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.store.labels import carrying, causes, history, label_content, label_list
 from webapp.store.labels import labels as store
+from webapp.store.labels.queues import team
 from webapp.store.sessions import turns as turn_store
 from webapp.web import people
 from webapp.web.json_bodies import json_object
@@ -32,13 +33,22 @@ def panel(session: Any, turn: Any) -> dict[str, Any]:
     mine = next((label for label in labels if label.author == author()), None)
     other_labels = [label for label in labels if label.author != author()]
     events = history.of_turn(db.session, turn.id)
+    assigned = team.of_turn(db.session, turn.id)
     if mine is not None:
-        return {"mine": mine, "others": other_labels, "blind": 0, "events": events, "carried": None}
+        return {
+            "mine": mine,
+            "others": other_labels,
+            "blind": 0,
+            "events": events,
+            "carried": None,
+            "assigned": assigned,
+        }
     return {
         "mine": None,
         "others": [],
         "blind": len(other_labels),
         "events": [event for event in events if event.author == author()],
+        "assigned": assigned,
         "carried": carrying.earlier(db.session, session, turn, author()),
     }
 
@@ -150,6 +160,7 @@ def label_dict(label: Any, external_id: str, position: int) -> dict[str, Any]:
         "position": position,
         **{name: getattr(label, name) for name in ("author", "judgement", "cause", "note", "expects")},
         "made_at": label.made_at.isoformat(),
+        "review": history.review_of(label),
     }
     if label.expects == "several":
         return answer | {"expected_values": label.expected}

@@ -17,7 +17,7 @@ from webapp.store.models import LabelQueue, LabelQueueItem
 
 _SHADOWS = (
     "CREATE TEMP TABLE label_queue (id INTEGER PRIMARY KEY, spec UNIQUE, state, complete, made_at)",
-    "CREATE TEMP TABLE label_queue_item (queue_id, turn_id, session_id, rank, likeness, assignee)",
+    "CREATE TEMP TABLE label_queue_item (queue_id, turn_id, session_id, rank, likeness)",
     "CREATE UNIQUE INDEX temp.shadow_key ON label_queue_item (queue_id, turn_id)",
     "CREATE INDEX temp.shadow_order ON label_queue_item (queue_id, rank, turn_id)",
     "CREATE INDEX temp.shadow_likeness ON label_queue_item (queue_id, likeness)",
@@ -26,7 +26,7 @@ _SHADOWS = (
 without the lock that those who write wait for, and they go with the transaction."""
 _COLUMNS = {
     "label_queue": "id, spec, state, complete, made_at",
-    "label_queue_item": "queue_id, turn_id, session_id, rank, likeness, assignee",
+    "label_queue_item": "queue_id, turn_id, session_id, rank, likeness",
 }
 
 

@@ -3,12 +3,13 @@ goes through all that is stored."""
 
 from __future__ import annotations
 
+import hashlib
 import random
 import time
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
@@ -17,16 +18,19 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.dialect import horizon, insert_new
+from webapp.store.failures import group_detail
 from webapp.store.labels.queues import one_per_group
-from webapp.store.labels.queues.queue_spec import GROUPS, Spec
+from webapp.store.labels.queues.queue_spec import GROUPS, NAMED, Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns, scan
-from webapp.store.models import TURNS_A_SESSION, LabelQueue, LabelQueueItem, Session, Turn, is_response
+from webapp.store.models import TURNS_A_SESSION, Assignment, LabelQueue, LabelQueueItem, Session, Turn, is_response
 from webapp.store.sessions import sessions
+from webapp.store.sessions.filters import Filters
 
 MOST_OF_A_KIND = 20
 """queues that are kept; of more, the oldest is forgotten, its labels stay"""
 _TURNS_AT_ONCE = {"disagree": 60, "silent": 200}
 _LAST = 2**62
+_STEP = 500
 
 
 def stored(db: orm.Session, spec: Spec) -> LabelQueue | None:
@@ -94,6 +98,8 @@ def is_current(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
     honest."""
     if spec.kind == GROUPS:
         return queue.complete and queue.state.get("groups") == one_per_group.signature(db)
+    if spec.kind in NAMED:
+        return queue.complete and queue.state.get("listed") == _signature(_listed_turns(db, spec))
     return queue.complete and (spec.kind == "sample" or horizon(db.connection()) <= queue.state["seen"][0] + 1)
 
 
@@ -122,6 +128,9 @@ def _step(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
         queue.state = queue.state | {"groups": one_per_group.signature(db)}
         queue.complete = True
         return
+    if spec.kind in NAMED:
+        _step_listed(db, queue, spec)
+        return
     state = dict(queue.state)
     ids, following = _LISTED.get(spec.kind, _stretch)(db, spec, state)
     only_failed = spec.kind == "view" and spec.filters().failed
@@ -133,6 +142,30 @@ def _step(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
         return
     queue.state = state | {"turn": -1, "at": following, "sessions": state["sessions"] + len(ids)}
     queue.complete = following is None
+
+
+def _step_listed(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
+    """The next few hundred of the turns of a group, or of those assigned; from the beginning where they changed."""
+    turns = _listed_turns(db, spec)
+    signature, first = _signature(turns), queue.state["at"] or 0
+    if queue.state.get("listed") != signature:
+        db.execute(sa.delete(LabelQueueItem).where(LabelQueueItem.queue_id == queue.id))
+        first = 0
+    entries = of_turns(db, turns[first : first + _STEP])
+    _insert(db, queue, [replace(entry, rank=entry.rank + first) for entry in entries])
+    queue.complete = first + _STEP >= len(turns)
+    queue.state = queue.state | {"at": None if queue.complete else first + _STEP, "listed": signature}
+
+
+def _listed_turns(db: orm.Session, spec: Spec) -> list[int]:
+    if spec.kind == "group":
+        return group_detail.members(db, spec.of, Filters())
+    theirs = sa.select(Assignment.turn_id).where(Assignment.assignee == spec.of)
+    return list(db.scalars(theirs.order_by(Assignment.turn_id)))
+
+
+def _signature(turns: list[int]) -> str:
+    return hashlib.sha256(repr(turns).encode()).hexdigest()[:32]
 
 
 def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
@@ -179,7 +212,7 @@ def _take_changed(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
     """Go through sessions that were written since; whether there may be more."""
     if is_current(db, queue, spec):
         return False
-    if spec.kind == GROUPS:
+    if spec.kind == GROUPS or spec.kind in NAMED:
         queue.complete = False
         return True
     since, top = queue.state["seen"], horizon(db.connection())

@@ -31,8 +31,10 @@ class QueueProgress:
     seconds: float | None
     complete: bool
     scanned: int
-    parts: dict[str, int]
-    """how many responses are each person's part, where the queue is split"""
+    parts: dict[str, tuple[int, int]]
+    """by person: how many of the queue's responses are assigned to them, and how many of those they have labelled"""
+    returned: int
+    """the person's labels in this queue that a reviewer returned"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +50,38 @@ _order = (LabelQueueItem.rank, LabelQueueItem.turn_id)
 
 
 def following(
-    db: orm.Session, queue: LabelQueue, author: str, turn_id: int | None = None, *, each: int = 0
+    db: orm.Session,
+    queue: LabelQueue,
+    author: str,
+    turn_id: int | None = None,
+    *,
+    each: int = 0,
+    is_first: bool | None = None,
 ) -> Turn | None:
     """The next response of the queue that `author` is asked to label, behind `turn_id`, else from the beginning.
 
-    Those that were skipped so come again at the end. `each` is how many labels a response gets, 0 for no limit.
+    What was returned to them and what is assigned to them comes first, and those that were skipped again at the end.
+    `each` is how many labels a response gets, 0 for no limit. `is_first` is what `comes_first` said of `turn_id` before
+    its label was saved.
     """
-    asked = sa.and_(~_labelled(author), team.wanted(queue, author, each))
+    asked = sa.or_(_returned(author), sa.and_(~_labelled(author), team.wanted(queue, author, each)))
     unlabelled = _items(queue).where(asked).order_by(*_order)
-    if turn_id is None:
-        return _first(db, unlabelled)
-    place = _place(db, queue, turn_id)
-    turn = _first(db, unlabelled.where(_behind(place))) if place is not None else None
-    return turn or _first(db, unlabelled.where(LabelQueueItem.turn_id != turn_id))
+    theirs = sa.or_(_returned(author), team.assigned_to(author))
+    lists = [unlabelled.where(theirs), unlabelled.where(~theirs)]
+    tries = lists
+    if turn_id is not None:
+        first = comes_first(db, queue, author, turn_id) if is_first is None else is_first
+        place = _place(db, queue, turn_id)
+        behind = [each_list.where(_behind(place)) for each_list in lists] if place is not None else lists
+        others = [each_list.where(LabelQueueItem.turn_id != turn_id) for each_list in lists]
+        tries = [behind[0], *others[1:], *others] if first else [behind[1], *others]
+    return next((turn for query in tries if (turn := _first(db, query)) is not None), None)
+
+
+def comes_first(db: orm.Session, queue: LabelQueue, author: str, turn_id: int) -> bool:
+    """Whether a response of the queue was returned to `author` or is assigned to them."""
+    theirs = sa.or_(_returned(author), team.assigned_to(author))
+    return _first(db, _items(queue).where(theirs, LabelQueueItem.turn_id == turn_id)) is not None
 
 
 def after(db: orm.Session, queue: LabelQueue, turn_id: int) -> Turn | None:
@@ -92,8 +113,10 @@ def progress(db: orm.Session, queue: LabelQueue, author: str) -> QueueProgress:
     lately = sorted(seconds or 0.0 for seconds in db.scalars(times.order_by(Label.made_at.desc()).limit(25)))
     median = lately[len(lately) // 2] if lately else None
     scanned = queue.state.get("sessions", 0)
+    mine = (LabelQueueItem.queue_id == queue.id, _returned(author))
+    returned = db.scalar(sa.select(sa.func.count()).select_from(LabelQueueItem).where(*mine)) or 0
     parts = team.parts(db, queue)
-    return QueueProgress(total, people.get(author, 0), people, median, queue.complete, scanned, parts)
+    return QueueProgress(total, people.get(author, 0), people, median, queue.complete, scanned, parts, returned)
 
 
 def alike(db: orm.Session, queue: LabelQueue, turn: Turn, author: str) -> list[Alike]:
@@ -169,6 +192,11 @@ def _items(queue: LabelQueue) -> sa.Select[int]:
 
 def _labelled(author: str) -> sa.ColumnElement[bool]:
     return sa.exists().where(Label.turn_id == LabelQueueItem.turn_id, Label.author == author)
+
+
+def _returned(author: str) -> sa.ColumnElement[bool]:
+    returned = (Label.author == author, Label.review == "returned")
+    return sa.exists().where(Label.turn_id == LabelQueueItem.turn_id, *returned)
 
 
 def _first(db: orm.Session, items: sa.Select[int]) -> Turn | None:

@@ -19,8 +19,12 @@ KINDS = {
     "sample": "random sample",
     "view": "a filter of the list",
     "chosen": "chosen sessions",
+    "group": "a failure group",
+    "assigned": "assigned",
 }
 GROUPS = "one-per-group"
+NAMED = {"group": "a failure group's key", "assigned": "a name"}
+"""kinds whose parameter of the same name says which"""
 LARGEST_SAMPLE = 10_000
 MOST_CHOSEN = 1_000
 MOST_EACH = 20
@@ -30,8 +34,8 @@ MOST_EACH = 20
 @dataclass(frozen=True, slots=True)
 class Spec:
     """Which responses are queued. `size` and `seed` are a sample's, `view` the list's filters as a query string,
-    `ids` the keys of chosen sessions. A `blind` queue shows no profile's value; in one for teams each response gets
-    `each` labels, 0 stands for one of everybody."""
+    `ids` the keys of chosen sessions, `of` a failure group's key or who the responses are assigned to. A `blind` queue
+    shows no profile's value; in one for teams each response gets `each` labels, 0 stands for one of everybody."""
 
     kind: str = "failed"
     size: int = 100
@@ -40,6 +44,7 @@ class Spec:
     ids: tuple[str, ...] = ()
     blind: bool = False
     each: int = 0
+    of: str = ""
 
     def query(self) -> dict[str, Any]:
         """The parameters of a URL that leads to this queue."""
@@ -48,6 +53,8 @@ class Spec:
             return {"queue": "sample", "size": self.size, "seed": self.seed} | how
         if self.kind == "chosen":
             return {"queue": "chosen", "ids": list(self.ids)} | how
+        if self.kind in NAMED:
+            return {"queue": self.kind, self.kind: self.of} | how
         return {"queue": self.kind} | ({"view": self.view} if self.kind == "view" else {}) | how
 
     @property
@@ -63,6 +70,8 @@ class Spec:
             "sample": f" of {self.size}, seed {self.seed}",
             "view": f" ({self.view})",
             "chosen": f" ({len(self.ids)})",
+            "group": f" ({self.of})",
+            "assigned": f" to {self.of}",
         }
         return KINDS[self.kind] + more.get(self.kind, "")
 
@@ -77,7 +86,7 @@ def spec_of(parameters: Mapping[str, str], ids: Sequence[str] = ()) -> Spec:
 
 
 def _which(parameters: Mapping[str, str], ids: Sequence[str]) -> Spec:
-    kind = parameters.get("queue") or ("chosen" if ids else "failed")
+    kind = parameters.get("queue") or ("chosen" if ids else "assigned" if parameters.get("assigned") else "failed")
     if kind not in KINDS:
         raise BadFilter(f"queue takes {', '.join(KINDS)}, not {kind[:100]!r}")
     if kind == "sample":
@@ -88,6 +97,11 @@ def _which(parameters: Mapping[str, str], ids: Sequence[str]) -> Spec:
         if len(view) > 900:
             raise BadFilter("this filter is too long for a queue")
         return Spec(kind, view=view)
+    if kind in NAMED:
+        of = parameters.get(kind, "").strip()
+        if not 0 < len(of) <= 500:
+            raise BadFilter(f"{kind} takes {NAMED[kind]}, of at most 500 characters")
+        return Spec(kind, of=of)
     return Spec(kind, ids=tuple(dict.fromkeys(ids))[:MOST_CHOSEN] if kind == "chosen" else ())
 
 
