@@ -22,7 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from webapp.capture import adapters, child
+from webapp.capture import adapters, hooks
+from webapp.capture.call_recorder import RECORDER
 from webapp.capture.locate import locate
 from webapp.capture.process import Call
 
@@ -77,7 +78,7 @@ def main() -> None:
     if chosen.worker:
         logging.disable()
         if chosen.worker == "captured":
-            child.install()
+            hooks.install()
         print(json.dumps(every_parser(_texts(chosen.files), chosen.worker == "captured")))
         return
     alone, captured = (_in_a_process(kind) for kind in ("alone", "captured"))
@@ -150,9 +151,9 @@ def outcome(parser: Parser, text: str) -> str:
 
 
 def recorded(parser: Parser, text: str) -> tuple[str, list[Any]]:
-    child.RECORDER.start(text)
+    RECORDER.start(text)
     value = outcome(parser, text)
-    calls = [Call.from_dict(call) for call in child.RECORDER.stop()]
+    calls = [Call.from_dict(call) for call in RECORDER.stop()]
     return value, locate(text, calls)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from webapp.capture.process import CHILD, ParserOutcome, ParserProcess
 
+CHILD_MODULES = ("child", "hooks", "call_recorder", "plain_values")
 VERSIONS = range(9, 15)
 THEIRS = """
 import json, theirs_alone
@@ -75,15 +76,20 @@ def test_a_second_environment_with_a_package_called_webapp(environment: Path, tm
     assert [call.text for call in outcome.calls] == ["[1]"]
 
 
-def test_it_is_written_for_python_3_9_and_needs_the_standard_library_alone() -> None:
-    tree = ast.parse(CHILD.read_text("utf-8"), feature_version=(3, 9))
-    names = {
-        name.partition(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names])
-    }
-    assert names - sys.stdlib_module_names == set()
+@pytest.mark.parametrize("module", CHILD_MODULES)
+def test_it_is_written_for_python_3_9_and_needs_the_standard_library_alone(module: str) -> None:
+    tree = ast.parse(CHILD.with_name(f"{module}.py").read_text("utf-8"), feature_version=(3, 9))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    names, beside = set[str](), set[str]()
+    for node in imports:
+        if isinstance(node, ast.Import):
+            names |= {each.name for each in node.names}
+        elif node.level:
+            beside |= {node.module} if node.module else {each.name for each in node.names}
+        else:
+            names.add(node.module or "")
+    assert {name.partition(".")[0] for name in names} - sys.stdlib_module_names == set()
+    assert beside <= set(CHILD_MODULES)
 
 
 @pytest.mark.parametrize("minor", VERSIONS)

@@ -9,7 +9,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
-from webapp.capture import child
+from webapp.capture import hooks
+from webapp.capture.call_recorder import RECORDER
+from webapp.capture.plain_values import failure_of, plain
 from webapp.capture.process import Call, ParserFailure, ParserOutcome
 from webapp.parsing.engine import Tracer
 from webapp.parsing.recorded import record_calls, record_outcome
@@ -46,7 +48,7 @@ class capture:  # noqa: N801 — it is used like a function
     def __enter__(self) -> capture:
         if not _one_at_a_time.acquire(blocking=False):
             raise RuntimeError("another capture of this process has not ended: one response at a time")
-        child.RECORDER.start(self.raw)
+        RECORDER.start(self.raw)
         self._started = time.perf_counter_ns()
         return self
 
@@ -54,11 +56,11 @@ class capture:  # noqa: N801 — it is used like a function
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         microseconds = (time.perf_counter_ns() - self._started) // 1000
-        calls = tuple(Call.from_dict(call) for call in child.RECORDER.stop())
-        dropped = child.RECORDER.dropped
+        calls = tuple(Call.from_dict(call) for call in RECORDER.stop())
+        dropped = RECORDER.dropped
         _one_at_a_time.release()
-        failure = ParserFailure.from_dict(child.failure_of(error)) if error else None
-        value = None if self.value is _NOTHING else child.plain(self.value)
+        failure = ParserFailure.from_dict(failure_of(error)) if error else None
+        value = None if self.value is _NOTHING else plain(self.value)
         outcome = ParserOutcome(failure is None, value, failure, calls, dropped, microseconds)
         self._trace = trace_of(self.raw, outcome, returned=error is not None or self.value is not _NOTHING)
 
@@ -83,4 +85,4 @@ def trace_of(raw: str, outcome: ParserOutcome, *, returned: bool = True) -> Trac
 
 def install() -> None:
     """Put the hooks in place, once in a process; names that were bound before to module functions stay as they are."""
-    child.install()
+    hooks.install()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.parsing.profiles._released import functions, module, not_here, wheel
-from webapp.capture.child import plain
+from webapp.capture.plain_values import plain
 from webapp.parsing import parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from webapp.capture.child import plain
+from webapp.capture.plain_values import plain
 
 LONGEST = 200_000  # characters that a decoder written in Python is given: its time is minutes beyond
 

@@ -1,0 +1,125 @@
+"""What a parser gave and what it raised, as JSON can carry it; standard library only, Python 3.9 to 3.14."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import marshal
+import re
+import sys
+from typing import Any, Callable  # noqa: UP035 — collections.abc.Callable takes no list in Python 3.9.1
+
+_AT_LINE = re.compile(r"at line (\d+) column (\d+)")
+_DEEPEST = 500  # levels of a value that are shown
+
+
+FAILURE_FIELDS = ("type", "message", "said", "position")
+
+
+def failure_of(error: BaseException, text: str = "") -> dict[str, Any]:
+    """An exception in its own words, with the offset in `text` where it says one."""
+    return dict(zip(FAILURE_FIELDS, failure_parts(error, text)))  # noqa: B905 — Python 3.9 has no strict
+
+
+def failure_parts(error: BaseException, text: str) -> tuple[str, str, str, Any]:
+    """Type, message, what it said, position."""
+    if type(error) is json.JSONDecodeError:
+        return "JSONDecodeError", error.msg, str(error), error.pos
+    message = getattr(error, "msg", None)
+    wording = shortened(_words(str, error))
+    message = shortened(message) if isinstance(message, str) else wording
+    return type(error).__name__, message, wording, position_of(error, wording, text)
+
+
+def position_of(error: BaseException, wording: str, text: str) -> int | None:
+    """Where the decoder stopped: as JSON's, YAML's, Python's and Rust's decoders say it."""
+    position = getattr(error, "pos", None)
+    if not isinstance(position, int):
+        position = getattr(getattr(error, "problem_mark", None), "index", None)
+    if isinstance(position, int):
+        return position
+    place = _AT_LINE.search(wording)
+    line, column = (int(place[1]), int(place[2])) if place else (0, 0)
+    if isinstance(error, SyntaxError) and error.lineno and error.offset:
+        line, column = error.lineno, error.offset
+        column += len(text) - len(text.lstrip(" \t")) if line == 1 else 0
+    if not line or not text:
+        return None
+    start = sum(map(len, text.splitlines(True)[: line - 1]))
+    return min(start + max(0, column - 1), len(text))
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= 500 else text[:500] + f" … ({len(text) - 500:,} more characters)"
+
+
+def _words(of: Callable[[Any], str], value: object) -> str:
+    """`str` or `repr` of something that may raise instead."""
+    try:
+        return of(value)
+    except Exception as error:  # noqa: BLE001 — it is somebody's own __repr__
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
+
+
+def snapshot(value: Any) -> Any:
+    """`value` as it is now, since the parser may change it: as bytes where that is quick."""
+    try:
+        return marshal.dumps(value)
+    except ValueError:
+        return plain(value)
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """`value` as JSON can carry it: models and data classes as objects, anything else as `{"$repr": …}`."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if depth > _DEEPEST:
+        return {"$repr": "nested too deep"}
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else _key(key): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item, depth + 1) for item in value]
+    try:
+        if hasattr(value, "model_dump"):
+            return plain(value.model_dump(), depth + 1)
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            return {f.name: plain(getattr(value, f.name), depth + 1) for f in dataclasses.fields(value)}
+    except Exception:  # noqa: BLE001 — somebody's own serializer; the repr is shown instead
+        return {"$repr": shortened(_words(repr, value))}
+    return {"$repr": shortened(_words(repr, value))}
+
+
+def _key(key: object) -> str:
+    """A key as `json.dumps` writes it, where it is one that JSON knows; else its repr."""
+    if key is None or isinstance(key, (bool, int, float)):
+        return json.dumps(key)
+    return _words(repr, key)
+
+
+def encoded(message: dict[str, Any]) -> str:
+    """One line of JSON; what JSON does not know is shown as what it is."""
+    try:
+        return json.dumps(message)
+    except (TypeError, ValueError, RecursionError):
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + 4 * _DEEPEST)
+        try:
+            return json.dumps(plain(message))
+        finally:
+            sys.setrecursionlimit(limit)
+
+
+def as_text(text: object) -> str | None:
+    if isinstance(text, str):
+        return text
+    if isinstance(text, (bytes, bytearray, memoryview)):
+        return bytes(text).decode("utf-8", "surrogatepass" if _is_utf8(text) else "replace")
+    return None
+
+
+def _is_utf8(data: bytes | bytearray | memoryview) -> bool:
+    try:
+        bytes(data).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return False
+    return True
