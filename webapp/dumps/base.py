@@ -170,3 +170,5 @@ class Format:
             for turn in numbered(conversation.entry, value, turns or [(Turn(0, "event"), None)]):
                 yield turn, self.side(turn, conversation) if self.twice else None
             conversation.entry += 1
+        if unfinished := conversation.unfinished():
+            yield Problem("the end of the session", unfinished), None

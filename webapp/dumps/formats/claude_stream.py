@@ -10,7 +10,7 @@ from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, turns_of
 from webapp.dumps.records import Kind, Turn
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_object, id_text, number, text
+from webapp.dumps.values import as_object, first_text, id_text, number, text
 
 _MESSAGES = ("assistant", "user")
 
@@ -25,6 +25,12 @@ class _Stream(Conversation):
     """the calls that were read when they began"""
     answer: str | None = None
     """the last answer, which the result repeats"""
+    parts: list[str] = field(default_factory=list)
+    """what came of an answer in parts, until it comes whole"""
+
+    def unfinished(self) -> str | None:
+        raw = "".join(self.parts)
+        return f"the stream ends within an answer; of it no more came than {raw[:200]!r}" if raw else None
 
 
 class ClaudeStream(Format):
@@ -38,7 +44,11 @@ class ClaudeStream(Format):
     def read_entry(self, entry: dict[str, Any], conversation: _Stream) -> list[PlacedTurn]:
         kind = entry.get("type")
         about: dict[str, Any] = {"sent_at": moment(entry.get("timestamp"))}
+        if kind == "stream_event":
+            delta = as_object(as_object(entry.get("event")).get("delta"))
+            conversation.parts.append(first_text(delta, "text", "partial_json") or "")
         if kind in _MESSAGES and isinstance(entry.get("message"), dict):
+            conversation.parts.clear()
             return _message(entry, conversation, about)
         if kind == "tool_call":
             return each_filled(_tool_call(entry, conversation), **about)

@@ -1,4 +1,4 @@
-"""Kimi CLI's wire.jsonl {"timestamp", "message": {"type", "payload"}}, and `kimi --wire` as JSON-RPC, one a line."""
+"""Kimi CLI's wire.jsonl {"timestamp", "message": {"type", "payload"}}, `kimi --wire`, and its context.jsonl."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.messages.pieces import Path, Piece, call, content, joined, text_or_json
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, unplaced, with_once
+from webapp.dumps.messages.turns import each_filled, message_turns, spent, turns_of, unplaced, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
@@ -19,6 +19,8 @@ _TYPES = (
     *("ApprovalRequestResolved", "SubagentEvent", "ToolCallRequest", "QuestionRequest", "PlanDisplay", "Notification"),
     *("HookTriggered", "HookResolved", "MCPLoadingBegin", "MCPLoadingEnd", "StepRetry"),
 )
+_CONTEXT = ("_checkpoint", "_usage", "_system_prompt")
+"""roles of a context.jsonl that are no speaker's"""
 _RUN = "lines"
 """the key of lines that are one: parts of a text, or a call and the rest of its arguments, as a stream has them"""
 _INPUT = ("input_other", "input_cache_read", "input_cache_creation")
@@ -29,7 +31,7 @@ class KimiWire(Format):
     shapes = 'Kimi CLI\'s wire.jsonl {"timestamp", "message": {"type": "ContentPart", "payload"}} one a line'
 
     def sniff(self, head: DumpHead) -> int:
-        marked = any(_message(line)[0].get("type") in _TYPES for line in head.objects)
+        marked = any(_message(line)[0].get("type") in _TYPES or line.get("role") in _CONTEXT for line in head.objects)
         return 93 if head.shape in ("lines", "object") and marked else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
@@ -45,6 +47,8 @@ class KimiWire(Format):
         if _RUN in entry:
             piece = _joined([_innermost(line)[0] for line in lines])
             turns = unplaced(turns_of([piece], "assistant", conversation))
+        elif "role" in entry:
+            turns = _of_context(entry, conversation)
         elif message:
             turns = _turns(message, at, conversation)
         else:
@@ -157,6 +161,14 @@ def _result(payload: dict[str, Any], at: Path) -> Piece:
     else:
         raw, path = text_or_json(value.get(said), (*at, key, said))
     return Piece("result", raw, path, None, text(payload.get("tool_call_id")))
+
+
+def _of_context(line: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    """A line of context.jsonl: a message, or what the program notes between them."""
+    role = text(line.get("role"))
+    if role == "_system_prompt":
+        return turns_of(content(line.get("content"), ("content",)), "system", conversation)
+    return [(Turn(0, "event", role=role), None)] if role in _CONTEXT else message_turns(line, conversation)
 
 
 def _around(line: dict[str, Any]) -> list[PlacedTurn]:

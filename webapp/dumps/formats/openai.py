@@ -189,9 +189,15 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
     body = parsed_body(value.get(key)) if isinstance(value.get(key), str) else None
     response, response_at = value.get(key, value), (key,) if key in value else ()
     request, request_at = value.get("request", value), ("request",) if "request" in value else ()
+    written = isinstance(request, str) and isinstance(parsed := parsed_body(request), dict)
+    request = parsed if written else request
+    if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches
+        response, response_at = value["result"], ("result",)
     turns = exchange(request, body or response, request_at, response_at, conversation)
     if not any(turn.written_by_model for turn, _ in turns):
         turns = [*(placed for placed in turns if placed[0].kind != "event"), *_failed(value, key, conversation)]
     if body is not None:  # it stood there as a text, and was put together
         turns = [(turn, path if path and path[0] == "request" else None) for turn, path in turns]
+    if written:
+        turns = [(turn, path if path and path[0] != "request" else None) for turn, path in turns]
     return each_filled(turns, sent_at=first_moment(value, *_TIMES))

@@ -42,10 +42,13 @@ class Pairs(Format):
                 turns += text_turns(entry[key], (key,), role, conversation)
             elif role == "user":
                 turns += _asked(entry, conversation)
+        said = next((name for name in ANSWERS if _are_messages(entry.get(name))), None)
+        if said:
+            turns += _messages(entry[said], said, conversation)
         key, model = _key(entry, ANSWERS), first_text(entry, "model", "model_name")
         if key is not None:
             turns += each_filled(text_turns(entry[key], (key,), "assistant", conversation), model=model)
-        elif not _preferences(entry):
+        elif not said and not _preferences(entry):
             conversation.notes.append(f"no answer stands under any of {', '.join(ANSWERS)}")
         for branch, name in enumerate(_preferences(entry), start=1):
             turns += each_with(_preferred(entry[name], (name,), conversation), sounding=branch)
@@ -65,7 +68,14 @@ def _is_pair(value: dict[str, Any]) -> bool:
         return False
     if _preferences(value):
         return True
-    return _key(value, PROMPTS) is not None and _key(value, ANSWERS) is not None
+    listed = any(_are_messages(value.get(name)) for name in ANSWERS)
+    asked = _key(value, PROMPTS) is not None or any(_are_messages(value.get(name)) for name in PROMPTS)
+    return asked and (listed or _key(value, ANSWERS) is not None)
+
+
+def _are_messages(value: Any) -> bool:
+    """As the data sets of trainers have prompts and completions."""
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict) and "role" in item for item in value)
 
 
 def _preferences(entry: dict[str, Any]) -> tuple[str, ...]:
@@ -74,17 +84,18 @@ def _preferences(entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _asked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-    """What both answers were given to, where each is the last of a list of messages."""
+    """What was asked in messages; of two answers that end a list each, what both were given to."""
+    for name in PROMPTS:
+        if _are_messages(entry.get(name)):
+            return _messages(entry[name], name, conversation)
     for name in _preferences(entry)[:1]:
-        messages = list(enumerate(as_list(entry[name])))[:-1]
-        return [
-            turn for i, said in messages if isinstance(said, dict) for turn in _message(said, name, i, conversation)
-        ]
+        return _messages(as_list(entry[name])[:-1], name, conversation)
     return []
 
 
-def _message(said: dict[str, Any], name: str, index: int, conversation: Conversation) -> list[PlacedTurn]:
-    return message_turns(said, conversation, (name, index))
+def _messages(values: list[Any], name: str, conversation: Conversation) -> list[PlacedTurn]:
+    places = [(message, (name, index)) for index, message in enumerate(values) if isinstance(message, dict)]
+    return [turn for message, at in places for turn in message_turns(message, conversation, at)]
 
 
 def _preferred(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:

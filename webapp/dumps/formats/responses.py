@@ -8,10 +8,12 @@ from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.keyed_sessions import keyed
+from webapp.dumps.messages.pieces import Piece, text_or_json
+from webapp.dumps.messages.turns import turns_of
 from webapp.dumps.records import BadDump, Problem, Turn
 from webapp.dumps.sessions import lines
 from webapp.dumps.times import moment
-from webapp.dumps.values import id_text, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 MOST_TEXT = 64 * 1024 * 1024
 _NO_RESPONSE = re.compile(
@@ -50,7 +52,12 @@ class Responses(Format):
             raise BadEntry("expected a text under the key 'text'")
         ident, when = id_text(entry.get("id")), moment(entry.get("timestamp"))
         model = text(entry.get("model"))
-        return [(Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when), ("text",))]
+        answered: PlacedTurn = (
+            Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when),
+            ("text",),
+        )
+        calls = list(_calls(entry))
+        return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), answered]
 
 
 plugin = Responses()
@@ -58,6 +65,18 @@ plugin = Responses()
 
 def _is_pair(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("text"), str) and "role" not in value
+
+
+def _calls(entry: dict[str, Any]) -> Iterator[Piece]:
+    """The calls beside a text, and of the steps before it, as Vercel's SDK gives them."""
+    seen = set()
+    for holder in (*as_list(entry.get("steps")), entry):
+        for value in as_list(as_object(holder).get("toolCalls")):
+            name, ident = first_text(value, "toolName"), first_text(value, "toolCallId")
+            if name and (ident is None or ident not in seen):
+                seen.add(ident)
+                raw = text_or_json(value.get("input", value.get("args")), ())[0]
+                yield Piece("call", raw, None, name, ident, value)
 
 
 def _whole_text(source: Source) -> Iterator[Entry | Problem]:

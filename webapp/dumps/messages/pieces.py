@@ -41,7 +41,7 @@ _NO_WORDS = (
     *("image", "audio", "video", "file", "document", "cache", "redacted", "search", "citation", "code"),
     "step",
 )
-_THOUGHTS = ("thinking", "reasoning")
+_THOUGHTS = ("thinking", "reasoning", "think")
 _THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 """where a message holds what was thought beside its content"""
 _TEXTS = ("text", "content", "refusal", "output_text", "input_text")
@@ -148,7 +148,7 @@ def _thought(block: dict[str, Any], at: Path) -> Iterator[Piece]:
     inner = block.get("reasoningContent")
     if isinstance(inner, dict) and isinstance(inner.get("reasoningText"), dict):
         block, at = inner["reasoningText"], (*at, "reasoningContent", "reasoningText")
-    for key in ("thinking", "reasoning", "text", "content"):
+    for key in ("thinking", "reasoning", "think", "text", "content"):
         if isinstance(block.get(key), str):
             yield Piece("thinking", block[key], (*at, key))
             return

@@ -50,6 +50,10 @@ class Conversation:
     notes: list[str] = field(default_factory=list)
     """what of the entry could not be read, though the rest was"""
 
+    def unfinished(self) -> str | None:
+        """What to say behind the last entry, where an answer had begun and did not end."""
+        return None
+
 
 def spent(usage: Any, cost: Any = None) -> dict[str, Any]:
     """`tokens_in`, `tokens_out` and `cost` of a provider's usage object, those that it names."""
