@@ -132,7 +132,7 @@ def test_a_dry_run_as_json(run: Run, logs: Path, tmp_path: Path) -> None:
         "turns": 1,
         "problems": [],
         "problem_count": 0,
-        "preview": [],
+        "preview": [{"kind": "response", "text": "{}"}],
         "answers_missing": False,
         "session_keys": None,
     }

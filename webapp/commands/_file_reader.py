@@ -45,7 +45,7 @@ class DumpSurvey:
     session_keys: SessionKeys | None = None
     """what may name the sessions, where the format leaves a choice"""
     preview: list[dict[str, str]] = field(default_factory=list)
-    """the kind and the beginning of the first turns, where a mapping is tried"""
+    """the kind and the beginning of the first turns"""
 
     def note(self, problem: Problem) -> None:
         self.problem_count += 1
@@ -169,7 +169,8 @@ def _survey(
             counts.sessions.append(record.external_id)
         elif isinstance(record, Turn):
             counts.turns += 1
-            if mapping is not None and key is None and len(counts.preview) < _PREVIEWED:
+            says = record.raw or record.kind != "event"
+            if says and len(counts.preview) < _PREVIEWED:
                 counts.preview.append(
                     {"kind": record.kind, "text": " ".join((record.raw or "(no text)")[:200].split())}
                 )
