@@ -126,17 +126,17 @@ def settlement(settled: dict[str, Any]) -> str:
 
 def facts(response: LabelledResponse, label: LabelView) -> list[str]:
     """Who says what of a response and why, one line each, as a comment beside an example has it."""
-    lines = [f"{label.judgement} by {label.author}, {label.made_at}; {reviewed(label)}"]
+    lines = [f"{label.judgement} by {label.author}, {label.made_at}; {label.review['state']}"]
     lines += [f"cause: {label.cause}"] if label.cause else []
     lines += [f"note: {label.note}"] if label.note else []
+    lines += [reviewed(label)] if label.review["by"] else []
     lines += [settlement(response.settled)] if response.settled else []
     return lines + ([f"history: {jsontext.portable(list(label.history))}"] if label.history else [])
 
 
 def reviewed(label: LabelView) -> str:
-    """The reviewer's state of a label, in words: "returned by Bo: which brace?"."""
-    by, note = label.review["by"], label.review["note"]
-    return str(label.review["state"]) + (f" by {by}" if by else "") + (f": {note}" if note else "")
+    """Who reviewed a label and why, in words: "returned by Bo, 2026-11-21T11:00:00+00:00: which brace?"."""
+    return "{state} by {by}, {at}: {note}".format(**label.review | {"note": label.review["note"] or "no note"})
 
 
 def past(label: LabelView) -> list[str]:
