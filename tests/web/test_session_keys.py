@@ -95,6 +95,20 @@ def test_a_key_that_is_sure_is_shown_where_it_is_asked_for(client: FlaskClient) 
     assert 'Sessions by</dt><dd class="mono">chat_id' in page
 
 
+def test_the_first_turns_are_shown_before_anything_is_stored(client: FlaskClient) -> None:
+    """Of a format without a choice of keys, too; without scripts its button leads on."""
+    request = b'{"parts": [{"content": "plan?", "part_kind": "user-prompt"}], "kind": "request"}'
+    response = b'{"parts": [{"content": "{<b>}", "part_kind": "text"}], "kind": "response"}'
+    page = send(client, request + b"\n" + response, ask="1").text
+    assert "What names their session?" not in page
+    assert '<span class="mono">plan?</span>' in page
+    assert "{&lt;b&gt;}" in page
+    assert names(client) == []
+    assert client.post("/dumps/jobs/1/sessions").status_code == 302
+    assert read(client, 1)["state"] == "done"
+    assert len(names(client)) == 1
+
+
 def test_a_key_is_told_with_the_file_and_changed_afterwards(client: FlaskClient) -> None:
     assert 'id="dump-1"' in send(client, UNSURE, session_key="trace_id").text
     assert names(client) == ["<t0>", "<t1>"]

@@ -6,6 +6,8 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from flask import Request as FlaskRequest
@@ -13,7 +15,7 @@ from flask import current_app
 from werkzeug.exceptions import BadRequest, ClientDisconnected
 
 from webapp import dumps as readers
-from webapp.dumps.records import BadDump, TooLarge, UnknownFormat
+from webapp.dumps.records import BadDump, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
 from webapp.dumps.spool import GZIP, ZSTD, spool_beginning
@@ -33,6 +35,9 @@ AT_ONCE_PACKED = 128 * 1024
 _PACKED = (GZIP, ZSTD, b"PK")
 LOOKED_AT = 16 * 1024 * 1024
 """bytes of a file in which the keys of its sessions are counted"""
+PREVIEWED, MOST_SHOWN, MOST_LOOKED_THROUGH = 3, 300, 1000
+"""turns and their code points that are shown before a file is stored, and the records looked through for them"""
+_NO_KEYS = SessionKeys(None, told=False, entries=0, sessions=0, without=0)
 CUT = "The connection ended before the whole file had come; nothing of it was stored. Send it again."
 
 
@@ -115,22 +120,21 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
         return RefusedUpload(filename, 507, disk_full.CODE, str(error), None, watch.dump)
 
 
-def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: SessionKeys | None = None) -> int:
-    """Keep one file for the worker, or with `keys` until somebody chooses one of them; gives the job's number."""
+def queue_upload(stream: IO[bytes], filename: str, how: UploadOptions, keys: dict[str, Any] | None = None) -> int:
+    """Keep one file for the worker, or with `keys` until somebody says how it is read; gives the job's number."""
     settings = current_app.config["SETTINGS"]
     path = jobs.own(settings, cast(BinaryIO, _ClientStream(stream)))
-    held = None if keys is None else asdict(keys)
-    number = jobs.make(db.engine, settings, filename=filename, path=path, keys=held, **how.for_ingest())
+    number = jobs.make(db.engine, settings, filename=filename, path=path, keys=keys, **how.for_ingest())
     if keys is None:
         worker_process.wake()
     return number
 
 
-def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> SessionKeys | None:
-    """What may name the sessions of a file, by its beginning; None where nobody is to be asked.
+def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> dict[str, Any] | None:
+    """What may name the sessions of a file (`SessionKeys`) and its first turns (`preview`), by its beginning.
 
-    Somebody is asked where keys give different numbers of sessions, or wants to be. What is wrong with the file is
-    said when it is read.
+    None where nobody is to be asked: somebody is where keys give different numbers of sessions, or who wants to be.
+    What is wrong with the file is said when it is read.
     """
     if how.mapping is not None:
         return None
@@ -141,12 +145,20 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> Se
     path = spool_beginning(stream, incoming, most=sys.maxsize if is_zip else LOOKED_AT)
     try:
         keys = readers.session_keys(path, filename, format=how.format, most=LOOKED_AT)
+        asks = how.ask or (keys is not None and not keys.is_sure)
+        return asdict(keys or _NO_KEYS) | {"preview": _first_turns(path, filename, how)} if asks else None
     except (BadDump, UnknownFormat):
         return None
     finally:
         stream.seek(0)
         path.unlink(missing_ok=True)
-    return keys if keys is not None and (how.ask or not keys.is_sure) else None
+
+
+def _first_turns(path: Path, filename: str, how: UploadOptions) -> list[dict[str, str]]:
+    """The kinds and beginnings of the first turns that say something."""
+    records = islice(readers.read(path, filename, format=how.format), MOST_LOOKED_THROUGH)
+    turns = (turn for turn in records if isinstance(turn, Turn) and (turn.raw or turn.kind != "event"))
+    return [{"kind": turn.kind, "text": (turn.raw or "")[:MOST_SHOWN]} for turn in islice(turns, PREVIEWED)]
 
 
 def is_small(stream: IO[bytes]) -> bool:
