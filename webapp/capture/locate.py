@@ -49,14 +49,14 @@ class Located:
 def locate(raw: str, calls: Sequence[Call]) -> list[Located]:
     """Each call with its place in `raw`, in the same order."""
     located: list[Located] = []
-    texts_made, budget = Made(located), Budget(WORK_IN_ALL)
+    texts_made, budget = TextsMade(located), Budget(WORK_IN_ALL)
     for call in calls:
         located.append(_place(raw, call, located, texts_made, budget))
     return located
 
 
 @dataclass(slots=True)
-class Made:
+class TextsMade:
     """The texts that were made of values so far, each with the index of its call; looked through when first asked."""
 
     located: Sequence[Located]
@@ -83,7 +83,7 @@ def _texts_made_of(value: Any) -> list[str]:
         return []
 
 
-def _place(raw: str, call: Call, before: Sequence[Located], texts_made: Made, budget: Budget) -> Located:
+def _place(raw: str, call: Call, before: Sequence[Located], texts_made: TextsMade, budget: Budget) -> Located:
     text = call.text
     if text == raw:
         return Located(call, "whole", (0, len(raw)))

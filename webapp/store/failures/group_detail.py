@@ -16,7 +16,7 @@ from webapp.store.failures import events, groups, overlay
 from webapp.store.failures.events import Event
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_line import Example, GroupLine
-from webapp.store.failures.group_sets import Found
+from webapp.store.failures.group_sets import GroupPlaces
 from webapp.store.failures.overlay import Change
 from webapp.store.failures.rates import Rate, rate
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
@@ -124,7 +124,7 @@ def members(db: orm.Session, key: str, filters: Filters) -> list[int]:
     return [failure.turn_id for failure in _newest_first(places)]
 
 
-def _newest_first(places: Found) -> list[StoredFailure]:
+def _newest_first(places: GroupPlaces) -> list[StoredFailure]:
     failures = [segment.failures[place] for segment, bits in places for place in slots_of(bits)]
     return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
 

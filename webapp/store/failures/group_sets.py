@@ -7,11 +7,11 @@ from collections import Counter
 from webapp.store.failures.segment import Facts, Segment
 from webapp.store.index.bit_sliced_index import Bits
 
-Found = tuple[tuple[Segment, Bits], ...]
+GroupPlaces = tuple[tuple[Segment, Bits], ...]
 """the responses of a group: of each segment, the places"""
 
 
-def together(places: Found, key: str) -> Facts:
+def together(places: GroupPlaces, key: str) -> Facts:
     """The facts of the responses of the group `key`; no session stands in two segments."""
     facts = [segment.facts(bits, key) for segment, bits in places]
     if len(facts) == 1:
@@ -27,13 +27,13 @@ def together(places: Found, key: str) -> Facts:
     )
 
 
-def first_and_last(places: Found) -> tuple[int, int]:
+def first_and_last(places: GroupPlaces) -> tuple[int, int]:
     """The times of the first and the last of some responses."""
     filled = [(segment, bits) for segment, bits in places if bits]
     return min(segment.first(bits) for segment, bits in filled), max(segment.last(bits) for segment, bits in filled)
 
 
-def versions(places: Found) -> dict[str, list[str]]:
+def versions(places: GroupPlaces) -> dict[str, list[str]]:
     """The versions of the parses that failed, by profile."""
     by_profile: dict[str, list[str]] = {}
     for segment, bits in places:
@@ -43,7 +43,7 @@ def versions(places: Found) -> dict[str, list[str]]:
     return by_profile
 
 
-def newest_turn(places: Found) -> int:
+def newest_turn(places: GroupPlaces) -> int:
     """The turn of the last of a group's responses."""
     last = [segment.failures[bits.bit_length() - 1] for segment, bits in places]
     return max((failure.when, failure.turn_id) for failure in last)[1]

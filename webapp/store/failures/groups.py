@@ -16,7 +16,7 @@ from webapp.parsing import failure_group
 from webapp.store.failures import events, overlay
 from webapp.store.failures.events import Event
 from webapp.store.failures.group_line import Example, GroupLine, Groups
-from webapp.store.failures.group_sets import Found, first_and_last, newest_turn, together, versions
+from webapp.store.failures.group_sets import GroupPlaces, first_and_last, newest_turn, together, versions
 from webapp.store.failures.overlay import Change
 from webapp.store.failures.scope import Coverage, Scope, coverage, scope
 from webapp.store.failures.segment import Segment
@@ -71,7 +71,7 @@ def page(
     )
 
 
-def lines(db: orm.Session, filters: Filters, now: datetime) -> tuple[dict[str, Found], Lines]:
+def lines(db: orm.Session, filters: Filters, now: datetime) -> tuple[dict[str, GroupPlaces], Lines]:
     """The groups in view, and what makes lines of them. Raises `BadFilter`."""
     scope_in_view, people = scope(db, filters), _people(db)
     groups = _groups(scope_in_view, scope_in_view.views, people)
@@ -81,7 +81,7 @@ def lines(db: orm.Session, filters: Filters, now: datetime) -> tuple[dict[str, F
     )
 
 
-def in_view(db: orm.Session, scope_in_view: Scope) -> dict[str, Found]:
+def in_view(db: orm.Session, scope_in_view: Scope) -> dict[str, GroupPlaces]:
     """The groups of a scope, without lines of them."""
     return _groups(scope_in_view, scope_in_view.views, _people(db))
 
@@ -93,7 +93,7 @@ class Lines:
         self,
         scope_in_view: Scope,
         people: People,
-        known_groups: dict[str, Found],
+        known_groups: dict[str, GroupPlaces],
         now: datetime,
         stretch: tuple[int, int] | None,
         total: Coverage,
@@ -105,7 +105,7 @@ class Lines:
         self._shown = overlay.shown_as(people.changes)
         self._bounds_by_segment: dict[int, list[int]] = {}
 
-    def line(self, key: str, places: Found) -> GroupLine:
+    def line(self, key: str, places: GroupPlaces) -> GroupLine:
         facts = together(places, key)
         first, last = first_and_last(places)
         everywhere = self.known.get(key, places)
@@ -157,7 +157,7 @@ class Lines:
     def _in_window(self, when: int) -> bool:
         return self.window[0] <= when < self.window[1] + 1
 
-    def _series(self, places: Found) -> tuple[int, ...]:
+    def _series(self, places: GroupPlaces) -> tuple[int, ...]:
         if self.range is None:
             return ()
         parts = [segment.counts_between(bits, self._bounds(segment)) for segment, bits in places]
@@ -172,14 +172,14 @@ class Lines:
             self._bounds_by_segment[id(segment)] = bounds
         return bounds or []
 
-    def _new_models(self, models: Iterable[str | None], everywhere: Found) -> list[str]:
+    def _new_models(self, models: Iterable[str | None], everywhere: GroupPlaces) -> list[str]:
         firsts: dict[str | None, int] = {}
         for segment, bits in everywhere:
             for model, when in segment.first_by_model(bits).items():
                 firsts[model] = min(when, firsts.get(model, when))
         return sorted(model for model in models if model is not None and self._in_window(firsts[model]))
 
-    def _state(self, key: str, everywhere: Found) -> tuple[str, str | None]:
+    def _state(self, key: str, everywhere: GroupPlaces) -> tuple[str, str | None]:
         event = self.people.states.get(key)
         if event is None or event.state is None:
             return "open", None
@@ -197,7 +197,7 @@ def _people(db: orm.Session) -> People:
     return People(overlay.in_force(db), *events.in_force(db))
 
 
-def _groups(scope_in_view: Scope, views: Sequence[Bits], people: People) -> dict[str, Found]:
+def _groups(scope_in_view: Scope, views: Sequence[Bits], people: People) -> dict[str, GroupPlaces]:
     """The groups as people see them."""
     groups: dict[str, list[tuple[Segment, Bits]]] = {}
     for part, view in zip(scope_in_view.snapshot.parts, views, strict=True):
@@ -218,7 +218,7 @@ def growth(series: Sequence[int]) -> float:
     return (later - earlier) / sqrt(later + earlier) if later + earlier else 0.0
 
 
-def _range(scope_in_view: Scope, groups: Iterable[Found]) -> tuple[int, int] | None:
+def _range(scope_in_view: Scope, groups: Iterable[GroupPlaces]) -> tuple[int, int] | None:
     bounds = [first_and_last(places) for places in groups]
     if not bounds:
         return None
@@ -245,7 +245,7 @@ def _start(after: str | None) -> int:
     return int(after)
 
 
-def _with_examples(db: orm.Session, lines: list[GroupLine], groups: dict[str, Found]) -> list[GroupLine]:
+def _with_examples(db: orm.Session, lines: list[GroupLine], groups: dict[str, GroupPlaces]) -> list[GroupLine]:
     """The newest response of each group as its example."""
     newest = {line.key: newest_turn(groups[line.key]) for line in lines}
     examples_by_turn = examples(db, newest.values())

@@ -11,7 +11,7 @@ from sqlalchemy import orm
 from webapp.store.failures import groups, overlay
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_line import Example
-from webapp.store.failures.group_sets import Found, first_and_last, together
+from webapp.store.failures.group_sets import GroupPlaces, first_and_last, together
 from webapp.store.index.bit_sliced_index import slots_of
 from webapp.store.index.session_reader import moment
 from webapp.store.models import TURNS_A_SESSION
@@ -66,7 +66,7 @@ def of_session(db: orm.Session, session_id: int, under: str = HOME) -> list[Same
 
 
 def _same(
-    db: orm.Session, key: str, changes: tuple[overlay.Change, ...], places: Found, failure: StoredFailure
+    db: orm.Session, key: str, changes: tuple[overlay.Change, ...], places: GroupPlaces, failure: StoredFailure
 ) -> SameFailure:
     facts = together(places, key)
     first, last = first_and_last(places)
@@ -87,7 +87,7 @@ def _same(
     )
 
 
-def _beside(places: Found, failure: StoredFailure, forward: bool) -> StoredFailure | None:
+def _beside(places: GroupPlaces, failure: StoredFailure, forward: bool) -> StoredFailure | None:
     """The response of a group right after another one, or right before it."""
     candidates: list[StoredFailure] = []
     here = (failure.when, failure.turn_id)

@@ -134,8 +134,8 @@ def tell(engine: sa.Engine, keys: Sequence[str], name: str, scope: dict[str, Any
     ids: list[int] = []
     with engine.connect() as connection:
         for at in range(0, len(keys), _AT_ONCE):
-            other = sa.and_(Session.key.in_(keys[at : at + _AT_ONCE]), Session.home_profile != name)
-            ids += connection.scalars(sa.select(Session.id).where(other))
+            is_of_another_home = sa.and_(Session.key.in_(keys[at : at + _AT_ONCE]), Session.home_profile != name)
+            ids += connection.scalars(sa.select(Session.id).where(is_of_another_home))
     if ids:
         work(engine, begin(engine, ids, Home(name, "told"), scope=scope))
     return len(ids)
@@ -219,8 +219,8 @@ def _is_still(connection: sa.Connection, session_id: int, profile: str) -> bool:
 def _finish(connection: sa.Connection, number: int) -> bool:
     """Note the end, unless another process is at the last sessions."""
     line = HomeChangeSession
-    left = sa.select(sa.func.count()).where(line.change_id == number, line.state == "waiting")
-    if connection.scalar(left):
+    waiting = sa.select(sa.func.count()).where(line.change_id == number, line.state == "waiting")
+    if connection.scalar(waiting):
         return False
     _end(connection, number, "done")
     return True

@@ -53,7 +53,7 @@ def _parse(connection: sa.Connection, session_id: int, profile: Profile) -> None
         for table in (Parse, ParseRepair):
             connection.execute(sa.delete(table).where(table.turn_id.in_(ids), table.profile == profile.name))
         parsed = [(row.id, row.raw, trace) for row, (_, trace) in zip(batch, traces, strict=True)]
-        new = [rows.parse_row(*one) for one in regrouping.with_ours(connection, parsed)]
+        new = [rows.parse_row(*parse) for parse in regrouping.with_ours(connection, parsed)]
         connection.execute(rows.parses.insert(), new)
         if repaired := [row for turn_id, trace in traces for row in rows.repair_rows(turn_id, trace)]:
             connection.execute(rows.repairs.insert(), repaired)

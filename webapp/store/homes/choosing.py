@@ -33,10 +33,10 @@ class HomeChooser:
     def _named(self, start: SessionStart) -> Iterator[Home]:
         format_ = known_formats().get(start.source_format)
         by_format = format_.home if format_ is not None else None
-        told = start.home if start.home != by_format else None
+        session_home = start.home if start.home != by_format else None
         candidates = (
             (self.told, "told"),
-            (told, "told"),
+            (session_home, "told"),
             (self.rules.get(("service", start.service or "")), "rule"),
             (self.rules.get(("format", start.source_format)), "rule"),
             (start.home, "format"),

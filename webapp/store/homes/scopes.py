@@ -37,8 +37,8 @@ class HomeScope:
 
     def as_dict(self) -> dict[str, Any]:
         """As `of_dict` reads it."""
-        named = {"keys": list(self.keys), "dump": self.dump, "format": self.format, "service": self.service}
-        parts: dict[str, Any] = {name: value for name, value in named.items() if value}
+        fields = {"keys": list(self.keys), "dump": self.dump, "format": self.format, "service": self.service}
+        parts: dict[str, Any] = {name: value for name, value in fields.items() if value}
         if self.filters is not None:
             parts["filters"] = self.filters.active()
         return parts | ({"unknown_only": True} if self.unknown_only else {})
@@ -72,8 +72,8 @@ def session_ids(db: orm.Session, scope: HomeScope) -> list[int]:
         query = query.where(Session.home_source == UNKNOWN)
     if scope.filters is not None:
         ids = _under_filters(db, scope.filters)
-        known = set(db.scalars(query)) if scope.unknown_only else None
-        return _some(sorted(ids if known is None else ids & known))
+        unknown_ids = set(db.scalars(query)) if scope.unknown_only else None
+        return _some(sorted(ids if unknown_ids is None else ids & unknown_ids))
     if scope.keys:
         query = query.where(Session.key.in_(scope.keys))
     elif scope.dump is not None:

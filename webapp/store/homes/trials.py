@@ -105,9 +105,9 @@ def question_of_all(db: orm.Session) -> Question | None:
     if unnamed is None or not unnamed.set() & state.alive & state.numbers["responses"].positive:
         return None
     key = ("question", profiles_key())
-    kept: Question | None = state.cache.get(key)
-    asked = kept or question(db.connection())
-    return state.keeping(key, lambda: asked) if asked is not None and asked.is_counted else asked
+    cached: Question | None = state.cache.get(key)
+    latest = cached or question(db.connection())
+    return state.keeping(key, lambda: latest) if latest is not None and latest.is_counted else latest
 
 
 def of_dump(number: int) -> sa.ColumnElement[bool]:
@@ -173,10 +173,10 @@ def _failed(
         if ends():
             return None
         after = batch[-1].id
-        stored = _stored(connection, batch[0].id, after, profiles)
+        stored_results = _stored(connection, batch[0].id, after, profiles)
         for row in batch:
             for name, profile in profiles.items():
-                verdict = stored.get((row.id, name)) or _verdict(row.raw, profile)
+                verdict = stored_results.get((row.id, name)) or _verdict(row.raw, profile)
                 failed[name] += verdict == "failed"
     return failed
 

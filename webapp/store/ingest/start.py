@@ -58,13 +58,13 @@ def ingest(
         spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
     try:
         with dump_files.reading(settings.data, spooled.sha256, watch.moved), disk_full.in_words():
-            other = _read_otherwise(engine, spooled.sha256, mapping)
-            if other is None and (result := _already(engine, spooled.sha256)) is not None:
+            reread_dump = _read_otherwise(engine, spooled.sha256, mapping)
+            if reread_dump is None and (result := _already(engine, spooled.sha256)) is not None:
                 return _with_home(engine, result, home)
             if known_only and format is None:
                 format = sniffed(spooled, filename)  # noqa: A001
-            arguments = (engine, settings, spooled, filename, format, home, other, mapping, watch)
-            return _with_home(engine, _replacing(engine, other, DumpIngest(*arguments).run()), home)
+            arguments = (engine, settings, spooled, filename, format, home, reread_dump, mapping, watch)
+            return _with_home(engine, _replacing(engine, reread_dump, DumpIngest(*arguments).run()), home)
     finally:
         spooled.path.unlink(missing_ok=True)
 
@@ -97,8 +97,8 @@ def ingest_again(
             format = format or _todays_format(spooled, dump)  # noqa: A001
             arguments = (engine, settings, spooled, dump.filename, format, home or dump.home, dump)
             result = DumpIngest(*arguments, mapping, watch).run()
-            other = dump if mapping and mapping != dump.mapping else None
-            return _with_home(engine, _replacing(engine, other, result), home)
+            reread_dump = dump if mapping and mapping != dump.mapping else None
+            return _with_home(engine, _replacing(engine, reread_dump, result), home)
         finally:
             spooled.path.unlink(missing_ok=True)
 

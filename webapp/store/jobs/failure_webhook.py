@@ -92,10 +92,10 @@ def alerts(line: GroupLine) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _note(state: State, lines: list[GroupLine], now: datetime) -> None:
-    known = set(state["known"])
+    known_keys = set(state["known"])
     for line in lines:
         for number, kind, model in alerts(line):
-            if number not in known:
+            if number not in known_keys:
                 state["known"].append(number)
                 body = _body(line, kind, model)
                 state["pending"].append({"body": body, "tries": 0, "due": now.timestamp(), "error": None})
@@ -161,8 +161,8 @@ def _path(settings: Settings) -> Path:
 def _read(settings: Settings) -> State:
     empty: State = {"known": [], "pending": [], "lost": 0}
     try:
-        stored: State = json.loads(_path(settings).read_text("utf-8"))
-        return empty | stored
+        state: State = json.loads(_path(settings).read_text("utf-8"))
+        return empty | state
     except FileNotFoundError:
         return empty
     except (OSError, ValueError) as error:

@@ -139,9 +139,9 @@ def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> Par
     parsed = ParsedChunk(chunk)
     about = {"profile": parser.name, "version": parser.version, "sessions": chunk.session_ids}
     result = connection.execute(_responses, {**about, "first": chunk.first, "last": chunk.last})
-    for some in result.partitions(_ROWS):
+    for batch in result.partitions(_ROWS):
         new: list[tuple[int, str, Trace]] = []
-        for row in some:
+        for row in batch:
             verdict = row.verdict
             if row.version != parser.version:
                 trace = parsing.parse(row.raw, parser)

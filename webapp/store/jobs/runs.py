@@ -121,8 +121,8 @@ def end_killed(engine: sa.Engine, settings: Settings) -> int:
     """
     with engine.connect() as connection:
         query = sa.select(Run.id, Run.state, Run.scope).where(Run.state.in_(("running", "cancelled")))
-        left = [row for row in connection.execute(query) if row.state == "running" or _UNCOUNTED in row.scope]
-    return sum(_end_killed(engine, settings, row) for row in left)
+        unfinished = [row for row in connection.execute(query) if row.state == "running" or _UNCOUNTED in row.scope]
+    return sum(_end_killed(engine, settings, row) for row in unfinished)
 
 
 def _version(profile: str) -> str:
@@ -207,9 +207,9 @@ def _store(engine: sa.Engine, run: Replay, parsed: ParsedChunk, total: int) -> N
         uncounted = _uncounted(scope)
         folded = _keep(connection, run.profile, parsed)
         goes_on = None if parsed.chunk.ends else parsed.chunk.session_ids[0]
-        left = {goes_on} & (folded | uncounted)
-        _refold(connection, (folded | uncounted) - left)
-        scope = _without_uncounted(scope) | ({_UNCOUNTED: goes_on} if left else {})
+        unfinished_ids = {goes_on} & (folded | uncounted)
+        _refold(connection, (folded | uncounted) - unfinished_ids)
+        scope = _without_uncounted(scope) | ({_UNCOUNTED: goes_on} if unfinished_ids else {})
         progress = run.counts["responses"] / max(1, total)
         values = {"scope": scope, "progress": progress, "counts": run.counts}
         connection.execute(sa.update(Run).where(Run.id == run.id).values(values))
@@ -217,18 +217,18 @@ def _store(engine: sa.Engine, run: Replay, parsed: ParsedChunk, total: int) -> N
 
 def _keep(connection: sa.Connection, profile: str, parsed: ParsedChunk) -> set[int]:
     """Store what was parsed anew and count it; the sessions that have to be folded anew for it."""
-    stored = _locked(connection, parsed.added)
-    kept_parses = [row for row in parsed.parses if row[0] // TURNS_A_SESSION in stored]
+    locked_sessions = _locked(connection, parsed.added)
+    kept_parses = [row for row in parsed.parses if row[0] // TURNS_A_SESSION in locked_sessions]
     versions = _replaced(connection, profile, [row[0] for row in kept_parses])
     rows.insert_values(connection, rows.parses, rows.PARSE, kept_parses)
-    kept_repairs = [row for row in parsed.repairs if row[0] // TURNS_A_SESSION in stored]
+    kept_repairs = [row for row in parsed.repairs if row[0] // TURNS_A_SESSION in locked_sessions]
     rows.insert_values(connection, rows.repairs, rows.REPAIR, kept_repairs)
     if profile == OURS:
         regrouping.regroup(connection, [row[0] for row in kept_parses])
     overtaken = {turn // TURNS_A_SESSION for turn, _ in versions.items() ^ parsed.versions.items()}
     folded = {
         row.id
-        for row in stored.values()
+        for row in locked_sessions.values()
         if profile in (row.home_profile, OURS) or row.facets is None or row.id in overtaken
     }
     counted = [
@@ -236,7 +236,7 @@ def _keep(connection: sa.Connection, profile: str, parsed: ParsedChunk) -> set[i
             "session": number,
             "counted": facets.recounted(row.facets, profile, parsed.removed.get(number, ()), parsed.added[number]),
         }
-        for number, row in stored.items()
+        for number, row in locked_sessions.items()
         if number not in folded
     ]
     if counted:

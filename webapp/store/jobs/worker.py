@@ -61,8 +61,8 @@ def _is_asked(engine: sa.Engine) -> bool:
 
 def is_work_left(connection: sa.Connection) -> bool:
     """Whether there are jobs, runs that a page asked for, home profiles to change, or profiles to try."""
-    asked = jobs.are_live(connection) or run_queue.are_waiting(connection) or changes.are_running(connection)
-    return asked or trials.are_lacking(connection)
+    is_queued = jobs.are_live(connection) or run_queue.are_waiting(connection) or changes.are_running(connection)
+    return is_queued or trials.are_lacking(connection)
 
 
 def _run(engine: sa.Engine, settings: Settings, ends: Ends) -> None:

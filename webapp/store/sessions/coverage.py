@@ -41,8 +41,10 @@ class ProfileCoverage:
 def of_view(state: State, view: View, profile: str) -> ProfileCoverage:
     """How far a profile was run over the sessions of a view. Every response is parsed by `fencepost` as it comes."""
     run, of = (_parses(state, view, name) for name in (profile, OURS))
-    known = parsing.profiles().get(profile)
-    return ProfileCoverage(profile, run, of, installing.reason(known) if known else f"no profile is called {profile!r}")
+    parser = parsing.profiles().get(profile)
+    return ProfileCoverage(
+        profile, run, of, installing.reason(parser) if parser else f"no profile is called {profile!r}"
+    )
 
 
 def under(db: orm.Session, filters: Filters) -> ProfileCoverage | None:

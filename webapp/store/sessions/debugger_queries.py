@@ -80,14 +80,14 @@ def reader(
     return trace
 
 
-def _current_version(name: str, stored: str | None) -> str:
+def _current_version(name: str, stored_version: str | None) -> str:
     """The profile's version; of one that is configured no longer the stored trace's, which is shown as it is."""
     try:
         return parsing.profile(name).version
     except parsing.UnknownProfile:
-        if stored is None:
+        if stored_version is None:
             raise
-        return stored
+        return stored_version
 
 
 def trace(detail: TurnDetail, name: str) -> parsing.Trace:

@@ -40,12 +40,12 @@ def beside(db: orm.Session, filters: Filters, session: Session, position: int, f
     slot = state.slot(session.id)
     for _ in range(_MOST_TRIED):
         slot = None if slot is None else order.beside(state, sort, view, slot, forward)
-        other = None if slot is None else db.scalar(_of_id, {"id": state.numbers["id"].values[slot]})
-        if other is None:
+        neighbour = None if slot is None else db.scalar(_of_id, {"id": state.numbers["id"].values[slot]})
+        if neighbour is None:
             return None
-        near = _within(db, other, -1 if forward else other.turn_count, forward)
+        near = _within(db, neighbour, -1 if forward else neighbour.turn_count, forward)
         if near is not None:
-            return FailedPlace(other, near)
+            return FailedPlace(neighbour, near)
     return None
 
 

@@ -87,16 +87,16 @@ def _has_error(row: Row, kind: str) -> bool:
     if kind != facets.OTHER:
         return kind in kinds
     counted = (row.facets or {}).get("errors", {})
-    return any(one == facets.OTHER or one not in counted for one in kinds)
+    return any(error_kind == facets.OTHER or error_kind not in counted for error_kind in kinds)
 
 
 def _with_finding(db: orm.Session, rows: Sequence[Row], rule: str) -> list[Row]:
     ids = {row.session_id for row in rows}
-    shown: set[tuple[int, int]] = set()
+    turns_of_findings: set[tuple[int, int]] = set()
     select = sa.select(Finding.session_id, Finding.turns).where(Finding.rule == rule, Finding.session_id.in_(ids))
     for session_id, positions in db.execute(select):
-        shown.update((session_id, position) for position in positions)
-    return [row for row in rows if (row.session_id, row.position) in shown]
+        turns_of_findings.update((session_id, position) for position in positions)
+    return [row for row in rows if (row.session_id, row.position) in turns_of_findings]
 
 
 def _with_text(db: orm.Session, rows: Sequence[Row], text: str) -> list[Row]:

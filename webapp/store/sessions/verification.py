@@ -135,9 +135,9 @@ class _StoredStrings:
         plain = {text: "".join(text.split()) for text in texts}
         matches: set[str] = set()
         for turn in self._turns():
-            for _, stored in _long_of(turn):
-                bare = "".join(stored.split())
-                matches |= {text for text in plain if text in stored or plain[text] in bare}
+            for _, stored_text in _long_of(turn):
+                bare = "".join(stored_text.split())
+                matches |= {text for text in plain if text in stored_text or plain[text] in bare}
             for text in matches:
                 plain.pop(text, None)
         return matches
@@ -162,23 +162,23 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
-def _compare_strings(result: Verification, stored: _StoredStrings, path: Path, filename: str) -> None:
+def _compare_strings(result: Verification, stored_strings: _StoredStrings, path: Path, filename: str) -> None:
     suspects: dict[str, list[str]] = {}
     for string in long_strings(path, filename):
         if isinstance(string, Problem):
             result.not_compared.append(string)
             continue
         result.strings += 1
-        if not _is_there(string, stored.digests):
+        if not _is_there(string, stored_strings.digests):
             suspects.setdefault(string.text, []).append(string.at)
     texts = iter(list(suspects))
     while batch := set(islice(texts, _AT_ONCE)):
-        for text in stored.hold_within(batch):
+        for text in stored_strings.hold_within(batch):
             del suspects[text]
     for text, places in suspects.items():
         result.missing_count += len(places)
-        shown = [MissingString(at, len(text), text[:_SHOWN]) for at in places]
-        result.missing += shown[: MOST_SHOWN - len(result.missing)]
+        missing_strings = [MissingString(at, len(text), text[:_SHOWN]) for at in places]
+        result.missing += missing_strings[: MOST_SHOWN - len(result.missing)]
 
 
 def _is_there(string: LongString, digests: set[bytes]) -> bool:

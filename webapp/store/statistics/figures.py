@@ -118,4 +118,6 @@ class Statistics:
 
     def partly(self, profile: str) -> ProfileCoverage | None:
         """How far a profile was run that was not run over all of it."""
-        return next((each for each in self.coverage if each.profile == profile and not each.is_whole), None)
+        return next(
+            (coverage for coverage in self.coverage if coverage.profile == profile and not coverage.is_whole), None
+        )

@@ -38,12 +38,12 @@ def with_ours(
 
     `fencepost`'s trace is the stored one, made here where there is none; no failure needs it, it is the trace itself.
     """
-    stored = our_traces(connection, [turn_id for turn_id, _, trace in parsed if _needs_ours(trace)])
+    stored_traces = our_traces(connection, [turn_id for turn_id, _, trace in parsed if _needs_ours(trace)])
     complete: list[tuple[int, Trace, str, Trace]] = []
     for turn_id, raw, trace in parsed:
         ours = trace
         if _needs_ours(trace):
-            ours = stored.get(turn_id) or parsing.parse(raw, OURS)
+            ours = stored_traces.get(turn_id) or parsing.parse(raw, OURS)
         complete.append((turn_id, trace, raw, ours))
     return complete
 

@@ -8,7 +8,7 @@ from sqlalchemy import orm
 
 from webapp.store.failures import groups
 from webapp.store.failures.failure_reader import StoredFailure
-from webapp.store.failures.group_sets import Found
+from webapp.store.failures.group_sets import GroupPlaces
 from webapp.store.index.bit_sliced_index import slots_of
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns
 from webapp.store.sessions.filters import Filters
@@ -37,7 +37,7 @@ def signature(db: orm.Session) -> list[int]:
     return [len(found), sum(bits.bit_count() for places in found.values() for _, bits in places), sum(newest)]
 
 
-def _newest_first(places: Found) -> list[StoredFailure]:
+def _newest_first(places: GroupPlaces) -> list[StoredFailure]:
     failures = [segment.failures[place] for segment, bits in places for place in slots_of(bits)]
     return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
 
