@@ -197,7 +197,7 @@ def profiles() -> dict[str, Profile]:
 def helps() -> dict[str, str]:
     """A line of help for each profile, by its name."""
     lines = plugins.help_of(PACKAGE)
-    return {name: getattr(each, "help", None) or lines.get(name, "") for name, each in profiles().items()}
+    return {name: getattr(entry, "help", None) or lines.get(name, "") for name, entry in profiles().items()}
 
 
 def _configured() -> Any:

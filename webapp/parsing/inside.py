@@ -67,10 +67,10 @@ class capture:  # noqa: N801 — it is used like a function
 
 def run(parser: Callable[[str], Any], raw: str) -> Trace:
     """The trace of one call of `parser`; what it raises is in the trace."""
-    seen = capture(raw)
-    with suppress(Exception), seen:
-        seen.value = parser(raw)
-    return seen.trace
+    captured = capture(raw)
+    with suppress(Exception), captured:
+        captured.value = parser(raw)
+    return captured.trace
 
 
 def trace_of(raw: str, outcome: ParserOutcome, *, returned: bool = True) -> Trace:

@@ -30,26 +30,26 @@ def record_calls(tracer: Tracer, outcome: ParserOutcome) -> list[Attempt]:
     return [_attempt(tracer, located) for located in places]
 
 
-def told_attempt(tracer: Tracer, told: dict[str, Any]) -> Attempt:
+def told_attempt(tracer: Tracer, report: dict[str, Any]) -> Attempt:
     """An attempt that a program in another language tells of; where its edits do not fit, it is said to be wrong."""
     everything = Span(0, len(tracer.raw))
-    strategy = str(told.get("strategy") or "attempt")
+    strategy = str(report.get("strategy") or "attempt")
     try:
-        span = Span(*map(int, told["span"]))
-        edits = [_told_edit(tracer.raw, edit) for edit in told.get("edits") or ()]
+        span = Span(*map(int, report["span"]))
+        edits = [_told_edit(tracer.raw, edit) for edit in report.get("edits") or ()]
         apply(tracer.raw, span, edits)
         if not 0 <= span.start <= span.end <= everything.end:
             raise ValueError(f"{span.start}–{span.end} is no span of the response")
     except (AttributeError, KeyError, TypeError, ValueError) as wrong:
         return tracer.fail(strategy, everything, f"its program tells of an attempt that cannot be: {wrong}")
-    note = None if told.get("note") is None else str(told["note"])
-    if told.get("outcome") == "rejected":
-        return tracer.reject(strategy, span, str(told.get("reason") or "no reason given"), note=note)
-    error = told.get("error")
-    if told.get("outcome") != "failed" and error is None:
+    note = None if report.get("note") is None else str(report["note"])
+    if report.get("outcome") == "rejected":
+        return tracer.reject(strategy, span, str(report.get("reason") or "no reason given"), note=note)
+    error = report.get("error")
+    if report.get("outcome") != "failed" and error is None:
         return tracer.attempt(strategy, span, edits, note=note)
     at = error.get("at") if isinstance(error, dict) else None
-    message = str(error.get("message") if isinstance(error, dict) else error or told.get("reason") or "failed")
+    message = str(error.get("message") if isinstance(error, dict) else error or report.get("reason") or "failed")
     if not isinstance(error, dict) or not isinstance(at, int) or not 0 <= at <= len(tracer.raw):
         return tracer.fail(strategy, span, message, edits, note=note)
     line, column = place(tracer.raw, at)
@@ -91,9 +91,9 @@ def _is_of(attempt: Attempt, error: ParserFailure) -> bool:
 
 def _returned(tracer: Tracer, value: Any, attempts: list[Attempt]) -> None:
     """The newest attempt that gave the value that was returned is the result; else it is the parser's own making."""
-    wanted = _canonical(value)
+    canonical = _canonical(value)
     for attempt in reversed(attempts):
-        if attempt.ok and _canonical(attempt.value) == wanted:
+        if attempt.ok and _canonical(attempt.value) == canonical:
             tracer.choose(attempt)
             return
     everything = Span(0, len(tracer.raw))

@@ -152,8 +152,8 @@ def unknown_sentence(responses: int, failed: int, rescued: int, shape: Sequence[
     sentence = f"{counted(responses, 'response')}, parser unknown{': ' if shapes else ''}{shapes}."
     if not failed:
         return sentence
-    read = f"; Fencepost can read {'it' if failed == 1 else f'{rescued:,} of them'}" if rescued else ""
-    return f"{sentence} {counted(failed, 'failure')} {'is' if failed == 1 else 'are'} recorded{read}."
+    rescued_part = f"; Fencepost can read {'it' if failed == 1 else f'{rescued:,} of them'}" if rescued else ""
+    return f"{sentence} {counted(failed, 'failure')} {'is' if failed == 1 else 'are'} recorded{rescued_part}."
 
 
 def session_sentence(

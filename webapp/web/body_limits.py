@@ -34,5 +34,5 @@ def words(path: str, settings: Settings) -> str:
             f"An upload may have {most // MEGABYTE:,} MB as it is sent (FENCEPOST_MAX_UPLOAD). Send it compressed, or"
             " read the file where the server runs: fencepost ingest FILE."
         )
-    shown = f"{most // MEGABYTE:,} MB" if most >= MEGABYTE else f"{most // KILOBYTE:,} KB"
-    return f"The body of a request to this address may have {shown}, no more."
+    size = f"{most // MEGABYTE:,} MB" if most >= MEGABYTE else f"{most // KILOBYTE:,} KB"
+    return f"The body of a request to this address may have {size}, no more."

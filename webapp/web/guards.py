@@ -106,8 +106,8 @@ def require_token() -> AnyResponse | None:
         return None
     if is_for_programs():
         abort(401, "Send the token as `Authorization: Bearer …`.")
-    wanted = ids.sent_path(request.environ) or request.full_path.removesuffix("?")
-    return redirect(url_for("login.form", next=wanted))
+    target = ids.sent_path(request.environ) or request.full_path.removesuffix("?")
+    return redirect(url_for("login.form", next=target))
 
 
 def login_cookie() -> LoginCookie | None:

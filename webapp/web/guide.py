@@ -70,8 +70,8 @@ class Shown:
 @blueprint.get("")
 def begin() -> Response | str:
     """Go to the first step; where nothing is stored that it could show, offer the examples."""
-    shown = _shown()
-    return render_template("guide/none.html") if shown is None else redirect(shown.urls()[0])
+    example = _shown()
+    return render_template("guide/none.html") if example is None else redirect(example.urls()[0])
 
 
 @blueprint.post("/examples")
@@ -98,10 +98,10 @@ def is_guided() -> bool:
 def guide_step() -> GuideStep | None:
     """The step that the address asks for, on the pages that have one."""
     number = request.args.get("guide", type=int)
-    shown = _shown() if number is not None and 1 <= number <= len(STEPS) else None
-    if number is None or shown is None:
+    example = _shown() if number is not None and 1 <= number <= len(STEPS) else None
+    if number is None or example is None:
         return None
-    return GuideStep(number, *STEPS[number - 1], shown.urls()[number] if number < len(STEPS) else None)
+    return GuideStep(number, *STEPS[number - 1], example.urls()[number] if number < len(STEPS) else None)
 
 
 def _shown() -> Shown | None:

@@ -62,11 +62,11 @@ def logs() -> Response:
         return sent
     records, size = sent
     failed = _stored([], size, [record for record in records if isinstance(record, ArrivedLog)])
-    others = sum(isinstance(record, OtherLog) for record in records)
-    _warn("logs", others)
+    other_count = sum(isinstance(record, OtherLog) for record in records)
+    _warn("logs", other_count)
     problems = [record for record in records if isinstance(record, Problem)]
-    words = [_reasons(problems), NOT_KEPT["logs"] if others else ""]
-    return failed or answer(len(problems) + others, "rejectedLogRecords", "; ".join(filter(None, words)))
+    words = [_reasons(problems), NOT_KEPT["logs"] if other_count else ""]
+    return failed or answer(len(problems) + other_count, "rejectedLogRecords", "; ".join(filter(None, words)))
 
 
 @blueprint.post("/v1/metrics")

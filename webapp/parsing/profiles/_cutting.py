@@ -16,8 +16,8 @@ from webapp.parsing.trace import Attempt
 def stripped_of(raw: str, span: Span, characters: str | None = None) -> Span:
     """`span` without `characters` (white space where None) at its ends, as `str.strip` cuts them."""
     text = span.of(raw)
-    left = len(text) - len(text.lstrip(characters))
-    return Span(span.start + left, span.start + max(left, len(text.rstrip(characters))))
+    start = len(text) - len(text.lstrip(characters))
+    return Span(span.start + start, span.start + max(start, len(text.rstrip(characters))))
 
 
 def whole(raw: str) -> Span:

@@ -61,8 +61,8 @@ class Sides:
     @property
     def not_run(self) -> list[str]:
         """Which of A and B could not be run here."""
-        named = (("A", self.a), ("B", self.b))
-        return [letter for letter, side in named if side.trace.version == installing.ABSENT]
+        sides = (("A", self.a), ("B", self.b))
+        return [letter for letter, side in sides if side.trace.version == installing.ABSENT]
 
 
 def sides(raw: str, a: Trace, b: Trace) -> Sides:
@@ -73,8 +73,8 @@ def sides(raw: str, a: Trace, b: Trace) -> Sides:
 
 def _side(raw: str, trace: Trace, difference: Difference | None) -> Side:
     lit = None if difference is None else located(raw, trace, difference.path)
-    drawn = telling(trace)
-    index = next((at for at, attempt in enumerate(trace.attempts) if drawn and attempt is drawn[0]), None)
+    drawing = telling(trace)
+    index = next((at for at, attempt in enumerate(trace.attempts) if drawing and attempt is drawing[0]), None)
     if difference is not None and difference.path and isinstance(difference.path[0], int):
         chosen = trace.chosen[difference.path[0] :][:1]
         index = chosen[0] if chosen else index
@@ -115,7 +115,7 @@ def located(raw: str, trace: Trace, path: Path) -> Span | None:
 def _node(text: str, path: Path) -> Node | None:
     """The node of a decoded text to which a path leads; the last of equal keys, as the decoder has it."""
     parsed, _ = nodes(text, MOST_NODES)
-    found: Node | None = None
+    innermost: Node | None = None
     here: list[str | int] = []
     in_array: list[bool] = []
     for node in parsed:
@@ -123,9 +123,9 @@ def _node(text: str, path: Path) -> Node | None:
         if node.depth:
             here.append(node.place if in_array[-1] else _key(text, node))
         if tuple(here) == tuple(path):
-            found = node
+            innermost = node
         in_array.append(node.kind == "array")
-    return found
+    return innermost
 
 
 def _key(text: str, node: Node) -> str:

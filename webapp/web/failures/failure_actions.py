@@ -45,16 +45,16 @@ def _reason() -> str:
 def _state(group: str) -> tuple[str, str]:
     state, how = request.form.get("state", ""), request.form.get("how", "")
     detail = group_detail.find(db.session, group, Filters())
-    given: dict[str, object] = {}
+    fields: dict[str, object] = {}
     if state == "resolved" and how.startswith("profile:"):
         name = how.removeprefix("profile:")
-        given = {"profile": name, "version": profile(name).version}
+        fields = {"profile": name, "version": profile(name).version}
     if state == "ignored" and how == "grows":
-        given = {"grows": _number("grows")}
+        fields = {"grows": _number("grows")}
     if state == "ignored" and how == "until":
-        given = {"until": _date()}
+        fields = {"until": _date()}
     count = detail.line.count if detail.line else 0
-    events.set_state(db.session, group, state, count=count, author=author(), reason=_reason(), **given)  # type: ignore[arg-type]
+    events.set_state(db.session, group, state, count=count, author=author(), reason=_reason(), **fields)  # type: ignore[arg-type]
     return group, f"{state.capitalize()} by {author()}: {_reason()}"
 
 

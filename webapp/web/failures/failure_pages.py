@@ -134,7 +134,7 @@ def reproduction_of(detail: GroupDetail, filters: Filters) -> dict[str, Any]:
     whole = {turn_id: text for turn_id, text in texts.items() if text.raw is not None}
     if not whole:
         return {"reproduction": None, "why": "no example is short enough to be reduced", "parser": None, "at": None}
-    turn_id = min(whole, key=lambda one: (whole[one].size, one))
+    turn_id = min(whole, key=lambda candidate: (whole[candidate].size, candidate))
     example = next(example for example in detail.examples if example.at.turn_id == turn_id)
     session = session_store.find(db.session, example.at.session)
     parser = session.home_profile if filters.under == HOME else filters.under
@@ -163,9 +163,9 @@ def atom() -> Response:
     """The groups under the list's filters as a feed: an entry a group, newest first seen first."""
     filters = filters_of_request()
     result = groups.page(db.session, filters, limit=feed.MOST_ENTRIES)
-    own = url_for("failures.atom", _external=True, **request.args.to_dict())
+    own_url = url_for("failures.atom", _external=True, **request.args.to_dict())
     home = url_for("failures.index", _external=True, **filters.active())
-    text = feed.atom(result, own, home, lambda key: url_for("failures.show", group=key, _external=True))
+    text = feed.atom(result, own_url, home, lambda key: url_for("failures.show", group=key, _external=True))
     return Response(text, mimetype="application/atom+xml")
 
 

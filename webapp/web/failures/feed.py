@@ -14,17 +14,17 @@ MOST_ENTRIES = 50
 _ATOM = "http://www.w3.org/2005/Atom"
 
 
-def atom(result: Groups, own: str, page: str, url_of: Callable[[str], str]) -> str:
-    """The feed: an entry a group, the one that was first seen last in front. `own` and `page` are its addresses."""
+def atom(result: Groups, own_url: str, page: str, url_of: Callable[[str], str]) -> str:
+    """The feed: an entry a group, the one that was first seen last in front. `own_url` and `page` are its addresses."""
     ET.register_namespace("", _ATOM)
     feed = ET.Element(f"{{{_ATOM}}}feed")
     lines = sorted(result.groups, key=lambda line: (line.known_since, line.key), reverse=True)
     newest = max((line.last_seen for line in lines), default=datetime.fromtimestamp(0, UTC))
     _add(feed, "title", "Fencepost: failure groups")
-    _add(feed, "id", own)
+    _add(feed, "id", own_url)
     _add(feed, "updated", newest.isoformat())
     _add(_add(feed, "author"), "name", "Fencepost")
-    _add(feed, "link", rel="self", href=own)
+    _add(feed, "link", rel="self", href=own_url)
     _add(feed, "link", rel="alternate", href=page)
     if result.coverage.not_run:
         _add(feed, "subtitle", f"parser unknown for {counted(result.coverage.not_run, 'response')}: not looked at")

@@ -47,12 +47,12 @@ def index() -> str:
 def question() -> Response:
     """The banner alone, for a page that waits until everything is counted."""
     if key := request.args.get("session"):
-        asked = questions.of_session(session_store.find(db.session, key))
+        open_question = questions.of_session(session_store.find(db.session, key))
     elif dump := request.args.get("dump"):
-        asked = questions.of_dump(dumps.find_id(db.session, dump))
+        open_question = questions.of_dump(dumps.find_id(db.session, dump))
     else:
-        asked = questions.of_list()
-    return make_response(render_template("homes/_question.html", question=asked))
+        open_question = questions.of_list()
+    return make_response(render_template("homes/_question.html", question=open_question))
 
 
 @blueprint.get("/homes/changes/<int:number>")
@@ -181,8 +181,8 @@ def put_api(ident: str) -> tuple[Response, int]:
 def show_api(ident: str) -> Response:
     """The home, and of an unknown one how many responses would have failed under each parser (null: counting)."""
     session = session_store.find(db.session, ident)
-    asked = questions.of_session(session)
-    failed = {choice.profile: choice.failed for choice in asked.choices} if asked else {}
+    open_question = questions.of_session(session)
+    failed = {choice.profile: choice.failed for choice in open_question.choices} if open_question else {}
     return jsonify(**session_of(session.key), would_fail=failed)
 
 

@@ -75,7 +75,10 @@ def _asked(question: Question | None, fields: dict[str, Any], about: dict[str, A
 def choices(question: Question) -> list[Choice]:
     """The parsers to choose from: the general ones first, those of field reports behind, Fencepost's own between."""
     help_texts = helps()
-    lines = [Choice(known.profile, help_texts.get(known.profile, ""), known.failed) for known in question.candidates]
+    lines = [
+        Choice(candidate.profile, help_texts.get(candidate.profile, ""), candidate.failed)
+        for candidate in question.candidates
+    ]
     return sorted(lines, key=lambda line: (_is_reported(line.profile), line.profile == "fencepost"))
 
 

@@ -61,8 +61,8 @@ def cause(trace: Trace | str | None) -> str:
 
 def agreed(groups: Sequence[ResultGroup]) -> ResultGroup | None:
     """The result of all profiles that read a value, where these are two or more and read the same."""
-    read = [group for group in groups if group.has_value]
-    return read[0] if len(read) == 1 and len(read[0].names) > 1 else None
+    groups_with_value = [group for group in groups if group.has_value]
+    return groups_with_value[0] if len(groups_with_value) == 1 and len(groups_with_value[0].names) > 1 else None
 
 
 def accepted(fields: Fields, group: ResultGroup, trace: Trace) -> Fields:

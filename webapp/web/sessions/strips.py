@@ -107,11 +107,11 @@ def told(letters: str, unknown: bool = False) -> str:
 
 def cell_words(cell: Cell, unknown: bool = False) -> str:
     """What a mark of a session's map stands for: `turns 0–416: 12 of 400 responses failed, 3.0 %`."""
-    what = "turn" if cell.of_turns else "response"
+    noun = "turn" if cell.of_turns else "response"
     failed = "recorded failures" if unknown else "failed"
     if cell.position == cell.last:
         outcome = "parser unknown" if unknown and cell.outcome != "failed" else cell.outcome
         return f"turn {cell.position}" + ("" if outcome == "other" else f": {outcome}")
-    among = f"{cell.failed:,} of {words.counted(cell.of, what)} {failed}"
+    among = f"{cell.failed:,} of {words.counted(cell.of, noun)} {failed}"
     share = f", {charts.percent(cell.failed, cell.of)} %" if cell.failed else ""
     return f"turns {cell.position:,}–{cell.last:,}: {among}{share}"

@@ -89,10 +89,10 @@ def bench(detail: store.TurnDetail) -> debugger.Bench | None:
     query, home = debugger_query.from_args(request.args), detail.session.first_profile
     go = partial(with_query, turn_url(detail.session, detail.turn.position))
     current = query.profile or home
-    read = traces(detail, current)
-    if not isinstance(read.get(current), Trace):
+    traces_by_profile = traces(detail, current)
+    if not isinstance(traces_by_profile.get(current), Trace):
         profile(current)
-    return debugger.bench(raw, read, home, query, go)
+    return debugger.bench(raw, traces_by_profile, home, query, go)
 
 
 def misfits(detail: store.TurnDetail, trace: Trace) -> list[fitting.Misfit]:
@@ -202,7 +202,7 @@ def show_api(ident: str, position: int) -> Response:
     parsed = turn.raw is not None and turn.kind in WRITTEN_BY_MODEL
     missing = installing.reason(profiles().get(name))
     trace = bench_store.trace(detail, name) if parsed and not missing else None
-    held = trace is not None and fitting.is_held(name, turn.phase)
+    is_held = trace is not None and fitting.is_held(name, turn.phase)
     return jsonify(
         **{name: getattr(turn, name) for name in TURN_FIELDS},
         session=session.external_id,
@@ -213,6 +213,6 @@ def show_api(ident: str, position: int) -> Response:
         duplicates=[twin.source for twin in detail.duplicates],
         profile=name,
         trace=trace.as_dict() if trace else None,
-        **({"misfits": [misfit.as_dict() for misfit in misfits(detail, trace)]} if trace and held else {}),
+        **({"misfits": [misfit.as_dict() for misfit in misfits(detail, trace)]} if trace and is_held else {}),
         **({"not_run": missing} if missing else {}),
     )
