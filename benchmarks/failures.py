@@ -1,7 +1,8 @@
 """How long `/failures` takes: `python -m benchmarks.failures [responses] [folder]`; 1,000,000 responses by default.
 
 200 sessions of 20 responses go through the store's own writer, 8 in 100 of them made failures; all further sessions are
-copies of their rows, each some hours later. Then the list of groups is asked for under random filters, as a page asks.
+copies of their rows, each some hours later. Then the list of groups is asked for under random filters, as a page asks,
+and the pages themselves.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.parsing.made_failures import made
+from webapp.app import create_app
 from webapp.config import Settings
 from webapp.store import index
 from webapp.store.db import database
@@ -113,7 +116,41 @@ def main() -> None:
         engine = fill(settings, responses)
         print(f"{responses:,} responses made in {time.perf_counter() - began:.0f} s")
         measure(engine, responses)
+        pages(settings, engine, responses)
         engine.dispose()
+
+
+def change(engine: sa.Engine, session_id: int) -> None:
+    """Say that a session changed: the next request reads it again."""
+    with database.writing(engine) as connection:
+        newest = "(SELECT max(changed) + 1 FROM session)"
+        connection.exec_driver_sql(f"UPDATE session SET changed = {newest} WHERE id = {session_id}")
+
+
+def pages(settings: Settings, engine: sa.Engine, responses: int) -> None:
+    """The same as pages with their HTML, asked of the application without a network."""
+    client = create_app(settings).test_client()
+
+    def took(path: str, **query: str) -> float:
+        began = time.process_time()
+        answer = client.get(path, query_string=query)
+        assert answer.status_code == 200, answer.text
+        return time.process_time() - began
+
+    with orm.Session(engine) as db:
+        keys = [line.key for line in groups.page(db, Filters()).groups[:20]]
+    paths = [f"/failures/{quote(key, safe='')}" for key in keys]
+    timed("first answers of the application (CPU)", [took("/failures"), took(paths[0])])
+    some = filters(responses)
+    timed("/failures, random filters (CPU)", [took("/failures", **next(some).active()) for _ in range(REQUESTS // 2)])
+    grown, details = [], []
+    for number, path in enumerate(paths):
+        change(engine, 2 * number + 1)
+        grown.append(took("/failures", **next(some).active()))
+        change(engine, 2 * number + 2)
+        details.append(took(path))
+    timed("/failures after a session changed (CPU)", grown)
+    timed("a group's page after that (CPU)", details)
 
 
 def measure(engine: sa.Engine, responses: int) -> None:
@@ -125,17 +162,16 @@ def measure(engine: sa.Engine, responses: int) -> None:
         page = groups.page(db, Filters())
     print(f"index of failures read in {time.perf_counter() - began:.1f} s")
     print(f"{page.count:,} of {page.coverage.run:,} responses failed, in {page.total} groups")
-    times, grown = [], []
+    times: list[float] = []
+    grown: list[float] = []
     some = filters(responses)
     for number in range(REQUESTS):
         with orm.Session(engine) as db:
             began = time.process_time()
             groups.page(db, next(some))
             (grown if number % 4 == 0 else times).append(time.process_time() - began)
-        if number % 4 == 3:  # a session changes: the next request reads it again
-            with database.writing(engine) as connection:
-                newest = "(SELECT max(changed) + 1 FROM session)"
-                connection.exec_driver_sql(f"UPDATE session SET changed = {newest} WHERE id = {number + 1}")
+        if number % 4 == 3:
+            change(engine, number + 1)
     timed("the list, random filters (CPU)", times)
     timed("the list after a session changed (CPU)", grown)
     details, same = [], []

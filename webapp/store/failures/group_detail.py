@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.store.failures import events, groups, overlay
+from webapp.store.failures import events, groups, overlay, parse_versions
 from webapp.store.failures.events import Event
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_line import Example, GroupLine
@@ -20,17 +19,16 @@ from webapp.store.failures.group_sets import GroupPlaces
 from webapp.store.failures.overlay import Change
 from webapp.store.failures.rates import Rate, rate
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
-from webapp.store.index.bit_sliced_index import View, slots_of
+from webapp.store.index.bit_sliced_index import slots_of
 from webapp.store.index.session_reader import moment
-from webapp.store.models import TURNS_A_SESSION, FormerFailureGroup, Parse
+from webapp.store.models import FormerFailureGroup, Parse
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.write.tally import READABLE
 
 MOST_EXAMPLES = 12
 _CANDIDATES = 300
-LOOKED_AT = 5_000
+LOOKED_AT = 2_000
 """responses of a group, the newest, that are looked at for what other profiles make of them"""
-_AT_ONCE = 500
 
 
 class NoSuchGroup(LookupError):
@@ -112,14 +110,14 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
         before=before,
         after=after,
         tokens=groups.top(Counter(member.tokens for member in failures if member.tokens is not None))[0],
-        readers=_readers(db, [failure.turn_id for failure in failures[:LOOKED_AT]], filters.under),
+        readers=_remembered_readers(db, lines.scope, failures),
         looked_at=min(len(failures), LOOKED_AT),
     )
 
 
-def members(db: orm.Session, key: str, filters: Filters) -> list[int]:
+def members(db: orm.Session, key: str, filters: Filters, now: datetime | None = None) -> list[int]:
     """The turns of all responses of a group under the filters, the newest first."""
-    groups_in_view, lines = groups.lines(db, filters, datetime.now(UTC))
+    groups_in_view, lines = groups.lines(db, filters, now or datetime.now(UTC))
     places = groups_in_view.get(overlay.shown_as(lines.people.changes)(key), ())
     return [failure.turn_id for failure in _newest_first(places)]
 
@@ -178,24 +176,9 @@ def _by_version(db: orm.Session, scope_in_view: Scope, failures: Sequence[Stored
         view = scope_in_view.sessions
         if under == HOME:
             view &= state.columns("home")[profile].set()
-        parses: Counter[str] = state.keeping(
-            ("parses by version", profile, view), partial(_parses, db, scope_in_view, view, profile)
-        )
+        parses = parse_versions.of_profile(db, state, profile).counts(view)
         rates += [rate(f"{profile} {version}", counts[profile, version], of) for version, of in sorted(parses.items())]
     return rates
-
-
-def _parses(db: orm.Session, scope_in_view: Scope, view: int, profile: str) -> Counter[str]:
-    """How many parses of each version of a profile the sessions in view have."""
-    session_id = (Parse.turn_id // TURNS_A_SESSION).label("session_id")
-    query = sa.select(session_id, Parse.version, sa.func.count()).where(Parse.profile == profile)
-    state, sessions = scope_in_view.snapshot.state, View(view)
-    parses: Counter[str] = Counter()
-    for number, version, count in db.execute(query.group_by(session_id, Parse.version)):
-        slot = state.slot(int(number))
-        if slot is not None and sessions.holds((slot,))[0]:
-            parses[version] += count
-    return parses
 
 
 def _before_and_after(
@@ -220,16 +203,21 @@ def _within(db: orm.Session, filters: Filters, key: str, since: datetime, until:
     return rate(f"{since:%Y-%m-%d %H:%M} – {until:%Y-%m-%d %H:%M}", count, coverage(db, scope_in_view).run)
 
 
+def _remembered_readers(db: orm.Session, scope_in_view: Scope, failures: Sequence[StoredFailure]) -> list[Reader]:
+    turn_ids = tuple(failure.turn_id for failure in failures[:LOOKED_AT])
+    under, state = scope_in_view.filters.under, scope_in_view.snapshot.state
+    return state.keeping(("readers", under, turn_ids), lambda: _readers(db, turn_ids, under))
+
+
 def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[Reader]:
     """What each profile makes of these responses; those that read most first, then those that were not run."""
     run: Counter[str] = Counter()
     read_counts: Counter[str] = Counter()
-    for at in range(0, len(turn_ids), _AT_ONCE):
-        is_in_batch = Parse.turn_id.in_(turn_ids[at : at + _AT_ONCE])
-        query = sa.select(Parse.profile, Parse.verdict, sa.func.count()).where(is_in_batch, Parse.version != "absent")
-        for profile, verdict, count in db.execute(query.group_by(Parse.profile, Parse.verdict)):
-            run[profile] += count
-            read_counts[profile] += count if verdict in READABLE else 0
+    query = sa.select(Parse.profile, Parse.verdict, sa.func.count()).where(Parse.turn_id.in_(turn_ids))
+    query = query.where(Parse.version != "absent").group_by(Parse.profile, Parse.verdict)
+    for profile, verdict, count in db.execute(query):
+        run[profile] += count
+        read_counts[profile] += count if verdict in READABLE else 0
     names = sorted({*run, *parsing.profiles()} - {under}, key=lambda name: (-read_counts[name], -run[name], name))
     return [Reader(name, read_counts[name], run[name]) for name in names]
 

@@ -7,7 +7,7 @@ of a set are when it was first and last seen. A segment never changes.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -53,6 +53,8 @@ class Segment:
     """by key, the places of the responses that are the first of it in their session"""
     first_at: Sequence[int]
     """by place, the place of the first response of the same key and session"""
+    by_session: tuple[array[int], array[int]]
+    """the places in the order of their sessions' ids, and these ids"""
     together: dict[str, dict[str, list[Any]]]
     """by key and dimension, the values that its responses have"""
     cache: dict[Any, Any] = field(default_factory=dict)
@@ -80,13 +82,11 @@ class Segment:
 
     def of_sessions(self, session_ids: Collection[int]) -> Bits:
         """The places of the responses of these sessions."""
-        by_session: dict[int, list[int]] = self._keeping("places by session", self._by_session)
-        return of_slots([place for session_id in session_ids for place in by_session.get(session_id, ())])
+        return of_slots([place for session_id in session_ids for place in self._places(session_id)])
 
     def places_of_session(self, session_id: int) -> Bits:
         """The places of one session's responses."""
-        by_session: dict[int, list[int]] = self._keeping("places by session", self._by_session)
-        return of_slots(by_session.get(session_id, ()))
+        return of_slots(self._places(session_id))
 
     def in_view(self, state: State, view: Bits) -> Bits:
         """The places whose sessions are in view: `view` are slots of `state`."""
@@ -117,11 +117,9 @@ class Segment:
         """The place of the first response from a time on."""
         return bisect_left(self.whens, when)
 
-    def _by_session(self) -> dict[int, list[int]]:
-        places: dict[int, list[int]] = defaultdict(list)
-        for place, at in enumerate(self.session_at):
-            places[self.session_ids[at]].append(place)
-        return places
+    def _places(self, session_id: int) -> array[int]:
+        places, ids = self.by_session
+        return places[bisect_left(ids, session_id) : bisect_right(ids, session_id)]
 
     def _in_view(self, state: State, view: Bits) -> Bits:
         slots = [state.slot(session_id) for session_id in self.session_ids]
@@ -233,5 +231,11 @@ def segment(failures: Sequence[StoredFailure]) -> Segment:
         of_slots(labelled),
         {key: of_slots(value_places) for key, value_places in first_places.items()},
         first_at,
+        _by_session(of_session),
         {key: {name: list(values) for name, values in of_key.items()} for key, of_key in together.items()},
     )
+
+
+def _by_session(of_session: Sequence[int]) -> tuple[array[int], array[int]]:
+    places = array("q", sorted(range(len(of_session)), key=of_session.__getitem__))
+    return places, array("q", map(of_session.__getitem__, places))

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.store import index
-from webapp.store.failures import failure_index
+from webapp.store.failures import failure_index, parse_versions
 from webapp.store.jobs import failure_webhook, runs
 from webapp.store.live import Gate
 from webapp.store.sessions import deletion
@@ -26,6 +26,7 @@ def start(engine: sa.Engine, settings: Settings) -> None:
     """Begin a thread for each task, so that none ends another; they end with the process."""
     _begin(index.warm, engine)
     _begin(failure_index.warm, engine)
+    _begin(parse_versions.warm, engine)
     _begin(deletion.purge, engine)
     _begin(runs.end_killed, engine, settings)
     _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
