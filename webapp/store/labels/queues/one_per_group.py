@@ -10,6 +10,7 @@ from webapp.store.failures import groups
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_sets import GroupPlaces
 from webapp.store.index.bit_sliced_index import slots_of
+from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns
 from webapp.store.sessions.filters import Filters
 
@@ -19,7 +20,7 @@ _BEHIND = 2**40
 """the rank from which on those stand that are alike: a label of the one that is shown can go to them"""
 
 
-def gathered(db: orm.Session) -> list[QueueEntry]:
+def gathered(db: orm.Session, _spec: Spec) -> list[QueueEntry]:
     """The newest unlabelled response of each group under home, and those of the group that are alike."""
     found, _ = groups.lines(db, Filters(), datetime.now(UTC))
     members = [_newest_first(places) for places in found.values()]
@@ -30,7 +31,7 @@ def gathered(db: orm.Session) -> list[QueueEntry]:
     return entries
 
 
-def signature(db: orm.Session) -> list[int]:
+def signature(db: orm.Session, _spec: Spec) -> list[int]:
     """What tells that there are other groups, or other responses in them: a label does not change it."""
     found, _ = groups.lines(db, Filters(), datetime.now(UTC))
     newest = [segment.failures[bits.bit_length() - 1].turn_id for places in found.values() for segment, bits in places]

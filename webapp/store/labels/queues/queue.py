@@ -18,19 +18,19 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.dialect import horizon, insert_new
-from webapp.store.failures import group_detail
-from webapp.store.labels.queues import one_per_group
-from webapp.store.labels.queues.queue_spec import GROUPS, NAMED, Spec
+from webapp.store.labels.queues import one_group, one_per_group
+from webapp.store.labels.queues.queue_spec import GROUP, GROUPS, NAMED, Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns, scan
 from webapp.store.models import TURNS_A_SESSION, Assignment, LabelQueue, LabelQueueItem, Session, Turn, is_response
 from webapp.store.sessions import sessions
-from webapp.store.sessions.filters import Filters
 
 MOST_OF_A_KIND = 20
 """queues that are kept; of more, the oldest is forgotten, its labels stay"""
 _TURNS_AT_ONCE = {"disagree": 60, "silent": 200}
 _LAST = 2**62
 _STEP = 500
+_BY_GROUPS = {GROUPS: one_per_group, GROUP: one_group}
+"""queues that are gathered at once, and anew when their groups are others"""
 
 
 def stored(db: orm.Session, spec: Spec) -> LabelQueue | None:
@@ -96,8 +96,8 @@ def go_on(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
 def is_current(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
     """Whether all sessions were gone through as they are now. A sample stays what it was, so that its rates stay
     honest."""
-    if spec.kind == GROUPS:
-        return queue.complete and queue.state.get("groups") == one_per_group.signature(db)
+    if spec.kind in _BY_GROUPS:
+        return queue.complete and queue.state.get("groups") == _BY_GROUPS[spec.kind].signature(db, spec)
     if spec.kind in NAMED:
         return queue.complete and queue.state.get("listed") == _signature(_listed_turns(db, spec))
     return queue.complete and (spec.kind == "sample" or horizon(db.connection()) <= queue.state["seen"][0] + 1)
@@ -122,10 +122,10 @@ def _step(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
         _insert(db, queue, of_turns(db, _sample(db, spec)))
         queue.complete = True
         return
-    if spec.kind == GROUPS:
+    if spec.kind in _BY_GROUPS:
         db.execute(sa.delete(LabelQueueItem).where(LabelQueueItem.queue_id == queue.id))
-        _insert(db, queue, one_per_group.gathered(db))
-        queue.state = queue.state | {"groups": one_per_group.signature(db)}
+        _insert(db, queue, _BY_GROUPS[spec.kind].gathered(db, spec))
+        queue.state = queue.state | {"groups": _BY_GROUPS[spec.kind].signature(db, spec)}
         queue.complete = True
         return
     if spec.kind in NAMED:
@@ -145,7 +145,7 @@ def _step(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
 
 
 def _step_listed(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
-    """The next few hundred of the turns of a group, or of those assigned; from the beginning where they changed."""
+    """The next few hundred of the turns that are assigned; from the beginning where they changed."""
     turns = _listed_turns(db, spec)
     signature, first = _signature(turns), queue.state["at"] or 0
     if queue.state.get("listed") != signature:
@@ -158,8 +158,6 @@ def _step_listed(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
 
 
 def _listed_turns(db: orm.Session, spec: Spec) -> list[int]:
-    if spec.kind == "group":
-        return group_detail.members(db, spec.of, Filters())
     theirs = sa.select(Assignment.turn_id).where(Assignment.assignee == spec.of)
     return list(db.scalars(theirs.order_by(Assignment.turn_id)))
 
@@ -212,7 +210,7 @@ def _take_changed(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
     """Go through sessions that were written since; whether there may be more."""
     if is_current(db, queue, spec):
         return False
-    if spec.kind == GROUPS or spec.kind in NAMED:
+    if spec.kind in _BY_GROUPS or spec.kind in NAMED:
         queue.complete = False
         return True
     since, top = queue.state["seen"], horizon(db.connection())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from webapp.parsing import failure_group
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions.filters import BadFilter
 
@@ -22,7 +23,7 @@ KINDS = {
     "group": "a failure group",
     "assigned": "assigned",
 }
-GROUPS = "one-per-group"
+GROUPS, GROUP = "one-per-group", "group"
 NAMED = {"group": "a failure group's key", "assigned": "a name"}
 """kinds whose parameter of the same name says which"""
 LARGEST_SAMPLE = 10_000
@@ -33,9 +34,10 @@ MOST_EACH = 20
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Which responses are queued. `size` and `seed` are a sample's, `view` the list's filters as a query string,
-    `ids` the keys of chosen sessions, `of` a failure group's key or who the responses are assigned to. A `blind` queue
-    shows no profile's value; in one for teams each response gets `each` labels, 0 stands for one of everybody."""
+    """Which responses are queued. `size` and `seed` are a sample's, `view` the list's filters as a query string, which
+    a failure group may have too, `ids` the keys of chosen sessions, `of` a failure group's key or who the responses are
+    assigned to. A `blind` queue shows no profile's value; in one for teams each response gets `each` labels, 0 stands
+    for one of everybody."""
 
     kind: str = "failed"
     size: int = 100
@@ -54,7 +56,7 @@ class Spec:
         if self.kind == "chosen":
             return {"queue": "chosen", "ids": list(self.ids)} | how
         if self.kind in NAMED:
-            return {"queue": self.kind, self.kind: self.of} | how
+            return {"queue": self.kind, self.kind: self.of} | ({"view": self.view} if self.view else {}) | how
         return {"queue": self.kind} | ({"view": self.view} if self.kind == "view" else {}) | how
 
     @property
@@ -70,10 +72,15 @@ class Spec:
             "sample": f" of {self.size}, seed {self.seed}",
             "view": f" ({self.view})",
             "chosen": f" ({len(self.ids)})",
-            "group": f" ({self.of})",
+            "group": f" ({failure_group.title(self.of)}{self.view and ', ' + self.view})",
             "assigned": f" to {self.of}",
         }
         return KINDS[self.kind] + more.get(self.kind, "")
+
+    @property
+    def group(self) -> str:
+        """The key of the failure group that is queued; "" for other queues."""
+        return self.of if self.kind == GROUP else ""
 
     def filters(self) -> filtering.Filters:
         return filtering.of_parameters(dict(parse_qsl(self.view)))
@@ -92,17 +99,22 @@ def _which(parameters: Mapping[str, str], ids: Sequence[str]) -> Spec:
     if kind == "sample":
         return Spec(kind, _whole(parameters, "size", 100, LARGEST_SAMPLE), _whole(parameters, "seed", 1, 2**31))
     if kind == "view":
-        filters = filtering.of_parameters(dict(parse_qsl(parameters.get("view", ""))))
-        view = urlencode(sorted(filters.active().items()))
-        if len(view) > 900:
-            raise BadFilter("this filter is too long for a queue")
-        return Spec(kind, view=view)
+        return Spec(kind, view=_view(parameters))
     if kind in NAMED:
         of = parameters.get(kind, "").strip()
         if not 0 < len(of) <= 500:
             raise BadFilter(f"{kind} takes {NAMED[kind]}, of at most 500 characters")
-        return Spec(kind, of=of)
+        return Spec(kind, of=of, view=_view(parameters) if kind == GROUP else "")
     return Spec(kind, ids=tuple(dict.fromkeys(ids))[:MOST_CHOSEN] if kind == "chosen" else ())
+
+
+def _view(parameters: Mapping[str, str]) -> str:
+    """The list's filters that are asked for, always written the same way."""
+    filters = filtering.of_parameters(dict(parse_qsl(parameters.get("view", ""))))
+    view = urlencode(sorted(filters.active().items()))
+    if len(view) > 900:
+        raise BadFilter("this filter is too long for a queue")
+    return view
 
 
 def _whole(parameters: Mapping[str, str], name: str, default: int, most: int) -> int:
