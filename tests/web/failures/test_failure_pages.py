@@ -160,3 +160,43 @@ def test_steps_go_through_a_group_newest_first(failing: FlaskClient) -> None:
         query |= {"session": answer["session"], "position": answer["position"]}
     assert places == [("one", 2), ("one", 0)]
     assert "in this failure group" in answer["reason"]
+
+
+def test_labelling_a_group_stays_within_it_and_leads_back(failing: FlaskClient) -> None:
+    failing.post("/labels/name", data={"name": "ada", "next": "/"})
+    page = text(failing, group())
+    address = re.search(r'href="([^"]*)" data-key="l"', page)
+    assert address is not None
+    url = address[1].replace("&amp;", "&")
+    assert url.startswith("/labels?queue=group&group=v1%7Ctrailing+comma")
+    for done in range(3):
+        shown = failing.get(url).text
+        assert f"<b>{done}</b> of 3 of this group" in shown and "a failure group: trailing comma" in shown
+        fields = dict(re.findall(r'<input type="hidden" name="(queue|group|at|seen)" value="([^"]*)"', shown))
+        assert fields["queue"] == "group" and fields["group"] == KEY
+        saved = failing.post("/labels", data=fields | {"judgement": "missed", "expects": ""})
+        assert saved.status_code == 303 and "queue=group" in saved.location
+    end = " ".join(failing.get(saved.location).text.split())
+    assert "You have labelled all 3 responses of the group “trailing comma — fenced, alone”" in end
+    assert f'href="{group()}">Back to the group' in end
+    assert "3 of 3 responses labelled" in text(failing, group())
+    under = text(failing, group(), model="model-m", label="unlabelled")
+    assert "None of this group is in view" in under and "queue=group" not in under
+    assert "Nothing of this group is in view" in text(failing, "/labels", queue="group", group="v1|nothing")
+    assert failing.get("/labels?queue=group").status_code == 400
+
+
+def test_a_group_without_labels_is_exported_as_tests_that_say_so(failing: FlaskClient) -> None:
+    assert f'href="{group()}?part=pytest"' in text(failing, group())
+    file = failing.get(group(), query_string={"part": "pytest"}).text
+    assert "3 of 3 responses of the group are in this file:" in file
+    assert "- 0 whose value people have said" in file and "- 3 without a known value" in file
+    assert '"FENCEPOST_PROFILE", "windlass-strict"' in file
+    assert "Label them: http://localhost/labels?queue=group" in file
+    session_id, position = "three", 0
+    label = {"judgement": "missed", "expects": "one", "expected": {"tool": "run"}, "author": "ada"}
+    assert failing.put(f"/api/session/{session_id}/turns/{position}/label", json=label).status_code < 300
+    file = failing.get(group(), query_string={"part": "pytest", "most": 1}).text
+    assert "2 of 3 responses" in file and "- 1 whose value people have said" in file
+    assert "Not in it: 1 more without a known value" in file and "most=1000" in file
+    compile(file, "test_failure_group.py", "exec")

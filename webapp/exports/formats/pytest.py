@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from webapp import jsontext
 from webapp.exports.base import ExportFacts, ExportFormat
 from webapp.exports.labelled import LabelledResponse, LabelView, facts, meant
 
-HEAD = '''"""Responses that people labelled, as regression tests for a parser of model output.
+OURS = "fencepost"
+HEAD = '''"""{what}, as regression tests for a parser of model output.
 
 {about}
 
-    pytest FILE                                        tests Fencepost's profile `fencepost`
+    pytest FILE                                        tests Fencepost's profile `{profile}`
     FENCEPOST_PROFILE=windlass-strict pytest FILE      another of its profiles
     FENCEPOST_PARSER=package.module:function pytest FILE
                                                        a parser of yours: takes the text, gives the list of values
@@ -35,7 +37,7 @@ def read(text):
         return list(getattr(importlib.import_module(module), function)(text))
     from webapp.parsing import parse
 
-    return list(parse(text, os.environ.get("FENCEPOST_PROFILE", "fencepost")).values)
+    return list(parse(text, os.environ.get("FENCEPOST_PROFILE", "{profile}")).values)
 
 
 def unmarked(value):
@@ -78,19 +80,31 @@ def test_reads_what_was_meant(text, expected):
 
 
 def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
-    yield HEAD.format(about=_comment(about.sentence()), mark=jsontext.MARK).encode("ascii")
+    yield head("Responses that people labelled", [about.sentence()], OURS)
     for response, label, values in meant(responses):
-        yield _case(response, label, jsontext.portable(values)).encode("ascii")
+        yield case(response, label, values)
     yield FOOT.lstrip("\n").encode("ascii")
+
+
+def head(what: str, about: Iterable[str], profile: str) -> bytes:
+    """All that stands before the cases: `what` they are, lines `about` them, and which `profile` is tested if no other
+    is named."""
+    lines = "\n".join(map(comment, about))
+    return HEAD.format(what=what, about=lines, profile=comment(profile), mark=jsontext.MARK).encode("ascii")
+
+
+def case(response: LabelledResponse, label: LabelView, values: list[Any]) -> bytes:
+    """A response with the values that are expected of it."""
+    return _case(response, label, jsontext.portable(values)).encode("ascii")
 
 
 def _case(response: LabelledResponse, label: LabelView, expected: str) -> str:
     lines = [f"{response.session} turn {response.position}, split {response.split}", *facts(response, label)]
-    comments = "".join(f"    # {_comment(line)}\n" for line in lines)
+    comments = "".join(f"    # {comment(line)}\n" for line in lines)
     return f"{comments}    pytest.param({response.raw!a}, {expected!a}, id={response.name!a}),\n"
 
 
-def _comment(text: str) -> str:
+def comment(text: str) -> str:
     """`text` on one line of ASCII, so that nothing in it can end the comment or the docstring."""
     return ascii(text)[1:-1].replace('"', "'").replace("\\'", "'")
 

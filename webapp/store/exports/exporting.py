@@ -118,6 +118,11 @@ def of_queue(db: orm.Session, spec: Spec) -> list[int]:
     return turn_ids
 
 
+def of_turns(db: orm.Session, turn_ids: Sequence[int]) -> Iterator[LabelledResponse]:
+    """These responses as formats get them, in the order of turns, those without a label too."""
+    return _responses(db, _rows_of_turns(db, turn_ids))
+
+
 def _of_sessions(db: orm.Session, sessions: Collection[int] | None) -> Iterator[settling.Labelled]:
     if sessions is None:
         return settling.every(db, with_history=True)
@@ -127,9 +132,13 @@ def _of_sessions(db: orm.Session, sessions: Collection[int] | None) -> Iterator[
 
 
 def _of_turns(db: orm.Session, turn_ids: Sequence[int]) -> Iterator[settling.Labelled]:
+    return (response for response in _rows_of_turns(db, turn_ids) if response.labels)
+
+
+def _rows_of_turns(db: orm.Session, turn_ids: Sequence[int]) -> Iterator[settling.Labelled]:
     ids = iter(sorted(turn_ids))
     while batch := list(islice(ids, _AT_ONCE)):
-        yield from (response for response in settling.of_turns(db, batch, with_history=True) if response.labels)
+        yield from settling.of_turns(db, batch, with_history=True)
 
 
 def _responses(db: orm.Session, responses: Iterable[settling.Labelled]) -> Iterator[LabelledResponse]:

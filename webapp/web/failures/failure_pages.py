@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from flask import Blueprint, Response, current_app, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.exports import base
+from webapp.exports.group_tests import MOST_UNLABELLED
 from webapp.extensions import db
 from webapp.parsing import UnknownProfile, installing, minimal, profile, profiles
-from webapp.store.exports import exporting
+from webapp.store.exports import group_file
 from webapp.store.failures import group_detail, groups, neighbours
 from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.failures.neighbours import SameFailure
 from webapp.store.jobs import failure_webhook
+from webapp.store.labels.queues.queue_spec import GROUP, spec_of
 from webapp.store.models import Session
 from webapp.store.sessions import example_texts, turns
 from webapp.store.sessions import sessions as session_store
@@ -103,23 +106,32 @@ def show(group: str) -> Response | AnyResponse:
         drawn=drawn([example.at.turn_id for example in detail.examples]),
         profile_names=list(profiles()),
         others=other_groups(detail.key),
-        label_url=label_url(detail),
+        label_url=label_url(detail, filters),
     )
 
 
 def pytest_file(detail: GroupDetail, filters: Filters) -> Response:
-    """The group's labelled responses as regression tests."""
-    turn_ids = group_detail.members(db.session, detail.key, filters)
-    pieces = exporting.labels(db.session, "pytest", scope=f"failure group {detail.title}", turn_ids=turn_ids)
+    """The group's responses as regression tests: `most` of those without a known value at most."""
+    most = min(request.args.get("most", MOST_UNLABELLED, type=int), group_file.MOST)
+    larger = filters.active() | {"part": "pytest", "most": group_file.MOST}
+    urls = (label_url(detail, filters, external=True) or "", external(group_url(detail.key, **larger)))
+    pieces = group_file.pieces(db.session, detail.key, detail.title, filters, most=max(0, most), urls=urls)
     return download(pieces, base.find("pytest", "labels"), "test_failure_group")
 
 
-def label_url(detail: GroupDetail) -> str | None:
-    """Where the first example is labelled; N goes on from there through the group."""
-    if not detail.examples:
+def external(path: str) -> str:
+    """The address of a path of this server."""
+    return request.host_url.rstrip("/") + path
+
+
+def label_url(detail: GroupDetail, filters: Filters, *, external: bool = False) -> str | None:
+    """The queue of the group's responses that the filters leave. It asks for what is unlabelled without a filter, which
+    would take from it what one has labelled."""
+    if detail.line is None:
         return None
-    at = detail.examples[0].at
-    return url_for("turns.show", ident=at.session, position=at.position)
+    of_all = replace(filters, label=None if filters.label == "unlabelled" else filters.label)
+    spec = spec_of({"queue": GROUP, "group": detail.key, "view": urlencode(of_all.active())})
+    return url_for("labels.index", _external=external, **spec.query())
 
 
 def other_groups(key: str) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.parsing import Trace
-from webapp.store.failures import neighbours
+from webapp.store.failures import neighbours, overlay
 from webapp.store.labels import causes, label_content, values
 from webapp.store.labels import labels as store
 from webapp.store.labels.queues import looking, queue, queue_progress, team
@@ -46,6 +46,11 @@ class QueuePosition:
         at = {} if self.detail is None else {"at": place(self.detail.turn)}
         parameters = {**self.spec.query(), **at, **query}
         return url_for("labels.index", **{name: value for name, value in parameters.items() if value is not None})
+
+    def group(self) -> dict[str, Any]:
+        """What the page says of the failure group that is queued: its words, and how many responses it has in all."""
+        title = overlay.title(self.spec.group, overlay.in_force(db.session))
+        return {"title": title, "count": next(iter(self.queue.state.get("groups", ())), 0)}
 
 
 def place(turn: Turn) -> str:

@@ -1,0 +1,47 @@
+"""A failure group as a pytest file: labelled values are asserted, all others only to be read, and it says how many."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from tests.exports import made
+from webapp.exports import group_tests
+from webapp.exports.group_tests import GroupTests
+from webapp.exports.labelled import meant
+
+KNOWN = [response for response, _, _ in meant(made.responses())][:1]
+COMMA = replace(made.responses()[0], raw='{"a": [1,],}', key="comma", labels=(), final=None)
+PROSE = replace(COMMA, raw='Well: {"a": 1} """ \\ ', key="prose", session='"""\nimport os')
+
+
+def written(tests: GroupTests) -> str:
+    return b"".join(group_tests.pieces(tests, made.ABOUT)).decode("ascii")
+
+
+def run(path: Path, profile: str | None = None) -> str:
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environ |= {"FENCEPOST_PROFILE": profile} if profile else {}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
+    return subprocess.run(command, env=environ, cwd=path.parent, capture_output=True, text=True, timeout=120).stdout
+
+
+def test_a_group_without_labels_is_tested_to_be_read_by_its_own_parser(tmp_path: Path) -> None:
+    path = tmp_path / "test_group.py"
+    path.write_text(written(GroupTests([], [COMMA, PROSE], 2, 0, "direct", "http://h/labels", "http://h/more")))
+    assert "2 failed, 1 skipped" in run(path)  # that parser reads neither
+    assert "2 passed, 1 skipped" in run(path, "fencepost")
+
+
+def test_the_file_says_how_many_of_how_many_and_why_the_others_are_not_in_it() -> None:
+    text = written(GroupTests(KNOWN, [COMMA], 20, 5, "direct", "http://h/labels?queue=group", "http://h/more"))
+    assert "2 of 20 responses of the group are in this file:" in text
+    assert "- 1 whose value people have said" in text and "- 1 without a known value" in text
+    assert "Not in it: 5 without a known value, from which fencepost reads nothing" in text
+    assert "Not in it: 13 more" in text and "http://h/more" in text
+    assert "Label them: http://h/labels?queue=group" in text
+    whole = written(GroupTests(KNOWN, [], 1, 0, "direct", "", ""))
+    assert "1 of 1" in whole and "Not in it" not in whole and "Label them" not in whole

@@ -1,0 +1,87 @@
+"""The queue of one failure group."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import orm
+
+from tests.store.labels.queues.test_one_per_group import lines
+from tests.store.made import Bring
+from webapp.store.failures import groups, overlay
+from webapp.store.labels import labels
+from webapp.store.labels.queues import looking, one_group, queue, queue_progress
+from webapp.store.labels.queues.queue_spec import Spec, spec_of
+from webapp.store.sessions.filters import BadFilter, Filters
+
+TEXTS = ['{"b": ["x"],}', '{"a": 1,}', "{'a': 1}", '{"a": 22,}', "{}", '{"b": ["y"],}', '{"a": 333,}']
+
+
+def group_of(db: orm.Session, words: str) -> str:
+    return next(line.key for line in groups.page(db, Filters()).groups if words in line.title)
+
+
+def order(db: orm.Session, spec: Spec) -> list[str | None]:
+    made = queue.complete(db, spec)
+    turn = queue_progress.following(db, made, "ada")
+    raws = []
+    while turn is not None:
+        raws.append(turn.raw)
+        turn = queue_progress.after(db, made, turn.id)
+    return raws
+
+
+def test_one_of_each_sort_comes_first_the_largest_sort_before(bring: Bring, db: orm.Session) -> None:
+    bring(lines(*TEXTS))
+    spec = Spec("group", of=group_of(db, "trailing comma"))
+    raws = order(db, spec)
+    assert raws[0] == '{"a": 333,}' and len(raws) == 5  # the newest of three that are alike
+    assert raws[1] in TEXTS and raws[1] is not None and raws[1].startswith('{"b"')
+    first = queue_progress.following(db, queue.complete(db, spec), "ada")
+    assert first is not None
+    alike = queue_progress.alike(db, queue.complete(db, spec), first, "ada")
+    assert sorted(one.turn.raw or "" for one in alike) == ['{"a": 1,}', '{"a": 22,}']
+
+
+def test_a_label_changes_no_queue_and_growth_does(bring: Bring, db: orm.Session) -> None:
+    bring(lines(*TEXTS))
+    spec = Spec("group", of=group_of(db, "trailing comma"))
+    made = queue.complete(db, spec)
+    turn = queue_progress.following(db, made, "ada")
+    assert turn is not None and made.state["groups"][0] == 5
+    labels.put(db, turn, author="ada", judgement="missed")
+    db.commit()
+    assert queue.is_current(db, queue.opened(db, spec), spec)
+    assert queue_progress.progress(db, made, "ada").labelled == 1
+    bring(lines(*TEXTS, '{"c": 4,}'))
+    assert not queue.is_current(db, queue.opened(db, spec), spec)
+    assert len(order(db, spec)) == 5  # six, one of them labelled
+    assert queue_progress.progress(db, queue.complete(db, spec), "ada").total == 6
+
+
+def test_filters_and_merges_hold_and_only_the_newest_are_queued(
+    bring: Bring, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bring(lines(*TEXTS))
+    comma, quotes = group_of(db, "trailing comma"), group_of(db, "single quotes")
+    late = Spec("group", of=comma, view="since=2026-01-01T00%3A03%3A00%2B00%3A00")
+    assert len(order(db, late)) == 3
+    overlay.merge(db, [quotes], comma, author="ada", reason="the same prompt")
+    db.commit()
+    assert sorted(filter(None, order(db, Spec("group", of=quotes)))) == sorted(set(TEXTS) - {"{}"})
+    monkeypatch.setattr(one_group, "MOST_QUEUED", 2)
+    queue_of_two = Spec("group", of=comma, each=1)
+    assert sorted(filter(None, order(db, queue_of_two))) == ['{"a": 333,}', '{"b": ["y"],}']
+    assert queue.complete(db, queue_of_two).state["groups"][0] == 6
+    looked = looking.looked_at(db, Spec("group", of="v1|no such group"))
+    assert looked.complete and queue_progress.progress(db, looked, "ada").total == 0
+
+
+def test_an_address_names_the_group_and_the_filters() -> None:
+    given = {"queue": "group", "group": "v1|a|b", "view": "model=m&since=2026-01-02"}
+    spec = spec_of(given)
+    assert spec.query() == given and spec_of(spec.query()) == spec
+    assert spec.words == "a failure group (a — b, model=m&since=2026-01-02)"
+    assert spec_of({"queue": "group", "group": "v1|a"}).query() == {"queue": "group", "group": "v1|a"}
+    for bad in ({}, {"group": ""}, {"group": "x" * 600}, {"group": "v1|a", "view": "since=nonsense"}):
+        with pytest.raises(BadFilter):
+            spec_of({"queue": "group", **bad})

@@ -1,0 +1,82 @@
+"""A failure group out of the store, as the pytest file of `webapp.exports.group_tests` wants it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.exports import group_tests
+from webapp.exports.group_tests import MOST_UNLABELLED, GroupTests
+from webapp.exports.labelled import LabelledResponse, expected_values
+from webapp.store.exports import exporting
+from webapp.store.failures import group_detail
+from webapp.store.labels import settling
+from webapp.store.labels.queues import one_group
+from webapp.store.models import Label, Parse
+from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.write.home import UNKNOWN
+from webapp.store.write.parser import OURS
+from webapp.store.write.tally import READABLE
+
+MOST = one_group.MOST_QUEUED
+"""responses without a known value that a file can have"""
+_AT_ONCE = 1_000
+
+
+def pieces(
+    db: orm.Session, key: str, title: str, filters: Filters, *, most: int = MOST_UNLABELLED, urls: tuple[str, str]
+) -> Iterator[bytes]:
+    """The file of a group under the filters: all responses whose value is known, and at most `most` others, of each
+    sort one first. `urls` are where they are labelled and where a file with more of them is."""
+    tests = _tests(db, key, filters, most, urls)
+    return group_tests.pieces(tests, exporting.about(f"failure group {title}", None))
+
+
+def _tests(db: orm.Session, key: str, filters: Filters, most: int, urls: tuple[str, str]) -> GroupTests:
+    members = group_detail.members(db, key, filters, datetime.now(UTC))
+    known, undecidable = _said(db, members)
+    without = [turn_id for turn_id in members if turn_id not in known and turn_id not in undecidable]
+    readable = _readable(db, without)
+    left = [turn_id for turn_id in without if turn_id in readable]
+    chosen = [entry.turn_id for entry in one_group.in_order(db, left[:MOST])][:most]
+    labelled, unlabelled = (list(exporting.of_turns(db, ids)) for ids in (sorted(known), chosen))
+    parser = _parser([*labelled, *unlabelled], filters.under)
+    unreadable = len(undecidable) + len(without) - len(left)
+    return GroupTests(labelled, unlabelled, len(members), unreadable, parser, *urls)
+
+
+def _said(db: orm.Session, members: Sequence[int]) -> tuple[set[int], set[int]]:
+    """The turns of which people have said what is expected, and those of which they say that nobody can tell."""
+    known: set[int] = set()
+    undecidable: set[int] = set()
+    for some in _batches(members):
+        ids = db.scalars(sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(some))).all()
+        for row in settling.of_turns(db, ids):
+            content = None if row.final is None else row.final.content
+            if expected_values(content) is not None:
+                known.add(row.turn.id)
+            elif content is not None and content.expects == "unknown":
+                undecidable.add(row.turn.id)
+    return known, undecidable
+
+
+def _readable(db: orm.Session, turn_ids: Sequence[int]) -> set[int]:
+    """Those from which `fencepost` reads a value."""
+    query = sa.select(Parse.turn_id).where(Parse.profile == OURS, Parse.verdict.in_(READABLE))
+    return {one for some in _batches(turn_ids) for one in db.scalars(query.where(Parse.turn_id.in_(some)))}
+
+
+def _parser(responses: Sequence[LabelledResponse], under: str) -> str:
+    """The profile that is looked under, or the home profile that most of them have; ours where it is unknown."""
+    if under != HOME:
+        return under
+    homes = Counter(response.home for response in responses if response.home != UNKNOWN)
+    return homes.most_common(1)[0][0] if homes else OURS
+
+
+def _batches(turn_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    return (turn_ids[at : at + _AT_ONCE] for at in range(0, len(turn_ids), _AT_ONCE))
