@@ -63,11 +63,11 @@ def same_as(values: Sequence[Any]) -> str:
     return f"too deep to compare {uuid.uuid4()}" if text is None else text
 
 
-_fraction = re.compile(r"\d[.eE]")
+_fraction = re.compile(r"[.eE](?<=[0-9].)")
+"""A digit and behind it what makes a number no integer; looked for by the rarer of the two."""
 
 
-def _sorted(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+_sorted = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False).encode
 
 
 def _number(text: str) -> int | float:
