@@ -47,7 +47,7 @@ class Assistants(Format):
         back, last = _goes_back(head), 0
         with spilled() as aside:
             problems, steps, names = [], Counter[str](), dict.fromkeys(("",))
-            for index, entry in enumerate(_document(source) if head.shape == "object" else entries_of(source, head)):
+            for index, entry in enumerate(_entries(source, head)):
                 if isinstance(entry, Problem):
                     problems.append(entry)
                     continue
@@ -99,8 +99,13 @@ def _held(entry: dict[str, Any]) -> tuple[dict[str, Any], Path]:
     return (data, ("data",)) if isinstance(data, dict) and "event" in entry else (entry, ())
 
 
+def _entries(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+    alone = head.members.get("object") in _OBJECTS
+    return _document(source) if head.shape == "object" and not alone else entries_of(source, head)
+
+
 def _document(source: Source) -> Iterator[Entry | Problem]:
-    """The objects of a document: itself, its lists' items, and those of pages that are its members."""
+    """The objects of a document: its lists' items, and those of pages that are its members."""
     whole: dict[str, Any] = {}
     for part in walk(source.text(), None):
         if isinstance(part, Item):
@@ -110,8 +115,6 @@ def _document(source: Source) -> Iterator[Entry | Problem]:
         elif isinstance(part, DocumentMember):
             whole[part.key] = part.value
             yield from _member(part.key, part.value)
-    if _kind(whole) in _OBJECTS:
-        yield "the document", whole
     if whole.get("has_more") is True:
         yield Problem("has_more", "the list goes on where this page ends; what follows is not in the file")
 

@@ -13,7 +13,7 @@ from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.times import moment
-from webapp.dumps.values import first_id, id_text, text
+from webapp.dumps.values import as_object, first_id, id_text, text
 
 _LISTS = ("messages", "all_messages", "new_messages", "message_history", "history")
 _PROMPTS = {"user-prompt": "user", "system-prompt": "system", "instruction": "system"}
@@ -55,7 +55,7 @@ class PydanticAi(Format):
             turns += _part(part, ("parts", index), wrote, conversation)
         if not turns and wrote:
             turns = turns_of([], "assistant", conversation)
-        usage = entry.get("usage") or {}
+        usage = as_object(entry.get("usage"))
         old = {"input_tokens": usage.get("request_tokens"), "output_tokens": usage.get("response_tokens")}
         turns = with_once(turns, spent({**old, **usage}))
         return each_filled(turns, sent_at=moment(entry.get("timestamp")), parent=id_text(entry.get("run_id")))
