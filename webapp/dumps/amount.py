@@ -3,11 +3,48 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from webapp.dumps.records import TooLarge
 
+PACKED_CHARACTERS = 8 * 1024 * 1024
+PACKED_VALUES = 400_000
+"""of one item, where a packed upload is read while its sender waits: some 300 MB in memory at most"""
+_packed: ContextVar[int | None] = ContextVar("packed", default=None)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _QUOTED_BYTES = re.compile(_QUOTED.pattern.encode(), re.DOTALL)
+
+
+@contextmanager
+def of_packed(size: int | None) -> Iterator[None]:
+    """Until the end, items hold no more than fits a packed upload of `size` bytes; None lets them be as large as any.
+
+    A kilobyte that was packed may become an item of 64 million characters, which takes a gigabyte while it is read.
+    """
+    token = _packed.set(size)
+    try:
+        yield
+    finally:
+        _packed.reset(token)
+
+
+def most_characters(most: int) -> int:
+    """Of one item: `most`, or less where its upload is packed."""
+    size = _packed.get()
+    return most if size is None else min(most, max(PACKED_CHARACTERS, 2 * size))
+
+
+def most_values(most: int) -> int:
+    """Values of one item: `most`, or fewer where its upload is packed."""
+    size = _packed.get()
+    return most if size is None else min(most, max(PACKED_VALUES, size // 8))
+
+
+def where_more_may() -> str:
+    """What to add to the words about what is too large."""
+    return "" if _packed.get() is None else " of what comes packed; sent plain, or with background=1, it may hold more"
 
 
 class Allowance:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from webapp.dumps.amount import most_characters, where_more_may
 from webapp.dumps.records import Problem
 
 CHUNK = 1024 * 1024
@@ -37,7 +38,8 @@ class Cut(bytes):
 
 def too_long(at: int) -> str:
     """What is wrong with a line that is cut, which begins at byte `at`."""
-    return f"longer than {LONGEST_LINE // 2**20} MB, the most that one line may hold (it begins at byte {at}); skipped"
+    most = f"{most_characters(LONGEST_LINE) // 2**20} MB, the most that one line may hold{where_more_may()}"
+    return f"longer than {most} (it begins at byte {at}); skipped"
 
 
 @dataclass(slots=True)
@@ -97,7 +99,7 @@ class Source:
             end += len(piece)
             if piece.endswith(b"\n"):
                 break
-        if end - at > LONGEST_LINE:
+        if end - at > most_characters(LONGEST_LINE):
             return Cut(line), end
         self.file.seek(at)
         return self.file.read(end - at), end

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from webapp.dumps.records import BadDump, Problem, TooLarge
+from webapp.dumps.source import ZIPS
 
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdError, ZstdFile
@@ -40,13 +41,15 @@ _TRAILING = ("Not a gzipped file", "Unknown frame descriptor")
 class Spooled:
     """A dump on disk: `path` holds the decompressed content, whose hash and size `sha256` and `bytes` are.
 
-    `problem` says that the compressed stream was cut or damaged; what came before that place is in `path`.
+    `problem` says that the compressed stream was cut or damaged; what came before that place is in `path`. `packed` is
+    its size as it came, where it was compressed or is a ZIP archive.
     """
 
     path: Path
     sha256: str
     bytes: int
     problem: Problem | None = None
+    packed: int | None = None
 
 
 class _Damaged(Exception):
@@ -110,7 +113,7 @@ def _copy(stream: BinaryIO, out: BinaryIO, path: Path, max_bytes: int) -> Spoole
         problem = Problem(f"byte {source.count} of the compressed file", str(damage))
         if not size:
             raise BadDump(f"nothing can be decompressed: {damage}", problem.at) from damage
-    return Spooled(path, digest.hexdigest(), size, problem)
+    return Spooled(path, digest.hexdigest(), size, problem, source.count if source.is_packed else None)
 
 
 class _Counted:
@@ -123,6 +126,7 @@ class _Counted:
         while len(self._head) < len(ZSTD) and (piece := stream.read(PIECE)):
             self._head += piece
         self.compression = "gzip" if self._head.startswith(GZIP) else "zstd" if self._head.startswith(ZSTD) else None
+        self.is_packed = self.compression is not None or self._head.startswith(ZIPS)
 
     def read(self, size: int) -> bytes:
         piece = self._head[:size] or self._stream.read(size)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import IO, Any
 
-from webapp.dumps.amount import Allowance, check_json
+from webapp.dumps.amount import Allowance, check_json, most_characters, most_values, where_more_may
 from webapp.dumps.decoding import Damage, Decoder, skip_space
 from webapp.dumps.item_skipper import ItemSkipper
 from webapp.dumps.records import TooLarge
@@ -32,17 +32,19 @@ _FIRST_KEY = re.compile(r'\s*\{\s*"([^"\\]{1,200})"\s*:')
 
 
 class TooLong(Damage):
-    """An item is longer than `MAX_ITEM`."""
+    """An item is longer than `MAX_ITEM`, or than a packed upload's may be."""
 
     def __init__(self, at: int) -> None:
-        super().__init__(f"longer than {MAX_ITEM // 2**20} million characters, the most that one item may hold", at)
+        words = f"longer than {most_characters(MAX_ITEM) // 2**20} million characters, the most that one item may hold"
+        super().__init__(words + where_more_may(), at)
 
 
 class TooMany(TooLong):
     """An item holds more values than `MOST_MARKS` lets it."""
 
     def __init__(self, at: int) -> None:
-        Damage.__init__(self, f"more than {MOST_MARKS // 10**6} million values, the most that one item may hold", at)
+        words = f"more than {most_values(MOST_MARKS):,} values, the most that one item may hold{where_more_may()}"
+        Damage.__init__(self, words, at)
 
 
 class Window:
@@ -113,28 +115,28 @@ class Window:
 
     def _wider(self) -> None:
         size = len(self.text) - self.at
-        if size > MAX_ITEM:
+        if size > most_characters(MAX_ITEM):
             raise TooLong(self.base + self.at)
         if size < NEAR:
             self.more()
         else:
             self._gather(size)
-        if len(self.text) - self.at > MOST_MARKS // 10:
+        if len(self.text) - self.at > most_values(MOST_MARKS) // 10:
             self._refuse_too_many()
 
     def _refuse_too_many(self) -> None:
         """Raises `TooMany` before the values of the item at `at`, which is long, are made."""
         try:
-            check_json(self.text, Allowance(MOST_MARKS), self.at)
+            check_json(self.text, Allowance(most_values(MOST_MARKS)), self.at)
         except TooLarge:
             raise TooMany(self.base + self.at) from None
 
     def _gather(self, size: int) -> None:
         """Read on to where the item seems to end, at least as much as is held; one that is too long stays aside."""
-        skipper, got = ItemSkipper(), 0
+        skipper, got, most = ItemSkipper(), 0, most_characters(MAX_ITEM)
         ends = skipper.end(self.text[self.at :]) is not None
         aside = tempfile.TemporaryFile()  # noqa: SIM115 - what is too long is read from it later
-        while (not ends or got < size) and size + got <= MAX_ITEM:
+        while (not ends or got < size) and size + got <= most:
             if (chunk := next(self._chunks, None)) is None:
                 self.ended = True
                 break
@@ -142,7 +144,7 @@ class Window:
             ends = ends or skipper.end(chunk) is not None
             got += len(chunk)
         aside.seek(0)
-        if size + got > MAX_ITEM and not ends:
+        if size + got > most and not ends:
             self._chunks = chain(_pieces(aside), self._chunks)
             raise TooLong(self.base + self.at)
         with aside:

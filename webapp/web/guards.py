@@ -43,6 +43,7 @@ def init_app(app: Flask) -> None:
     app.before_request(refuse_other_sites)
     app.before_request(require_token)
     app.before_request(limit_body)
+    app.before_request(refuse_packed_body)
     app.after_request(add_headers)
 
 
@@ -97,6 +98,14 @@ def limit_body() -> None:
     request.max_form_memory_size = body_limits.most_bytes(request.path, replace(settings, max_upload=body_limits.FORM))
     if request.content_length is not None and request.content_length > request.max_content_length:
         abort(413, body_limits.words(request.path, settings))
+
+
+def refuse_packed_body() -> None:
+    """Refuse a compressed body where nothing unpacks it: it would be read as what it is not."""
+    packing = (request.content_encoding or "identity").strip().lower()
+    if not body_limits.may_be_packed(request.path, packing):
+        taken = "gzip or zstd" if request.path == "/api/dumps" else "no compression"
+        abort(415, f"A body sent to this address may have {taken}, not the Content-Encoding {packing[:100]!r}.")
 
 
 def require_token() -> AnyResponse | None:

@@ -14,9 +14,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
 from webapp.app import create_app
 from webapp.config import MEGABYTE, Settings
+from webapp.web.body_limits import FORM as FORMS
+from webapp.web.body_limits import most_bytes
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -26,11 +29,11 @@ else:
 ROOT = Path(__file__).resolve().parents[3]
 MOST = 300 * MEGABYTE
 TIMES = 50
+SETTINGS = Settings(data=Path(), database="")
 FORM, JSON, PROTOBUF = "application/x-www-form-urlencoded", "application/json", "application/x-protobuf"
+MULTIPART = "multipart/form-data; boundary=b"
 PARTS = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'
 FILES = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.json"\r\n\r\n[]\r\n'
-UNPACKED = 15 * MEGABYTE
-"""of what is compressed: below what a dump may be on its first megabytes"""
 
 
 def wrapped(head: bytes, inner: bytes) -> bytes:
@@ -54,11 +57,15 @@ def events_json(size: int) -> bytes:
     return b'{"resourceSpans":[{"scopeSpans":[{"spans":[{"events":[' + b"{}," * (size // 3) + b"{}]}]}]}]}"
 
 
+def entry(content: bytes) -> bytes:
+    return b'{"entries":[{"node_type":"agent","role":"assistant","content":' + content + b"}]}"
+
+
 PLAIN: dict[str, tuple[str, Callable[[int], bytes]]] = {
     "urlencoded": (FORM, lambda size: b"a=&" * (size // 3)),
     "urlencoded names": (FORM, lambda size: b"&".join(b"a%d" % number for number in range(size // 8))),
-    "multipart": ("multipart/form-data; boundary=b", lambda size: PARTS * (size // len(PARTS)) + b"--b--"),
-    "multipart files": ("multipart/form-data; boundary=b", lambda size: FILES * (size // len(FILES)) + b"--b--"),
+    "multipart": (MULTIPART, lambda size: PARTS * (size // len(PARTS)) + b"--b--"),
+    "multipart files": (MULTIPART, lambda size: FILES * (size // len(FILES) // 20) + b"--b--"),
     "lists": (JSON, lambda size: b"[[" + b"[]," * (size // 3) + b"[]]]"),
     "objects": (JSON, lambda size: b'{"entries":[{"a":[' + b"{}," * (size // 3) + b"{}]}]}"),
     "an object of objects": (JSON, lambda size: b'{"expected":[[' + b'{"a":0},' * (size // 8) + b"0]]}"),
@@ -71,32 +78,46 @@ PLAIN: dict[str, tuple[str, Callable[[int], bytes]]] = {
         lambda size: wrapped(b"\x0a", wrapped(b"\x12", wrapped(b"\x12", b"\x4a\x00" * (size // 2)))),
     ),
     "groups": (PROTOBUF, lambda size: b"\x0a\x00" * (size // 2)),
-    "records": (PROTOBUF, spans),
 }
-PACKED = (
-    "lists",
-    "objects",
-    "an object of objects",
-    "spans as JSON",
-    "events as JSON",
-    "spans",
-    "attributes",
-    "groups",
-)
-UNPACKING = ("/v1/",)
-"""paths of the routes that unpack in memory; a dump that is unpacked is read from disk, in proportion to its entries"""
+BOMB = MEGABYTE
+"""unpacked: of more values than are taken, and no more of them than are passed over in a second"""
+PACKED: dict[str, tuple[str, bytes]] = {
+    "lists": (JSON, PLAIN["lists"][1](BOMB)),
+    "spans as JSON": (JSON, spans_json(BOMB)),
+    "events as JSON": (JSON, events_json(BOMB)),
+    "spans": (PROTOBUF, spans(BOMB)),
+    "groups": (PROTOBUF, PLAIN["groups"][1](BOMB // 4)),
+    "events, nearly too many": (JSON, events_json(3 * 78_000)),
+    "attributes, nearly too many": (
+        PROTOBUF,
+        wrapped(b"\x0a", wrapped(b"\x12", wrapped(b"\x12", b"\x4a\x06\x0a\x00\x12\x02\x0a\x00" * 190_000))),
+    ),
+    "texts, nearly too many": (JSON, entry(b"[" + b'"0000000",' * 390_000 + b"0]")),
+    "a text, nearly too long": (JSON, entry(b'"' + b"a" * 7 * MEGABYTE + '🙂"'.encode())),
+    "a text that is too long": (JSON, entry(b'"' + b"a" * 60 * MEGABYTE + '🙂"'.encode())),
+}
+"""What unpacks to far more than it was: beyond a limit, or just within all of them."""
 PACKERS: dict[str, Callable[[bytes], bytes]] = {"gzip": lambda data: gzip.compress(data, 5), "zstd": zstd.compress}
 
 
 @cache
-def body(name: str, packer: str, size: int) -> bytes:
-    data = PLAIN[name][1](size)
-    return PACKERS[packer](data) if packer else data
+def packed(name: str, packer: str) -> bytes:
+    return PACKERS[packer](PACKED[name][1])
 
 
-def routes(folder: Path) -> list[tuple[str, str]]:
+def doors(name: str, packer: str) -> list[tuple[str, bytes, dict[str, str]]]:
+    """Each route that unpacks, with the body and its headers: of a request, or of a file in it."""
+    kind, content = PACKED[name][0], packed(name, packer)
+    disposition = f'Content-Disposition: form-data; name="file"; filename="{name}.json.{packer}"'
+    file = f"--b\r\n{disposition}\r\n\r\n".encode() + content + b"\r\n--b--\r\n"
+    sent = {"Content-Type": kind, "Content-Encoding": packer}
+    exporter = [(f"/v1/{signal}", content, sent) for signal in ("traces", "logs", "metrics")]
+    uploads = [(path, file, {"Content-Type": MULTIPART}) for path in ("/api/dumps", "/dumps")]
+    return [*exporter, ("/api/dumps?again", content, sent), *uploads]
+
+
+def routes(app: Flask) -> list[tuple[str, str]]:
     """Every route that takes a body, with the ids of nothing filled in."""
-    app = create_app(Settings(data=folder, database=f"sqlite:///{folder / 'r.sqlite3'}"))
     unsafe = {"POST", "PUT", "PATCH", "DELETE"}
     rules = [(method, rule) for rule in app.url_map.iter_rules() for method in (rule.methods or set()) & unsafe]
     return sorted((method, re.sub(r"<[^>]*signal>", "logs", _filled(rule.rule))) for method, rule in rules)
@@ -151,26 +172,67 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def every_route(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, str]]:
-    return routes(tmp_path_factory.mktemp("routes"))
+def app(tmp_path_factory: pytest.TempPathFactory) -> Flask:
+    folder = tmp_path_factory.mktemp("routes")
+    return create_app(Settings(data=folder, database=f"sqlite:///{folder / 'r.sqlite3'}"))
 
 
-def sendings() -> list[tuple[str, str]]:
-    plain = [(name, "") for name in PLAIN]
-    return plain + [(name, packer) for name in PACKED for packer in PACKERS]
+@pytest.fixture(scope="module")
+def every_route(app: Flask) -> list[tuple[str, str]]:
+    return routes(app)
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-@pytest.mark.parametrize(("name", "packer"), sendings(), ids=lambda part: part or "plain")
-def test_no_route_grows(server: Server, every_route: list[tuple[str, str]], name: str, packer: str) -> None:
-    content = body(name, packer, UNPACKED if packer else MEGABYTE)
-    headers = {"Content-Type": PLAIN[name][0]} | ({"Content-Encoding": packer} if packer else {})
+def grown(server: Server, method: str, path: str, content: bytes, headers: dict[str, str]) -> tuple[int, int]:
+    """The answer's status, and by how many bytes the process was larger meanwhile than before."""
+    before = server.bytes_of("VmRSS")
+    Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")  # the peak begins anew
+    status = server.send(method, path, content, headers)
+    return status, server.bytes_of("VmHWM") - before
+
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_no_route_grows(server: Server, every_route: list[tuple[str, str]], name: str) -> None:
+    """Forms may have a megabyte: they get a quarter of it, and may grow by a quarter."""
+    kind, make = PLAIN[name]
     for method, path in every_route:
-        if packer and not path.startswith(UNPACKING):
-            continue
-        before = server.bytes_of("VmRSS")
-        Path(f"/proc/{server.process.pid}/clear_refs").write_text("5")  # the peak begins anew
-        status = server.send(method, path, content, headers)
-        grown = server.bytes_of("VmHWM") - before
+        share = 4 if most_bytes(path, SETTINGS) <= FORMS else 1
+        content = make(MEGABYTE // share)
+        status, growth = grown(server, method, path, content, {"Content-Type": kind})
         assert status < 500, (method, path, status)
-        assert grown < max(MOST, TIMES * len(content)), (method, path, status, grown // MEGABYTE)
+        assert growth < max(MOST // share, TIMES * len(content)), (method, path, status, growth // MEGABYTE)
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+@pytest.mark.parametrize("name", PACKED)
+def test_no_route_that_unpacks_grows(server: Server, name: str, packer: str) -> None:
+    for path, content, headers in doors(name, packer):
+        status, growth = grown(server, "POST", path, content, headers)
+        assert status < 500, (path, status)
+        assert growth < max(MOST, TIMES * len(content)), (path, status, growth // MEGABYTE)
+
+
+@pytest.mark.parametrize("packer", [*PACKERS, "br"])
+@pytest.mark.parametrize("kind", [FORM, MULTIPART, JSON, PROTOBUF])
+def test_other_routes_refuse_what_is_packed_in_words(
+    app: Flask, every_route: list[tuple[str, str]], packer: str, kind: str
+) -> None:
+    client, headers = app.test_client(), {"Content-Encoding": packer}
+    for method, path in every_route:
+        if path.startswith("/v1/") or (path == "/api/dumps" and packer != "br"):
+            continue
+        answer = client.open(path, method=method, data=b"\x1f\x8b", content_type=kind, headers=headers)
+        assert answer.status_code == 415 and f"Content-Encoding &#39;{packer}" in answer.text.replace("'", "&#39;"), (
+            path
+        )
+
+
+def test_an_item_that_is_too_large_packed_is_said_and_taken_plain(app: Flask) -> None:
+    big = entry(b'"' + b"a" * 9 * MEGABYTE + b'"')
+    small = app.test_client().post("/api/dumps", data=gzip.compress(big), query_string={"filename": "a.json"})
+    assert any("8 million characters" in problem["reason"] for problem in small.json["problems"])
+    assert "background=1" in small.json["problems"][0]["reason"]
+    plain = app.test_client().post("/api/dumps", data=big + b" ", query_string={"filename": "b.json"})
+    assert plain.status_code == 201 and plain.json["dump"]["turns"] == 1

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from webapp.dumps.amount import most_characters, where_more_may
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.keyed_sessions import keyed
 from webapp.dumps.messages.pieces import Piece, text_or_json
@@ -80,6 +81,7 @@ def _calls(entry: dict[str, Any]) -> Iterator[Piece]:
 
 
 def _whole_text(source: Source) -> Iterator[Entry | Problem]:
-    if source.file.seek(0, 2) > MOST_TEXT:
-        raise BadDump(f"a plain text of more than {MOST_TEXT // 2**20} MB", f"byte {MOST_TEXT}")
+    if source.file.seek(0, 2) > (most := most_characters(MOST_TEXT)):
+        words = f"a plain text of more than {most // 2**20} MB, the most{where_more_may()}"
+        raise BadDump(words, f"byte {most}")
     yield "the text", {"text": "".join(source.text())}

@@ -11,6 +11,7 @@ from sqlalchemy import orm
 
 from webapp import dumps as readers
 from webapp.config import Settings
+from webapp.dumps.amount import of_packed
 from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.dumps.session_keys import told_key
@@ -41,8 +42,9 @@ def ingest(
     known_only: bool = False,
     mapping: Mapping[str, str] | None = None,
     watch: Progress | None = None,
+    waited_for: bool = False,
 ) -> IngestResult:
-    """Store the sessions of `stream`.
+    """Store the sessions of `stream`; in a request that is `waited_for`, items that come packed are limited.
 
     `home` is the profile that the sessions' own program used, over what the dump says. Raises `BadDump` and
     `UnknownFormat` after all that could be read is stored and the dump is noted as failed; the same bytes are
@@ -57,7 +59,11 @@ def ingest(
     with disk_full.in_words():
         spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
     try:
-        with dump_files.reading(settings.data, spooled.sha256, watch.moved), disk_full.in_words():
+        with (
+            dump_files.reading(settings.data, spooled.sha256, watch.moved),
+            disk_full.in_words(),
+            of_packed(spooled.packed if waited_for else None),
+        ):
             reread_dump = _read_otherwise(engine, spooled.sha256, mapping)
             if reread_dump is None and (result := _already(engine, spooled.sha256)) is not None:
                 return _with_home(engine, result, home)

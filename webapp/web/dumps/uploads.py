@@ -15,6 +15,7 @@ from flask import current_app
 from werkzeug.exceptions import BadRequest, ClientDisconnected
 
 from webapp import dumps as readers
+from webapp.dumps.amount import of_packed
 from webapp.dumps.records import BadDump, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
@@ -109,7 +110,8 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
     settings, watch = current_app.config["SETTINGS"], Progress()
     source = cast(BinaryIO, _ClientStream(stream))
     try:
-        return ingest(db.engine, settings, source, filename=filename, watch=watch, **how.for_ingest())
+        options = how.for_ingest()
+        return ingest(db.engine, settings, source, filename=filename, watch=watch, waited_for=True, **options)
     except UnknownFormat as error:
         return RefusedUpload(filename, 415, "unknown_format", str(error), "byte 0", watch.dump)
     except TooLarge as error:
@@ -139,14 +141,17 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> di
     if how.mapping is not None:
         return None
     incoming = dump_files.incoming(current_app.config["SETTINGS"].data)
+    size = stream.seek(0, 2)
     stream.seek(0)
-    is_zip = stream.read(4) in ZIPS  # whose list of members stands at its end
+    start = stream.read(4)
+    is_zip, is_packed = start in ZIPS, start.startswith(_PACKED)  # a ZIP's list of members stands at its end
     stream.seek(0)
     path = spool_beginning(stream, incoming, most=sys.maxsize if is_zip else LOOKED_AT)
     try:
-        keys = readers.session_keys(path, filename, format=how.format, most=LOOKED_AT)
-        asks = how.ask or (keys is not None and not keys.is_sure)
-        return asdict(keys or _NO_KEYS) | {"preview": _first_turns(path, filename, how)} if asks else None
+        with of_packed(size if is_packed else None):
+            keys = readers.session_keys(path, filename, format=how.format, most=LOOKED_AT)
+            asks = how.ask or (keys is not None and not keys.is_sure)
+            return asdict(keys or _NO_KEYS) | {"preview": _first_turns(path, filename, how)} if asks else None
     except (BadDump, UnknownFormat):
         return None
     finally:
