@@ -16,7 +16,7 @@ from webapp.web import gutter, windows
 
 END = TextRun("", "END", "end of the response")
 DRAWN_EDITS = 300
-"""Edits drawn, those nearest to the current one; all are counted."""
+"""Edits drawn, those nearest to the current one, else the first; all are counted."""
 DRAWN_OTHERS = 200
 LONG = 300
 """Code points of a line from which on its error is named beside the character and not under the line."""
@@ -135,7 +135,7 @@ class _Painter:
         current = None if focus.attempt is None else attempts[focus.attempt]
         edits = current.edits if current else ()
         self.edits_done = len(edits) if focus.edit is None else focus.edit
-        self.first = max(0, min(self.edits_done - DRAWN_EDITS // 2, len(edits) - DRAWN_EDITS))
+        self.first = max(0, min((focus.edit or 1) - DRAWN_EDITS // 2, len(edits) - DRAWN_EDITS))
         self.current = current and replace(current, edits=edits[self.first : self.first + DRAWN_EDITS])
         self.edits_left = max(0, len(edits) - DRAWN_EDITS)
         near = attempts[:DRAWN_OTHERS]

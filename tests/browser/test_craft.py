@@ -1,0 +1,75 @@
+"""Places and marks in a real Chromium: the first edit, long turn numbers, values from right to left, motion."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+BROKEN = '```json\n{"tool": "run_code"}}\n```'
+NUMBERS_OVER_MARKS = """() => [...document.querySelectorAll(".rail a:not(.more)")].filter((line) => {
+  const mark = line.querySelector(".o")?.getBoundingClientRect();
+  const range = document.createRange();
+  range.selectNodeContents(line.querySelector(".n"));
+  return mark && range.getBoundingClientRect().right > mark.left;
+}).length"""
+
+
+def put_in(server: str, name: str, contents: list[str]) -> str:
+    """Ingest a session of responses; returns its path."""
+    entries = [{"node_type": "agent", "role": "agent", "content": content} for content in contents]
+    body = json.dumps({"session_id": name, "entries": entries}).encode()
+    urllib.request.urlopen(urllib.request.Request(f"{server}/api/dumps?filename={name}.json", body)).close()
+    return f"/sessions/{name}"
+
+
+def test_a_thousand_edits_open_at_the_first_and_are_listed_in_windows(page: Page, server: str) -> None:
+    many = "[" + ", ".join(f"{{'a': {number},}}" for number in range(400)) + "]"
+    path = put_in(server, "thousand-edits", [many]) + "/turns/0?profile=fencepost"
+    page.goto(path)
+    expect(page.locator("#raw del").first).to_be_in_viewport()
+    expect(page.locator("#raw del").first).to_have_attribute("title", "single_quotes")
+    assert page.locator("#raw > ol").inner_text().lstrip().startswith("[{\nremoved by single_quotes")
+    expect(page.locator(".edits tr")).to_have_count(40)
+    page.get_by_text("later edits").click()
+    expect(page.locator(".edit-steps [role=status]")).to_have_text("after edit 60 of 1,200")
+    page.goto(f"{path}&edit=1200")
+    expect(page.locator(".attempt-left").first).to_contain_text("1,161–1,200 of 1,200")
+
+
+def test_turn_numbers_of_five_digits_do_not_overlap_marks(page: Page, server: str) -> None:
+    path = put_in(server, "twelve-thousand", ["plain"] * 11_900 + [BROKEN] * 100)
+    for width in (1440, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{path}/turns/11990")
+        expect(page.locator(".rail [aria-current] .n")).to_have_text("11990")
+        assert page.evaluate(NUMBERS_OVER_MARKS) == 0
+
+
+def test_the_skip_link_passes_the_turn_rail(page: Page) -> None:
+    page.goto("/sessions/ui_run_764686752e2f/turns/12")
+    page.locator(".bench > .skip").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('#debugger') !== null")
+
+
+def test_values_from_right_to_left_are_isolated_in_the_tree(page: Page, server: str) -> None:
+    path = put_in(server, "right-to-left", ['{"name": "\u05e9\u05dc\u05d5\u05dd", "\u05d0": 12}'])
+    page.goto(f"{path}/turns/0?profile=fencepost")
+    expect(page.locator(".tree .string")).to_be_visible()
+    shown = "[...document.querySelectorAll('.tree b, .tree span')].map((part) => getComputedStyle(part).unicodeBidi)"
+    assert set(page.evaluate(shown)) == {"isolate"}
+
+
+def test_the_wait_bar_honours_reduced_motion(page: Page) -> None:
+    page.goto("/")
+    page.evaluate("document.querySelector('main').classList.add('htmx-request')")
+    moves = "getComputedStyle(document.body, '::before').animationName"
+    assert page.evaluate(moves) == "wait"
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(moves) != "wait"
