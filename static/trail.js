@@ -15,10 +15,11 @@
 
   // --- a list: what is on it when it is left
   const rows = () => document.querySelector("[data-keep-rows]");
+  const top = () => (rows() ? Math.round(scrollY + rows().getBoundingClientRect().top) : 0); // what stands above may grow
   function leave() {
     const url = location.pathname + location.search;
     const row = document.activeElement?.closest("[data-trail] [id]");
-    const place = { y: scrollY, row: row?.id, strip: document.activeElement?.matches(".strip") };
+    const place = { y: scrollY - top(), row: row?.id, strip: document.activeElement?.matches(".strip") };
     place.picked = [...document.querySelectorAll("[data-keep-rows] :checked")].map((box) => box.value);
     if (!kept.set(`place ${url}`, { ...place, rows: rows()?.innerHTML })) kept.set(`place ${url}`, place);
     const query = new URLSearchParams(location.search);
@@ -38,7 +39,7 @@
     }
     const row = place.row && document.getElementById(place.row);
     row?.querySelector(place.strip ? ".strip" : "[data-row]")?.focus({ preventScroll: true });
-    scrollTo(0, place.y);
+    scrollTo(0, place.y + top());
   }
   if (list) {
     addEventListener("pagehide", leave);
