@@ -64,7 +64,8 @@ def test_a_response_stands_side_by_side_with_what_differs_lit(stored: FlaskClien
     (title,) = re.findall(r"<h1>\s*(.*?)\s*</h1>", page, re.DOTALL)
     assert title == "The values differ first at [1]" and "<mark>" in page and "<script>alert" not in page
     assert 'href="/compare?a=master-before&amp;b=fencepost&amp;cell=both_different"' in page
-    assert "Only B reads a value" in stored.get("/sessions/s/turns/0/compare?a=direct&b=fencepost").text
+    page = stored.get("/sessions/s/turns/0/compare?a=direct&b=fencepost").text
+    assert "Only B reads a value" in page and '<div class="failed">' in page and '<div class="accepted">' in page
     assert "Both read the same values" in stored.get("/sessions/s/turns/1/compare?a=direct&b=fencepost").text
     assert "Neither reads a value" in stored.get("/sessions/s/turns/2/compare?a=direct&b=fencepost").text
     assert stored.get("/sessions/s/turns/99/compare?a=direct&b=fencepost").status_code == 404

@@ -45,6 +45,8 @@ class Side:
     more: int
     lit: Span | None
     raw: rawview.RawView
+    outcome: str
+    """of the attempt that is drawn: accepted, failed or rejected; "" where there was none"""
     attempts: list[tuple[int, str, bool]]
     more_attempts: int
 
@@ -92,6 +94,7 @@ def _side(raw: str, trace: Trace, difference: Difference | None) -> Side:
         max(0, len(lines) - MOST_LINES),
         lit,
         rawview.view(raw, trace.attempts, rawview.Focus(index, range=lit)),
+        "" if index is None else trace.attempts[index].outcome,
         attempts,
         max(0, len(trace.attempts) - MOST_ATTEMPTS),
     )
