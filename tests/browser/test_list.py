@@ -6,15 +6,31 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
+from tests.browser.conftest import serve, stop
+
 pytestmark = pytest.mark.browser
 
 STORY = "ui_run_764686752e2f"
 ROWS = "table.sessions tbody tr:has([data-row])"
+
+
+@pytest.fixture(scope="module")
+def list_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of this file's own: sessions that other tests bring would push the examples off the first page."""
+    process, url = serve(tmp_path_factory.mktemp("list"))
+    yield url
+    stop(process)
+
+
+@pytest.fixture(scope="module")
+def browser_context_args(browser_context_args: dict[str, Any], list_server: str) -> dict[str, Any]:
+    return {**browser_context_args, "base_url": list_server}
 
 
 def is_fault(message: ConsoleMessage) -> bool:
@@ -24,20 +40,20 @@ def is_fault(message: ConsoleMessage) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def quiet(page: Page, server: str) -> Iterator[None]:
+def quiet(page: Page, list_server: str) -> Iterator[None]:
     """No page logs an error, breaks the content policy, or asks another host for anything."""
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(message.text) if is_fault(message) else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith(server) else complaints.append(request.url))
+    page.on("request", lambda request: None if request.url.startswith(list_server) else complaints.append(request.url))
     yield
     assert complaints == []
 
 
 @pytest.fixture
-def plain(browser: Browser, server: str) -> Iterator[Page]:
+def plain(browser: Browser, list_server: str) -> Iterator[Page]:
     """A page without JavaScript."""
-    context = browser.new_context(java_script_enabled=False, base_url=server)
+    context = browser.new_context(java_script_enabled=False, base_url=list_server)
     yield context.new_page()
     context.close()
 
@@ -195,7 +211,9 @@ def test_compare_puts_sessions_side_by_side(page: Page) -> None:
     expect(page.locator("tbody")).to_contain_text(re.compile(r"turn 0\s+\(turn 0 of the other\)"))
 
 
-def test_a_rows_menu_copies_the_link_the_id_and_a_command(context: BrowserContext, page: Page, server: str) -> None:
+def test_a_rows_menu_copies_the_link_the_id_and_a_command(
+    context: BrowserContext, page: Page, list_server: str
+) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto("/")
     page.locator(ROWS).filter(has_text=STORY).locator("[data-row]").focus()
@@ -205,8 +223,8 @@ def test_a_rows_menu_copies_the_link_the_id_and_a_command(context: BrowserContex
         page.locator("#rowmenu").get_by_role("button", name=name).click()
         expect(page.locator("#rowmenu p")).to_have_text("Copied")
         copied[name] = page.evaluate("navigator.clipboard.readText()")
-    assert copied["permalink"] == f"{server}/sessions/{STORY}" and copied["id"] == STORY
-    assert copied["curl"] == f"curl -o session.json '{server}/api/session/{STORY}/dump'"
+    assert copied["permalink"] == f"{list_server}/sessions/{STORY}" and copied["id"] == STORY
+    assert copied["curl"] == f"curl -o session.json '{list_server}/api/session/{STORY}/dump'"
     page.keyboard.press("Escape")
     expect(page.locator("#rowmenu")).to_be_hidden()
 
@@ -283,6 +301,7 @@ def test_a_row_with_the_focus_shows_the_exact_time_without_a_shift(page: Page) -
 
 def test_a_server_that_is_gone_is_told_in_words(page: Page) -> None:
     page.goto("/")
+    expect(page.locator("#question[hx-trigger]")).to_have_count(0, timeout=60_000)  # it asks on its own while it counts
     page.route("**/*failed=1*", lambda route: route.abort())
     page.keyboard.press("f")
     expect(page.locator("#messages")).to_contain_text("did not answer")
