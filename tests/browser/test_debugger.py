@@ -172,8 +172,7 @@ def test_a_narrow_page_never_scrolls_sideways(page: Page) -> None:
 def test_every_page_works_without_javascript(browser: Browser, server: str, tmp_path: Path) -> None:
     context = browser.new_context(java_script_enabled=False, base_url=server)
     page = context.new_page()
-    page.goto("/")
-    page.get_by_role("link", name=STORY).click()
+    page.goto(f"/sessions/{STORY}")
     page.get_by_role("button", name="Dump").click()
     expect(page.locator(".message")).to_contain_text("logs/session_dumps")
     page.locator("a[data-failed]").first.click()
