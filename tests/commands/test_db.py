@@ -79,3 +79,26 @@ def test_a_backup_can_be_served(run: Run, tmp_path: Path) -> None:
     assert "already" in run("db", "backup", str(target)).stderr
     status = run("db", "status", "--json", FENCEPOST_DATABASE=f"sqlite:///{target}")
     assert json.loads(status.stdout)["counts"]["session"] == 1
+
+
+def test_a_copy_counts_its_tables_and_refuses_a_second(run: Run, tmp_path: Path) -> None:
+    run("ingest", str(dump(tmp_path / "a.json", "s1", "{}", "x")))
+    source, target = tmp_path / "data" / "fencepost.sqlite3", tmp_path / "copy.sqlite3"
+    done = run("db", "copy", str(source), str(target))
+    assert done.exit_code == 0, done.output
+    assert "turn                                2" in done.stdout
+    assert done.stdout.splitlines()[-1].endswith("the same in both")
+    again = run("db", "copy", str(source), f"sqlite:///{target}")
+    assert again.exit_code == 1
+    assert "the target has rows in its table 'dump'" in again.stderr
+    as_json = json.loads(run("db", "copy", "--json", str(target), str(tmp_path / "third.sqlite3")).stdout)
+    assert {"name": "turn", "rows": 2} in [{"name": t["name"], "rows": t["rows"]} for t in as_json["tables"]]
+
+
+def test_a_copy_of_nothing_and_of_itself(run: Run, tmp_path: Path) -> None:
+    missing = run("db", "copy", str(tmp_path / "none.sqlite3"), str(tmp_path / "copy.sqlite3"))
+    assert (missing.exit_code, "there is no file" in missing.stderr) == (2, True)
+    assert not (tmp_path / "copy.sqlite3").exists()
+    run("db", "migrate")
+    own = str(tmp_path / "data" / "fencepost.sqlite3")
+    assert run("db", "copy", own, f"sqlite:///{own}").exit_code == 2

@@ -1,25 +1,26 @@
-"""`fencepost db`: create, migrate and check the database."""
+"""`fencepost db`: create, migrate, copy, back up and check the database."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
 import sqlalchemy as sa
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, TaskID
 
 from webapp.commands import _store
 from webapp.parsing.words import counted
 from webapp.store import models
 from webapp.store.db import backup, database
-from webapp.store.jobs import reindex
+from webapp.store.jobs import database_copy, reindex
 
 
-@click.group("db", short_help="Create, migrate and check the database.")
+@click.group("db", short_help="Create, migrate, copy and check the database.")
 def command() -> None:
-    """Create, migrate and check the database that FENCEPOST_DATABASE names."""
+    """Create, migrate, copy and check the database that FENCEPOST_DATABASE names."""
 
 
 @command.command("migrate")
@@ -100,6 +101,55 @@ def backup_(target: Path, as_json: bool) -> None:
         except (backup.BadCopy, OSError) as error:
             raise click.ClickException(str(error)) from None
     _store.print_json({"bytes": size}) if as_json else click.echo(f"{target}: {size:,} bytes, checked")
+
+
+@command.command("copy")
+@click.argument("source")
+@click.argument("target")
+@click.option("--json", "as_json", is_flag=True, help="Print each table's rows and SHA-256 as JSON.")
+def copy_(source: str, target: str, as_json: bool) -> None:
+    """Copy all that the database SOURCE holds into the empty database TARGET, and check the copy.
+
+    Each is an address as FENCEPOST_DATABASE takes it, or the path of a SQLite file. Stop the server first: what is
+    written meanwhile is not in the copy. Interrupted, the same command goes on where it was. Kept dumps and the secret
+    key stay where they are, in the data folder.
+
+    Exits with 1 where a row of the copy is not the same, SOURCE is at an older revision or TARGET is not empty.
+    """
+    addresses = _database_address(source, is_source=True), _database_address(target)
+    if addresses[0] == addresses[1]:
+        raise click.UsageError("SOURCE and TARGET are the same database")
+    settings = _store.settings()
+    opened = [_store.engine(replace(settings, database=address), migrate=False) for address in addresses]
+    with opened[0] as read, opened[1] as written, Progress(console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def on_progress(name: str, finished: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(name)
+            bar.update(tasks[name], completed=finished, total=total or None)
+
+        try:
+            copies = database_copy.copy(read, written, on_progress)
+        except database_copy.NotCopied as error:
+            raise click.ClickException(str(error)) from None
+    _store.print_json({"tables": copies}) if as_json else _print_copies(copies)
+
+
+def _database_address(text: str, *, is_source: bool = False) -> str:
+    if "://" in text:
+        return text
+    path = Path(text).expanduser().absolute()
+    if is_source and not path.is_file():
+        raise click.UsageError(f"SOURCE: there is no file {text}")
+    return f"sqlite:///{path}"
+
+
+def _print_copies(copies: list[database_copy.TableCopy]) -> None:
+    for table in copies:
+        click.echo(f"{table.name:<24} {table.rows:>12,}  {table.sha256[:16]}")
+    rows = sum(table.rows for table in copies)
+    click.echo(f"{counted(rows, 'row')} in {counted(len(copies), 'table')}, the same in both")
 
 
 def _counts(engine: sa.Engine) -> dict[str, int]:

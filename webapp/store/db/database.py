@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 HEAD = "0010"
 """The newest revision under migrations/, so that a start at head need not load Alembic (a test keeps it true)."""
 
+UNFINISHED_COPY = "unfinished copy"
+"""in place of the revision of a database that `fencepost db copy` has not filled yet, so that nothing serves it"""
+
 _LOCK = 0x46454E43  # an arbitrary number of our own for PostgreSQL's advisory lock
 MOST_THREADS = 64
 """of a server that write, and as many that read: none waits for another's connection"""
@@ -39,7 +42,7 @@ _version = sa.table("alembic_version", sa.column("version_num", sa.String))
 
 
 class NewerDatabase(RuntimeError):
-    """The database was written by a newer Fencepost, or by something else; the message says what to do."""
+    """A newer Fencepost or something else wrote the database, or only half of it is there; the message says which."""
 
 
 def connect(url: str, *, durable: bool = False) -> sa.Engine:
@@ -101,6 +104,11 @@ def revision(engine: sa.Engine) -> str | None:
         return _revision(connection)
 
 
+def set_revision(connection: sa.Connection, name: str) -> None:
+    """Write down that the database is at the revision `name`."""
+    connection.execute(_version.update().values(version_num=name))
+
+
 def migrate(engine: sa.Engine) -> None:
     """Bring the database to `HEAD`; raises `NewerDatabase`. Two processes may do this at once."""
     if revision(engine) == HEAD:
@@ -139,6 +147,8 @@ def _upgrade(connection: sa.Connection) -> None:
 def _refuse_unknown(script: ScriptDirectory, current: str | None) -> None:
     if current is None or current in {script_revision.revision for script_revision in script.walk_revisions()}:
         return
+    if current == UNFINISHED_COPY:
+        raise NewerDatabase("The database is an unfinished copy: run fencepost db copy again, which goes on with it.")
     raise NewerDatabase(
         f"The database is at revision {current!r}, which this Fencepost does not know: a newer one wrote it. "
         "Install that version, or point FENCEPOST_DATABASE at another database; nothing was changed."

@@ -1,0 +1,173 @@
+"""A copy of a database is the same in every row, on either kind, also after it was interrupted at any moment."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from tests.store.conftest import SERVER, _administer
+from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from webapp.config import Settings
+from webapp.store import search
+from webapp.store.db import database
+from webapp.store.ingest.start import ingest
+from webapp.store.jobs import database_copy
+from webapp.store.jobs.database_copy import NotCopied
+from webapp.store.labels import labels
+from webapp.store.models import Base, LiveSpan, Session, SessionModel, Turn
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(params=["to_sqlite", pytest.param("to_postgres", marks=pytest.mark.postgres)])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine]:
+    """A database of the test's own without any tables."""
+    if request.param == "to_sqlite":
+        engine = database.connect(f"sqlite:///{tmp_path / 'copy.sqlite3'}")
+        yield engine
+        engine.dispose()
+        return
+    name = f"{request.getfixturevalue('postgres')}_copy_{next(_numbers)}"
+    _administer(f"CREATE DATABASE {name}")
+    engine = database.connect(f"{SERVER}/{name}")
+    yield engine
+    engine.dispose()
+    _administer(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def source(engine: sa.Engine, bring: Bring) -> sa.Engine:
+    """Sessions of several turns, duplicates, hostile texts, names whose order differs by collation, and a label."""
+    for number in range(4):
+        twice = entry(f"twice {number}", role="agent")
+        texts = [CALL, BROKEN, "NUL \0 and \ud800", f"{number} é Ünïcode 😀", CALL * 40]
+        bring(windlass(f"session {number} \0", [entry(text, model=f"m-{number}") for text in texts] + [twice, twice]))
+    with engine.begin() as connection:
+        first = connection.scalar(sa.select(sa.func.min(Turn.id)))
+        low, high = connection.execute(sa.select(sa.func.min(Session.id), sa.func.max(Session.id))).one()
+        for model in ("a", "B", "_", "é", "Z"):
+            connection.execute(sa.insert(SessionModel).values(model=model, session_id=low))
+        for span in (b"\0" * 8, b"\xff" * 8):
+            values = {"trace": b"\x80" * 16, "span": span, "session_id": high, "started": -(2**62), "entry": 0}
+            connection.execute(sa.insert(LiveSpan).values(**values, ordinal=0, turns=1))
+    with orm.Session(engine) as db:
+        labels.put(db, db.get_one(Turn, first), author="ann", judgement="missed", note="a note")
+    return engine
+
+
+def _rows(engine: sa.Engine) -> dict[str, list[str]]:
+    """Every row of every table through the models, apart from what each database counts or derives by itself."""
+    own = {("session", "changed"), ("finding", "id")}
+    with engine.connect() as connection:
+        return {
+            table.name: sorted(
+                repr({key: value for key, value in row.items() if (table.name, key) not in own})
+                for row in connection.execute(sa.select(table)).mappings()
+            )
+            for table in Base.metadata.sorted_tables
+        }
+
+
+def _found(engine: sa.Engine) -> list[str]:
+    """The excerpts that a search for each of some words finds."""
+    with engine.connect() as connection:
+        return [
+            repr([(match.turn_id, match.where, match.fragments) for match in search.find(connection, word).matches])
+            for word in ("run_code", "ünïcode", "note", "session", "absent")
+        ]
+
+
+def test_a_copy_is_the_same_in_every_row_and_finds_the_same(source: sa.Engine, target: sa.Engine) -> None:
+    copies = {table.name: table for table in database_copy.copy(source, target)}
+    assert _rows(target) == _rows(source)
+    assert _found(target) == _found(source)
+    assert copies["session"].rows == 4 and copies["label"].rows == 1 and len(copies["turn"].sha256) == 64
+    assert database.revision(target) == database.HEAD
+    assert not sa.inspect(target).has_table("database_copy")
+
+
+def test_a_copy_back_is_the_first_again(source: sa.Engine, target: sa.Engine, tmp_path: Path) -> None:
+    there = database_copy.copy(source, target)
+    back = database.connect(f"sqlite:///{tmp_path / 'back.sqlite3'}")
+    again = database_copy.copy(target, back)
+    assert _rows(back) == _rows(source)
+    # findings get new ids with the index
+    assert [copy for copy in again if copy.name != "finding"] == [copy for copy in there if copy.name != "finding"]
+    back.dispose()
+
+
+def test_the_copy_can_be_written_like_any_database(source: sa.Engine, target: sa.Engine, tmp_path: Path) -> None:
+    database_copy.copy(source, target)
+    settings = Settings(data=tmp_path / "data", database=target.url.render_as_string(hide_password=False))
+    text = json.dumps(windlass("new", [entry(CALL)])).encode()
+    assert ingest(target, settings, io.BytesIO(text), filename="new.json").new_turns == 1
+    with target.connect() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(Session)) == 5
+
+
+class Stop(Exception):
+    pass
+
+
+@pytest.mark.parametrize("moment", [30, 56])
+def test_interrupted_anywhere_it_goes_on_where_it_was(
+    source: sa.Engine, target: sa.Engine, moment: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_copy, "_ROWS", 3)
+    calls = itertools.count()
+
+    def stop(_name: str, _finished: int, _total: int) -> None:
+        if next(calls) == moment:
+            raise Stop
+
+    with pytest.raises(Stop):
+        database_copy.copy(source, target, stop)
+    with pytest.raises(database.NewerDatabase, match="unfinished copy"):
+        database.migrate(target)
+    copied_again = []
+    database_copy.copy(source, target, lambda name, finished, _: copied_again.append((name, finished)))
+    assert _rows(target) == _rows(source)
+    assert _found(target) == _found(source)
+    if moment == 56:
+        assert next(finished for name, finished in copied_again if name == "turn") > 0
+
+
+def test_what_cannot_be_copied_is_refused_in_words(source: sa.Engine, target: sa.Engine, tmp_path: Path) -> None:
+    empty = database.connect(f"sqlite:///{tmp_path / 'empty.sqlite3'}")
+    with pytest.raises(NotCopied, match="at revision none"):
+        database_copy.copy(empty, target)
+    database.migrate(empty)
+    with pytest.raises(NotCopied, match="has rows in its table 'dump'"):
+        database_copy.copy(empty, source)
+
+    def stop(*_: object) -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        database_copy.copy(source, target, stop)
+    with pytest.raises(NotCopied, match="unfinished copy of"):
+        database_copy.copy(empty, target)
+    empty.dispose()
+
+
+def test_a_source_that_changed_behind_an_interrupted_copy_is_told(
+    source: sa.Engine, target: sa.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(name: str, finished: int, _total: int) -> None:
+        if name == "turn" and finished:
+            raise Stop
+
+    with pytest.raises(Stop):
+        database_copy.copy(source, target, stop)
+    with source.begin() as connection:
+        connection.execute(sa.update(Turn).values(agent="another"))
+    with pytest.raises(NotCopied, match="row 1 of the table 'turn' is not the same"):
+        database_copy.copy(source, target)
+    assert database.revision(target) == database.UNFINISHED_COPY
