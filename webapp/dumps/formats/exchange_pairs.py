@@ -1,0 +1,148 @@
+"""What was sent and what came back, under whatever names: {"req", "resp"}, {"in", "out"}, {"call", "result"}."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.keyed_sessions import keyed
+from webapp.dumps.messages.bodies import is_answer
+from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
+from webapp.dumps.messages.pieces import text_or_json
+from webapp.dumps.messages.turns import each_filled, filled, spent, with_once
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.times import first_moment
+from webapp.dumps.values import as_list, as_object, first_text
+
+_REQUESTS = (
+    *("request", "req", "request_body", "requestBody", "request_json", "llm_request", "llm_input", "sent", "call"),
+    *("messages", "payload", "params", "kwargs", "body", "input", "inputs", "in", "query", "question", "prompt"),
+)
+_RESPONSES = (
+    *("response", "resp", "res", "response_body", "responseBody", "response_json", "llm_response", "llm_output"),
+    *("received", "reply", "result", "return", "completion", "output", "outputs", "out", "answer"),
+    *("generated_text", "predict", "prediction", "model_output", "content"),
+)
+_USUAL = ("response", "output", "completion", "result", "body", "answer")
+_BODY_KEYS = {"choices", "candidates", "message", "output", "done", "content", "generations"}
+_TIMES = ("timestamp", "ts", "time", "created_at", "created", "started_at", "start_time")
+
+
+class Sides(NamedTuple):
+    """Where in an entry the request and the response stand; `within` leads to what holds both."""
+
+    within: tuple[str, ...]
+    request: str
+    response: str
+
+
+class ExchangePairs(Format):
+    name = "exchange_pairs"
+    shapes = 'a request and its response under any names {"req", "resp"} (or "in", "out"; "call", "result"), one a line'
+    by_key = True
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape not in ("lines", "array", "object", "parquet"):
+            return 0
+        best = max(map(_score, head.objects), default=0)
+        fitting = sum(_sides(value) is not None for value in head.objects)  # a call that failed has no response
+        return best if 2 * fitting >= len(head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        yield from keyed(source, head, self.session_key, self.follows)
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        sides = _sides(entry)
+        if sides is None:
+            raise BadEntry("no request with its response stands here")
+        holder = entry[sides.within[0]] if sides.within else entry
+        request, response = holder[sides.request], holder.get(sides.response)
+        at = (*sides.within, sides.request)
+        plain = isinstance(response, str)
+        http = HttpExchange("", request, response, None, at, (*sides.within, sides.response), plain)
+        turns = http_turns(_with_request(http), conversation)
+        if not any(turn.written_by_model for turn, _ in turns):
+            turns = [placed for placed in turns if placed[0].raw is not None or placed[0].kind == "prompt"]
+            turns += _failed(holder, sides.response, conversation)
+        turns = with_once(turns, {} if isinstance(response, dict) else spent(holder.get("usage") or holder))
+        when = first_moment(holder, *_TIMES) or first_moment(entry, *_TIMES)
+        turns = each_filled(turns, sent_at=when)
+        model = first_text(holder, "model", "model_name") or first_text(entry, "model", "model_name")
+        return [(filled(turn, model=model) if turn.written_by_model else turn, path) for turn, path in turns]
+
+
+plugin = ExchangePairs()
+
+
+def _sides(value: dict[str, Any]) -> Sides | None:
+    """The request and the response of an entry, or of the object that it wraps them in."""
+    wrapped = [((key,), inner) for key, inner in value.items() if isinstance(inner, dict)]
+    for within, holder in [((), value), *wrapped]:
+        request = next((key for key in _REQUESTS if holder.get(key)), None)
+        response = next((key for key in _RESPONSES if key in holder and key != request), None)
+        if request is not None and (response is not None or holder.get("error")):
+            return Sides(within, request, response or _RESPONSES[0])
+    return None
+
+
+def _score(value: dict[str, Any]) -> int:
+    """What openai.py reads as it stands is left to it: it knows fewer names, and more of them."""
+    sides = _sides(value)
+    if sides is None or "role" in value:
+        return 0
+    holder = value[sides.within[0]] if sides.within else value
+    request, response = holder[sides.request], holder.get(sides.response)
+    if _is_strong(response):
+        return 45 if _is_usual(sides, request) else 73
+    asked = isinstance(request, str) or _are_messages(request) or _are_messages(as_object(request).get("messages"))
+    if isinstance(response, str) and response and asked and not sides.within:
+        return 61 if _are_messages(request) and sides.response not in _USUAL else 38
+    return 0
+
+
+def _is_usual(sides: Sides, request: Any) -> bool:
+    if sides.within or sides.response not in _USUAL:
+        return False
+    return sides.request == "request" or (sides.request in ("messages", "input", "prompt") and not _is_object(request))
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, str) and isinstance(json_or_none(value), dict))
+
+
+def _is_strong(response: Any) -> bool:
+    """Whether this is what a provider answered, as it came, as text, or in a stream's pieces."""
+    if is_body(response):
+        return True
+    body = parsed_body(response) if isinstance(response, dict | list) else None
+    return isinstance(body, dict) and bool(body.keys() & _BODY_KEYS) and is_answer(body)
+
+
+def _are_messages(value: Any) -> bool:
+    return bool(as_list(value)) and all(isinstance(item, dict) and "role" in item for item in value)
+
+
+def _with_request(http: HttpExchange) -> HttpExchange:
+    """The exchange with its request as a body: a text that is no JSON is the prompt, a list are the messages."""
+    request = http.request
+    if isinstance(request, list):
+        return replace(http, request={"messages": request}, request_at=None)
+    if isinstance(request, str) and parsed_body(request) is None:
+        return replace(http, request={"prompt": request}, request_at=None)
+    return http
+
+
+def _failed(holder: dict[str, Any], key: str, conversation: Conversation) -> list[PlacedTurn]:
+    """What is said instead of an answer."""
+    error = holder.get("error")
+    if error:
+        conversation.notes.clear()
+    else:
+        if holder.get(key) is None:
+            conversation.notes.append(f"no answer stands under {key!r}")
+        return []
+    reason = first_text(error, "message") or text_or_json(error, ())[0]
+    return [(Turn(0, "error", raw=reason, role=first_text(error, "type", "code")), None)]

@@ -1,0 +1,46 @@
+"""Open WebUI's chats downloaded as plain text: `### USER` and `### ASSISTANT` above what each said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.amount import most_characters
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.formats.responses import MOST_TEXT
+from webapp.dumps.messages.turns import text_turns
+from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.values import text
+
+_HEADING = re.compile(r"(?:\A|\n)### (USER|ASSISTANT|SYSTEM)\r?\n")
+
+
+class OpenWebUiText(Format):
+    name = "openwebui_text"
+    shapes = "Open WebUI's chats as plain text (### USER, ### ASSISTANT)"
+
+    def sniff(self, head: DumpHead) -> int:
+        first = _HEADING.match(head.text.lstrip("\ufeff")) if head.shape == "text" else None
+        return 75 if first and "\n### ASSISTANT" in head.text.replace("\r", "") else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        yield SessionEntries(source.stem, _messages(source))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        return text_turns(str(entry.get("content")), ("content",), text(entry.get("role")), conversation)
+
+
+plugin = OpenWebUiText()
+
+
+def _messages(source: Source) -> Iterator[Entry | Problem]:
+    """What stands between the headings; Open WebUI ends each message with an empty line."""
+    if source.file.seek(0, 2) > (most := most_characters(MOST_TEXT)):
+        raise BadDump(f"a plain text of more than {most // 2**20} MB", f"byte {most}")
+    written = "".join(source.text()).lstrip("\ufeff")
+    headings = list(_HEADING.finditer(written))
+    for heading, following in zip(headings, [*headings[1:], None], strict=True):
+        end = len(written) if following is None else following.start()
+        content = re.sub(r"(?:\r?\n){1,2}\Z", "", written[heading.end() : end])
+        yield f"character {heading.start()}", {"role": heading[1].lower(), "content": content}
