@@ -48,10 +48,12 @@ class Alpaca(Format):
         both = instruction is not None and more is not None
         prompt = f"{instruction}\n{more}" if both else instruction or more
         add(prompt, None if both else ("instruction",) if instruction else ("input",), "user")
-        if not any(isinstance(entry.get(key), str) for key in _ANSWERS):
+        if not _is_answered(entry):
             conversation.notes.append(f"no answer stands under any of {', '.join(_ANSWERS)}")
         for key, branch in _ANSWERS.items():
             add(entry.get(key), (key,), "assistant", branch)
+            for index, raw in enumerate(as_list(entry.get(key))):  # answers of which the first was preferred
+                add(raw, (key, index), "assistant", index)
         return turns
 
 
@@ -59,5 +61,12 @@ plugin = Alpaca()
 
 
 def _is_item(value: dict[str, Any]) -> bool:
-    answered = any(isinstance(value.get(key), str) for key in _ANSWERS)
-    return isinstance(value.get("instruction"), str) and answered
+    return isinstance(value.get("instruction"), str) and _is_answered(value)
+
+
+def _is_answered(value: dict[str, Any]) -> bool:
+    return any(isinstance(value.get(key), str) or _are_texts(value.get(key)) for key in _ANSWERS)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,10 +11,12 @@ from typing import Any
 from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.entries import entry_or_problem
 from webapp.dumps.messages.pieces import Path, Piece, as_json, block, call, content
+from webapp.dumps.messages.thread_events import whole_messages
 from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import microseconds, spilled
+from webapp.dumps.sse_events import sse_events
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -21,6 +24,7 @@ from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 _OBJECTS = ("thread.message", "thread.run", "thread.run.step")
 _ENDS = ("completed", "incomplete", "failed", "cancelled", "expired", "requires_action")
 """how the names of those events end that hold a message, a run or a step as it is in the end"""
+_EVENTS = re.compile(r"(?:\A|\n)event:[ \t]*thread\.\S+[ \t]*\r?\ndata:")
 _SECOND = 1_000_000
 _STEPS = "run_steps"
 
@@ -38,6 +42,8 @@ class Assistants(Format):
     conversation_type = _Thread
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "text":
+            return 95 if _EVENTS.search(head.text) else 0
         values = [*head.objects, *(value for value in head.members.values() if isinstance(value, dict))]
         listed = [item for items in (head.items.values() if head.shape == "object" else ()) for item in items]
         paged = [item for value in values for item in as_list(value.get("data"))]
@@ -100,6 +106,8 @@ def _held(entry: dict[str, Any]) -> tuple[dict[str, Any], Path]:
 
 
 def _entries(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+    if head.shape == "text":
+        return whole_messages(sse_events(source))
     alone = head.members.get("object") in _OBJECTS
     return _document(source) if head.shape == "object" and not alone else entries_of(source, head)
 

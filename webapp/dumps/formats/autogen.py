@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import entry_or_problem, nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import Path, Piece, content, text_or_json
@@ -13,12 +15,15 @@ from webapp.dumps.messages.repetition import noted_answers
 from webapp.dumps.messages.turns import each_filled, spent, turns_of, unplaced, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
+from webapp.dumps.sqlite_tables import opened_tables, plain
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, text
+from webapp.dumps.values import as_list, as_object, id_text, text
 
 _CONTEXT = ("SystemMessage", "UserMessage", "AssistantMessage", "FunctionExecutionResultMessage")
 _SAID = ("TextMessage", "StopMessage", "HandoffMessage", "MultiModalMessage", "StructuredMessage")
 _EVENTS = ("ToolCallRequestEvent", "ToolCallExecutionEvent", "ToolCallSummaryMessage", "ThoughtEvent")
+_TABLE = "chat_completions"
+"""of the runtime log of its version 0.2"""
 _ROLES = {"SystemMessage": "system", "UserMessage": "user", "AssistantMessage": "assistant"}
 
 
@@ -27,6 +32,8 @@ class AutoGen(Format):
     shapes = 'AutoGen\'s recordings [{"mode": "create", "messages", "response"}], states {"agent_states"} or messages'
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "sqlite":
+            return 90 if _TABLE in head.names else 0
         if head.shape == "object":
             state = str(head.document.get("type")).endswith("State") and "version" in head.keys
             messages = [item for item in head.items.get("messages", []) if isinstance(item, dict)]
@@ -34,6 +41,9 @@ class AutoGen(Format):
         return 92 if head.objects and all(_is_record(item) or _is_message(item) for item in head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "sqlite":
+            yield from _logged(source)
+            return
         if head.shape != "object":
             yield SessionEntries(source.stem, entries_of(source, head))
             return
@@ -43,6 +53,10 @@ class AutoGen(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if _is_record(entry):
             return _recorded(entry, conversation)
+        if "invocation_id" in entry:
+            turns = exchange(entry.get("request"), entry.get("response"), ("request",), ("response",), conversation)
+            when = moment(entry.get("start_time"))
+            return each_filled(turns or [(Turn(0, "event"), None)], agent=text(entry.get("source_name")), sent_at=when)
         message, at = (entry["message"], ("message",)) if isinstance(entry.get("message"), dict) else (entry, ())
         turns = _message(message, at, conversation)
         return each_filled(turns, agent=text(message.get("source")), sent_at=moment(message.get("created_at")))
@@ -57,6 +71,19 @@ def _is_record(value: dict[str, Any]) -> bool:
 
 def _is_message(value: dict[str, Any]) -> bool:
     return value.get("type") in (*_CONTEXT, *_SAID, *_EVENTS) and "content" in value
+
+
+def _logged(source: Source) -> Iterator[SessionEntries]:
+    with opened_tables(source) as tables:
+        for ident, rows in groupby(tables.rows(_TABLE, "session_id", "id"), lambda row: id_text(row.get("session_id"))):
+            yield SessionEntries(ident or source.stem, ((f"call {row.get('id')}", _bodies(row)) for row in rows))
+
+
+def _bodies(row: dict[str, Any]) -> dict[str, Any]:
+    """A call with its request and response as JSON, where they are."""
+    texts = {key: row[key] for key in ("request", "response") if isinstance(row.get(key), str)}
+    parsed = {key: json_or_none(value) for key, value in texts.items()}
+    return {**plain(row), **{key: value for key, value in parsed.items() if value is not None}}
 
 
 def _of_document(at: str, value: dict[str, Any]) -> Iterator[Entry | Problem]:

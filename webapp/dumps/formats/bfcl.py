@@ -13,6 +13,8 @@ from webapp.dumps.values import id_text, whole
 
 _ERROR = "Error during inference"
 _KEYS = ("input_token_count", "output_token_count", "latency", "inference_log", "inference_input_log")
+_SCORED = "model_result_raw"
+"""what a score file calls the result of an item that was judged wrong"""
 _DEEPEST = 10
 
 
@@ -21,6 +23,9 @@ class Bfcl(Format):
     shapes = 'BFCL\'s results {"id", "result", "input_token_count"} one a line'
 
     def sniff(self, head: DumpHead) -> int:
+        results = [item for item in head.objects if "accuracy" not in item]  # the first line of a score file
+        if results and all(_SCORED in item for item in results):
+            return 90
         have_ids = all("result" in item and item.keys() & {"id", "idx"} for item in head.objects)
         return 90 if head.objects and have_ids and any(map(_is_result, head.objects)) else 0
 
@@ -28,9 +33,10 @@ class Bfcl(Format):
         return None
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        turns = list(_answers(entry.get("result"), ("result",), conversation))
+        key = _SCORED if _SCORED in entry else "result"
+        turns = list(_answers(entry.get(key), (key,), conversation)) or [(Turn(0, "event"), None)]
         counts = {"input": entry.get("input_token_count"), "output": entry.get("output_token_count")}
-        single = {key: value for key, value in counts.items() if whole(value) is not None}
+        single = {name: total for name, value in counts.items() if (total := _total(value)) is not None}
         name = id_text(entry.get("id")) or id_text(entry.get("idx"))
         return each_filled(with_once(turns, spent(single)), phase=name)
 
@@ -41,6 +47,14 @@ plugin = Bfcl()
 def _is_result(value: dict[str, Any]) -> bool:
     has_id = "id" in value or "idx" in value
     return has_id and "result" in value and any(key in value for key in _KEYS)
+
+
+def _total(value: Any) -> int | None:
+    """A count, or the sum of those of several turns and steps."""
+    if not isinstance(value, list):
+        return whole(value)
+    counts = [count for inner in value if (count := _total(inner)) is not None]
+    return sum(counts) if counts else None
 
 
 def _answers(value: Any, at: Path, conversation: Conversation) -> Iterator[PlacedTurn]:

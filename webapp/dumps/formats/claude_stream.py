@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.pieces import Piece, text_or_json
+from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
 from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, turns_of
 from webapp.dumps.records import Kind, Turn
 from webapp.dumps.times import moment
@@ -47,8 +47,11 @@ class ClaudeStream(Format):
         if kind == "stream_event":
             delta = as_object(as_object(entry.get("event")).get("delta"))
             conversation.parts.append(first_text(delta, "text", "partial_json") or "")
+        if kind == "assistant" and _is_part(entry):
+            said, _ = joined(content(entry["message"].get("content"), ()))
+            conversation.parts.append(said or "")
+            return [(Turn(0, "event", role="assistant/part", **about), None)]
         if kind in _MESSAGES and isinstance(entry.get("message"), dict):
-            conversation.parts.clear()
             return _message(entry, conversation, about)
         if kind == "tool_call":
             return each_filled(_tool_call(entry, conversation), **about)
@@ -71,6 +74,11 @@ def _is_line(value: dict[str, Any]) -> bool:
     return (kind, value.get("subtype")) == ("system", "init") or (kind == "result" and "is_error" in value)
 
 
+def _is_part(entry: dict[str, Any]) -> bool:
+    """A piece of an answer, as Cursor's agent prints it with --stream-partial-output before the whole."""
+    return "timestamp_ms" in entry and "model_call_id" not in entry and isinstance(entry.get("message"), dict)
+
+
 def _message(entry: dict[str, Any], stream: _Stream, about: dict[str, Any]) -> list[PlacedTurn]:
     message = {"role": entry["type"], **entry["message"]}
     ident, once = id_text(message.get("id")), {}
@@ -82,7 +90,20 @@ def _message(entry: dict[str, Any], stream: _Stream, about: dict[str, Any]) -> l
         about["sounding"] = stream.branches.setdefault(parent, len(stream.branches) + 1)
     turns = message_turns(message, stream, ("message",), once=once, model=text(message.get("model")), **about)
     stream.answer = next((turn.raw for turn, _ in turns if turn.kind == "response"), stream.answer)
-    return turns
+    return [*_left_over(stream, turns, about), *turns]
+
+
+def _left_over(stream: _Stream, turns: list[PlacedTurn], about: dict[str, Any]) -> list[PlacedTurn]:
+    """What came in parts and does not come whole: an answer before what comes now."""
+    raw = "".join(stream.parts)
+    whole = "".join(turn.raw or "" for turn, _ in turns)
+    stream.parts.clear()
+    if not raw.strip() or raw in whole or (whole and raw.startswith(whole)):
+        return []
+    if any(turn.role == "thinking" or turn.kind == "tool_call" for turn, _ in turns):
+        return []  # a block of the same message, whose parts are of other kinds
+    stream.answer = raw
+    return turns_of([Piece("text", raw)], "assistant", stream, **about)
 
 
 def _tool_call(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:

@@ -9,9 +9,9 @@ from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn,
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.http import parsed_body
 from webapp.dumps.messages.turns import unplaced
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
-from webapp.dumps.values import as_list, as_object
+from webapp.dumps.values import as_list, as_object, first_text
 
 
 class GeminiResponses(Format):
@@ -32,6 +32,10 @@ class GeminiResponses(Format):
         body = parsed_body(response)
         at = ("response",) if "response" in entry else ()
         turns = exchange(entry.get("request"), body, ("request",), at, conversation)
+        feedback = as_object(as_object(body).get("promptFeedback"))
+        if reason := first_text(feedback, "blockReasonMessage", "blockReason"):
+            turns = [placed for placed in turns if placed[0].raw]
+            turns.append((Turn(0, "error", raw=reason, role="provider"), None))
         return turns if body is response else unplaced(turns)
 
 
@@ -39,7 +43,7 @@ plugin = GeminiResponses()
 
 
 def _is_answer(value: dict[str, Any]) -> bool:
-    if isinstance(value.get("candidates"), list):
+    if isinstance(value.get("candidates"), list) or isinstance(value.get("promptFeedback"), dict):
         return "request" not in value
     response = value.get("response")
     responses = response if isinstance(response, list) else [response]

@@ -7,6 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import with_list
+from webapp.dumps.messages.http import is_body
 from webapp.dumps.messages.turns import message_turns
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
@@ -21,6 +22,8 @@ class GoogleContents(Format):
     shapes = 'Google\'s histories [{"role": "model", "parts": [{"text"}]}] or {"contents": […]}'
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "object" and is_body(head.document.get("response")):
+            return 0  # a request with its answer
         messages = head.items.get(_list(head), []) if head.shape == "object" else head.objects
         return 71 if messages and all(map(_is_message, messages)) else 0
 

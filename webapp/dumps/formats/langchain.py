@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import whole_document, with_list
+from webapp.dumps.entries import entry_or_problem, nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of, grouped
-from webapp.dumps.values import as_list, as_object, first_id, first_text
+from webapp.dumps.sqlite_tables import opened_tables
+from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
+
+_IDS = ("session_id", "thread_id", "id")
+_TABLE = "message_store"
+"""of SQLChatMessageHistory"""
 
 
 class LangChain(Format):
@@ -23,6 +31,10 @@ class LangChain(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object" and "generations" in head.items and "llm_output" in head.keys:
             return 60
+        if head.shape == "sqlite":
+            return 90 if _TABLE in head.names else 0
+        if head.objects and all(_is_conversation(item) for item in head.objects) and head.shape != "object":
+            return 75
         messages = head.items.get("messages", []) if head.shape == "object" else head.objects
         if not messages or not all(map(is_message, messages)):
             return 0
@@ -31,9 +43,14 @@ class LangChain(Format):
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.shape == "object" and "generations" in head.items:
             yield SessionEntries(source.stem, whole_document(source))
+        elif head.shape == "sqlite":
+            yield from _stored(source)
+        elif any(map(_is_conversation, head.objects)) and head.shape != "object":
+            for number, entry in enumerate(entries_of(source, head), start=1):
+                yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
         elif head.shape == "object":
             extra, entries = with_list(source, head, "messages", needed="messages")
-            yield SessionEntries(first_id(extra, "session_id", "thread_id", "id") or source.stem, entries, extra=extra)
+            yield SessionEntries(first_id(extra, *_IDS) or source.stem, entries, extra=extra)
         elif head.any_has("session_id"):
             yield from grouped(source, head, self.session_of)
         else:
@@ -51,6 +68,31 @@ class LangChain(Format):
 
 
 plugin = LangChain()
+
+
+def _is_conversation(value: dict[str, Any]) -> bool:
+    messages = as_list(value.get("messages"))
+    return bool(messages) and all(is_message(item) and ("data" in item or "lc" in item) for item in messages)
+
+
+def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
+    messages = nested(at, "messages", as_list(value.pop("messages", None)))
+    return SessionEntries(first_id(value, *_IDS) or fallback, messages, extra=value)
+
+
+def _stored(source: Source) -> Iterator[SessionEntries]:
+    """The histories that LangChain keeps in SQL: a row a message."""
+    with opened_tables(source) as tables:
+        rows = tables.rows(_TABLE, "session_id", "id")
+        for ident, messages in groupby(rows, lambda row: id_text(row.get("session_id")) or source.stem):
+            yield SessionEntries(ident, _rows(messages))
+
+
+def _rows(rows: Iterable[dict[str, Any]]) -> Iterator[Entry | Problem]:
+    for row in rows:
+        at = f"row {row.get('id')}"
+        value = json_or_none(row["message"]) if isinstance(row.get("message"), str) else None
+        yield entry_or_problem(at, value)
 
 
 def _joined(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:

@@ -13,18 +13,25 @@ from webapp.dumps.formats.langchain import LangChain
 from webapp.dumps.messages.langchain import is_message, unwrapped
 from webapp.dumps.msgpack import BadMsgpack, decoded
 from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.spilled_entries import spilled
 from webapp.dumps.sqlite_tables import opened_tables
 from webapp.dumps.values import as_list, as_object, id_text
 
 
 class LangGraph(LangChain):
     name = "langgraph"
-    shapes = "LangGraph's checkpoints (SQLite)"
+    shapes = 'LangGraph\'s checkpoints (SQLite), or states {"values": {"messages": […]}}'
 
     def sniff(self, head: DumpHead) -> int:
-        return 95 if head.shape == "sqlite" and "checkpoints" in head.names else 0
+        if head.shape == "sqlite":
+            return 95 if "checkpoints" in head.names else 0
+        return 94 if head.objects and all(map(_is_state, head.objects)) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape != "sqlite":
+            yield from _states(source, head)
+            return
         with opened_tables(source) as tables:
             rows = tables.rows("checkpoints", "thread_id", "checkpoint_id")
             for thread, checkpoints in groupby(rows, lambda row: id_text(row.get("thread_id")) or source.stem):
@@ -43,11 +50,49 @@ def _messages(checkpoints: Iterable[dict[str, Any]]) -> Iterator[Entry | Problem
         if isinstance(value, str):
             yield Problem(at, value)
             continue
-        for channel in as_object(as_object(value).get("channel_values")).values():
-            for index, message in enumerate(as_list(channel)):
-                if is_message(message):
-                    messages[_name(message, index)] = message
+        _take(as_object(value).get("channel_values"), messages)
     yield from ((f"message {number}", message) for number, message in enumerate(messages.values()))
+
+
+def _take(channels: Any, messages: dict[str, dict[str, Any]]) -> None:
+    """Note the messages of a checkpoint's channels, each under its name."""
+    for channel in as_object(channels).values():
+        for index, message in enumerate(as_list(channel)):
+            if is_message(message):
+                messages[_name(message, index)] = message
+
+
+def _is_state(value: dict[str, Any]) -> bool:
+    messages = as_list(as_object(value.get("values")).get("messages"))
+    return "next" in value and all(map(is_message, messages)) and isinstance(value.get("values"), dict)
+
+
+def _states(source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    """The states of threads, as its API and `get_state_history` give them, the last first."""
+    with spilled() as aside:
+        for number, entry in enumerate(entries_of(source, head)):
+            if isinstance(entry, Problem):
+                yield entry
+            else:
+                aside.put(_thread(entry[1]) or source.stem, -number, *entry)
+        for name, states in aside.sessions():
+            messages: dict[str, dict[str, Any]] = {}
+            for _, state in states:
+                _take(state.get("values"), messages)
+            listed = enumerate(messages.values())
+            yield SessionEntries(name, [(f"message {number}", message) for number, message in listed])
+
+
+def _thread(state: dict[str, Any]) -> str | None:
+    config = as_object(as_object(state.get("config")).get("configurable"))
+    return next(
+        (
+            name
+            for holder in (config, as_object(state.get("checkpoint")), as_object(state.get("metadata")))
+            if (name := id_text(holder.get("thread_id")))
+        ),
+        None,
+    )
 
 
 def _name(message: dict[str, Any], index: int) -> str:

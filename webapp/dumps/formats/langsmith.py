@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.documents import with_list
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unwrapped
 from webapp.dumps.messages.pieces import Piece, text_or_json
@@ -18,6 +20,7 @@ from webapp.dumps.values import as_list, as_object, first_id, first_text, text
 
 _THREADS = ("thread_id", "session_id", "conversation_id")
 _BATCH = ("post", "patch")
+_TEXTS = ("inputs", "outputs", "extra")
 
 
 class LangSmith(Format):
@@ -26,13 +29,19 @@ class LangSmith(Format):
     id_key, id_name = "id", "run id"
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "object" and _is_run(head.first_of("runs")):
+            return 92
         if not head.objects:
             return 0
         return 92 if all(_is_run(run) for sample in head.objects for run in _runs(sample) or [{}]) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        runs = _joined(entries_of(source, head))
-        yield from by_time(runs, lambda run: _session(run) or source.stem, lambda run: run.get("start_time"))
+        listed = head.shape == "object" and isinstance(head.items.get("runs"), list)
+        entries = with_list(source, head, "runs", needed="runs")[1] if listed else entries_of(source, head)
+        runs = _joined(entries)
+        yield from by_time(
+            map(_parsed, runs), lambda run: _session(run) or source.stem, lambda run: run.get("start_time")
+        )
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         turns = _run(entry, conversation)
@@ -56,6 +65,14 @@ def _runs(value: dict[str, Any]) -> list[dict[str, Any]]:
 def _is_run(value: dict[str, Any]) -> bool:
     started = "run_type" in value and ("inputs" in value or "outputs" in value)
     return started or ("dotted_order" in value and "trace_id" in value)
+
+
+def _parsed(entry: Entry | Problem) -> Entry | Problem:
+    """A run whose inputs and outputs are JSON texts, as in bulk exports, with what they hold."""
+    if isinstance(entry, Problem):
+        return entry
+    texts = {key: json_or_none(entry[1][key]) for key in _TEXTS if isinstance(entry[1].get(key), str)}
+    return entry[0], {**entry[1], **{key: value for key, value in texts.items() if value is not None}}
 
 
 def _joined(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:

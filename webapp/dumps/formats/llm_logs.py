@@ -11,6 +11,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turns import spent, turns_of
 from webapp.dumps.records import Problem
+from webapp.dumps.sessions import grouped
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -18,15 +19,18 @@ from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 class LlmLogs(Format):
     name = "llm_logs"
-    shapes = "the logs.db of llm (SQLite)"
+    shapes = "the logs.db of llm (SQLite), or what `llm logs --json` prints"
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape != "sqlite":
-            return 0
+            return 93 if head.all_have("conversation_id", "datetime_utc", "response", "prompt") else 0
         old = {"conversations", "responses"} <= set(head.names)
         return 95 if old or {"threads", "turns", "messages", "parts"} <= set(head.names) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape != "sqlite":  # `llm logs --json`
+            yield from grouped(source, head, lambda row: id_text(row.get("conversation_id")) or id_text(row.get("id")))
+            return
         with opened_tables(source) as tables:
             turns = {row["id"] for row in tables.rows("turns")}
             yield from _conversations(tables, turns)
@@ -95,7 +99,8 @@ def _response(
 
 def _call(row: dict[str, Any], index: int) -> Piece:
     name, ident = text(row.get("name")), text(row.get("tool_call_id"))
-    return Piece("call", text(row.get("arguments")), ("tool_calls", index, "arguments"), name, ident, dict(row))
+    raw, path = text_or_json(row.get("arguments"), ("tool_calls", index, "arguments"))
+    return Piece("call", raw, path, name, ident, dict(row))
 
 
 def _result(row: dict[str, Any], index: int) -> Piece:

@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import with_list
-from webapp.dumps.messages.pieces import Path, Piece, content
+from webapp.dumps.messages.pieces import Path, Piece, block, content, text_or_json
 from webapp.dumps.messages.turns import each_with, turns_of
 from webapp.dumps.records import Problem
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -43,11 +43,25 @@ class LmStudio(Format):
 plugin = LmStudio()
 
 
+def _blocks(value: Any, at: Path) -> Iterator[Piece]:
+    """The blocks of a step: texts, what a tool was asked, and what it answered."""
+    for index, part in enumerate(as_list(value)):
+        inner = as_object(part)
+        name, ident = text(inner.get("name")), id_text(inner.get("toolCallRequestId"))
+        if inner.get("type") == "toolCallRequest":
+            yield Piece("call", text_or_json(inner.get("parameters"), ())[0], None, name, ident, dict(inner))
+        elif inner.get("type") == "toolCallResult":
+            raw, path = text_or_json(inner.get("content"), (*at, index, "content"))
+            yield Piece("result", raw, path, name, ident)
+        else:
+            yield from block(part, (*at, index))
+
+
 def _pieces(version: dict[str, Any], at: Path) -> list[Piece]:
     pieces = content(version.get("content"), (*at, "content"))
     for index, step in enumerate(as_list(version.get("steps"))):
         if isinstance(step, dict) and step.get("type") == "contentBlock":
-            step_pieces = content(step.get("content"), (*at, "steps", index, "content"))
+            step_pieces = list(_blocks(step.get("content"), (*at, "steps", index, "content")))
             thinking = as_object(step.get("style")).get("type") == "thinking"
             pieces += [Piece("thinking", piece.text, piece.path) for piece in step_pieces] if thinking else step_pieces
     return pieces

@@ -98,4 +98,4 @@ def _attribute(attributes: dict[str, Any], key: str) -> Any:
     if not isinstance(value, str):
         return value
     parsed = json_or_none(value)
-    return value if parsed is None else parsed
+    return value if parsed is None and value.strip() != "null" else parsed

@@ -34,7 +34,7 @@ _FOREIGN = {"node_type", "parts", "info", "message"}
 _BODIES = ("response", "output", "completion", "result", "body", "answer")
 """Where people who log in ten lines keep the provider's body."""
 _LOOKED_AT = 20
-_TIMES = ("timestamp", "created_at", "created")
+_TIMES = ("timestamp", "created_at", "created", "processed_time")
 
 
 class OpenAi(Format):

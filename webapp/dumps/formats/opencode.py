@@ -59,7 +59,9 @@ class OpenCode(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
         if _is_run_line(entry):
-            entry = {"info": {"role": "assistant", "time": {"created": entry.get("timestamp")}}, **_run_part(entry)}
+            counts = {key: as_object(entry.get("part")).get(key) for key in ("tokens", "cost")}
+            about = {"role": "assistant", "time": {"created": entry.get("timestamp")}, **counts}
+            entry = {"info": about, **_run_part(entry)}
         info = as_object(entry.get("info"))
         role, parent = text(info.get("role")), id_text(info.get("parentID"))
         model = first_text(info, "modelID") or first_text(info.get("model"), "modelID")

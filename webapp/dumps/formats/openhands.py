@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
 from webapp.dumps.entries import nested
+from webapp.dumps.event_files import event_files
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.pieces import Piece, as_json, content, joined, text_or_json
 from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
@@ -23,6 +26,8 @@ _KINDS = (
     *("Condensation", "CondensationRequest", "PauseEvent", "ConversationStateUpdateEvent", "UserRejectObservation"),
 )
 _SOURCES = {"agent": "assistant", "environment": "system"}
+_EVENT_FILE = re.compile(r"(?:^|/)events/(?:event-)?(\d+)[^/]*\.json$")
+"""an event in a file of its own, with its number"""
 _IDS = ("instance_id", "session_id", "sid")
 
 
@@ -38,12 +43,23 @@ class OpenHands(Format):
     conversation_type = _Events
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "zip":
+            return 91 if sum(bool(_EVENT_FILE.search(name)) for name in head.names) * 2 > len(head.names) else 0
+        if head.shape == "object" and _is_event(head.first_of("trajectory")):
+            return 94
         if head.objects and all(isinstance(item.get("history"), list) for item in head.objects):
             listed = (event for item in head.objects for event in item["history"][:5])
             return 92 if any(map(_is_event, chain.from_iterable(map(_flat, listed)))) else 0
         return 92 if head.objects and sum(map(_is_event, head.objects)) * 2 > len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "zip":
+            yield from event_files(source, _EVENT_FILE)
+            return
+        if head.shape == "object" and "trajectory" in head.items:
+            extra, entries = with_list(source, head, "trajectory", needed="trajectory")
+            yield SessionEntries(first_id(extra, *_IDS) or source.stem, entries, extra=extra)
+            return
         if not any("history" in item for item in head.objects):
             yield SessionEntries(source.stem, entries_of(source, head))
             return

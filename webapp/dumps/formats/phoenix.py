@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import DumpHead, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
 from webapp.dumps.entries import RepeatedIds
 from webapp.dumps.formats.otlp import Otlp, Trace
 from webapp.dumps.messages.turns import unplaced
@@ -25,10 +26,13 @@ class Phoenix(Otlp):
     shapes = 'Phoenix\'s spans {"span_kind", "context.trace_id", "attributes.…"} one a line, or as Parquet'
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "object" and _is_row(head.first_of("data")):
+            return 93
         return 93 if head.objects and all(map(_is_row, head.objects)) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        rows = entries_of(source, head)
+        paged = head.shape == "object" and "data" in head.items
+        rows = with_list(source, head, "data", needed="data")[1] if paged else entries_of(source, head)
         yield from by_time(rows, lambda row: _session(row) or source.stem, lambda row: row.get("start_time"))
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.turns import each_with, message_turns, turns_of
+from webapp.dumps.messages.turns import each_with, message_turns, text_turns, turns_of
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.values import as_list, as_object, first_id, text
@@ -18,9 +18,11 @@ _ROLES = {
     **dict.fromkeys(("gpt", "assistant", "chatgpt", "bing", "bard", "model", "bot"), "assistant"),
     **dict.fromkeys(("observation", "tool", "function_response", "ipython"), "tool"),
 }
-_LISTS = ("conversations", "conversation", "items")
-_SPEAKERS, _TEXTS = ("from", "role"), ("value", "content")
+_LISTS = ("conversations", "conversation", "items", "messages")
+_SPEAKERS, _TEXTS = ("from", "from", "role"), ("value", "text", "content")
 """data sets of messages as OpenAI's have them stand under "conversations", too"""
+_ROUND = ({"human": "user", "user": "user"}, {"assistant": "assistant", "bot": "assistant", "gpt": "assistant"})
+"""keys of a prompt, and of its answer, where one object holds both"""
 _PREFERENCES = {"chosen": 1, "rejected": 2}
 
 
@@ -37,8 +39,10 @@ class ShareGpt(Format):
             yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        if entry.keys() & _ROUND[1].keys() and not entry.keys() & {*_SPEAKERS}:
+            return _round(entry, conversation)
         key = next((key for key in _TEXTS if key in entry), _TEXTS[0])
-        value, speaker = entry.get(key), str(next((entry[name] for name in _SPEAKERS if name in entry), None))
+        value, speaker = entry.get(key), str(next((entry[name] for name in _SPEAKERS if name in entry), None)).lower()
         branch = _PREFERENCES.get(str(entry.get("preference")))
         if key == "content" and (entry.get("tool_calls") or not isinstance(value, str)):
             return each_with(message_turns(entry, conversation), sounding=branch)
@@ -55,9 +59,18 @@ class ShareGpt(Format):
 plugin = ShareGpt()
 
 
+def _round(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    """A prompt and its answer in one object, as Chinese data sets have them."""
+    texts = [(entry[key], key, role) for keys in _ROUND for key, role in keys.items() if text(entry.get(key))]
+    return [placed for raw, key, role in texts for placed in text_turns(raw, (key,), role, conversation)]
+
+
 def _is_conversation(value: dict[str, Any]) -> bool:
-    messages: list[Any] = next((value[key] for key in _LISTS if isinstance(value.get(key), list)), [])
-    return bool(messages) and all(map(_is_message, messages))
+    key = next((key for key in _LISTS if isinstance(value.get(key), list)), "")
+    messages: list[Any] = value.get(key) or []
+    if key == "messages" and not all(isinstance(item, dict) and "from" in item for item in messages):
+        return False
+    return bool(messages) and sum(map(_is_message, messages)) * 2 > len(messages)
 
 
 def _is_empty(value: dict[str, Any]) -> bool:
@@ -68,6 +81,8 @@ def _is_empty(value: dict[str, Any]) -> bool:
 def _is_message(item: Any) -> bool:
     if not isinstance(item, dict):
         return False
+    if all(isinstance(next((item[key] for key in keys if key in item), None), str) for keys in _ROUND):
+        return True
     return any(speaker in item and key in item for speaker, key in zip(_SPEAKERS, _TEXTS, strict=True))
 
 
@@ -79,7 +94,9 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | 
     if system := text(value.get("system")):
         messages.insert(0, {"from": "system", "value": system})
     for name in _PREFERENCES:  # answers of which one was preferred, as branches
-        answers = [value[name]] if isinstance(value.get(name), dict) else as_list(value.get(name))
-        messages.extend({**as_object(answer), "preference": name} for answer in answers)
+        answer = value.get(name)
+        answer = {"from": "gpt", "value": answer} if isinstance(answer, str) else answer
+        answers = [answer] if isinstance(answer, dict) else as_list(answer)
+        messages.extend({**as_object(one), "preference": name} for one in answers)
     ident = first_id(value, "id", "conversation_id") or fallback
     return SessionEntries(ident, nested(at, key, messages), extra=value)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Turn
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.spilled_entries import by_time
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_object, first_text, id_text, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _BOT = ("bot_id", "bot_profile")
+_DEEPEST = 10
 _NO_SPEECH = ("channel_join", "channel_leave", "channel_topic", "channel_purpose", "channel_name", "bot_add")
 
 
@@ -21,25 +25,45 @@ class Slack(Format):
 
     def sniff(self, head: DumpHead) -> int:
         """Only where a bot speaks: of what people say to each other nothing is a model's answer."""
-        messages = [item for item in head.objects if _is_message(item)]
-        fits = head.shape in ("array", "lines") and len(messages) * 2 > len(head.objects)
+        listed = head.items.get("messages", []) if head.shape == "object" else head.objects
+        messages = [item for item in listed if isinstance(item, dict) and _is_message(item)]
+        fits = head.shape in ("array", "lines", "object") and len(messages) * 2 > len(listed)
         return 85 if fits and (any(map(_is_bot, messages)) or head.mentions("bot_id")) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape != "object":
+            yield from super().sessions(source, head)
+            return
+        _, entries = with_list(source, head, "messages", needed="messages")  # an answer of Slack's API, the last first
+        yield from by_time(entries, lambda message: source.stem, lambda message: message.get("ts"))
 
     def session_of(self, entry: dict[str, Any]) -> str | None:
         return None  # a file is a day of a channel; a thread goes over several
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        raw, agent = text(entry.get("text")), _agent(entry)
+        agent = _agent(entry)
+        raw = text(entry.get("text")) or "".join(_block_texts(entry.get("blocks"))) or None
         if raw is None or entry.get("subtype") in _NO_SPEECH or entry.get("type") != "message":
             turns: list[PlacedTurn] = [(Turn(0, "event", raw=raw, role=text(entry.get("subtype"))), None)]
         else:
             role = "assistant" if _is_bot(entry) else "user"
-            turns = turns_of([Piece("text", raw, ("text",))], role, conversation)
+            turns = turns_of([Piece("text", raw, ("text",) if text(entry.get("text")) else None)], role, conversation)
         about = {"sent_at": moment(entry.get("ts")), "parent": id_text(entry.get("thread_ts"))}
         return each_filled(turns, agent=agent, **about)
 
 
 plugin = Slack()
+
+
+def _block_texts(value: Any, depth: int = 0) -> Iterator[str]:
+    """What blocks say, where the message beside them is empty."""
+    for inner in as_list(value) if depth < _DEEPEST else []:
+        holder = as_object(inner)
+        said = holder.get("text")
+        said = said.get("text") if isinstance(said, dict) else said
+        if isinstance(said, str):
+            yield said
+        yield from _block_texts(holder.get("elements") or holder.get("fields"), depth + 1)
 
 
 def _is_message(value: dict[str, Any]) -> bool:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from webapp import jsontext
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.messages.bodies import answer
+from webapp.dumps.messages.bodies import answer, exchange
 from webapp.dumps.messages.streams import assembled, stream_faults
 from webapp.dumps.messages.turns import unplaced
+from webapp.dumps.messages.ui_streams import is_data_stream
 from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
 from webapp.dumps.source import Cut, too_long
+from webapp.dumps.values import first_text
 
 _FIELD = re.compile(r"(?:data|event|id|retry)?:")
 _HTTP = re.compile(r"\AHTTP/[\d.]+ \d+[^\n]*\n(?:[\w-]+:[^\n]*\n)*\s*")
@@ -30,21 +34,33 @@ class SseText(Format):
     shapes = "a stream saved as text (data: {…} lines, chunks one a line)"
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "text" and is_data_stream(head.text):
+            return 70
         if head.shape == "text" and _DATA.search(head.text):
             body = _HTTP.sub("", head.text.lstrip("\ufeff"))
             lines = [line for line in body.splitlines()[:40] if line.strip()]
             return 70 if sum(bool(_FIELD.match(line)) for line in lines) > 0.8 * len(lines) else 0
         if head.shape == "object" and "model" not in head.keys:
             return 0
+        if head.shape == "array":
+            return 85 if head.objects and (_all(_is_ollama, head) or _all(_is_chat_chunk, head)) else 0
         chunks = sum(map(_is_chunk, head.objects)) if head.shape in ("lines", "object") else 0
         return 85 if chunks and chunks + sum("error" in value for value in head.objects) >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        yield SessionEntries(source.stem, _streams(source))
+        if head.shape == "array" and _all(_is_chat_chunk, head):
+            yield SessionEntries(source.stem, _as_stream(entries_of(source, head)))
+        elif head.shape in ("object", "array"):  # an answer that was not streamed, pretty-printed
+            yield SessionEntries(source.stem, entries_of(source, head))
+        else:
+            yield SessionEntries(source.stem, _streams(source))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        if "stream" not in entry:
+            return exchange(None, entry, (), (), conversation)
         stream = str(entry.get("stream") or "")
         body = assembled(stream)
+        conversation.model = first_text(body, "model", "modelVersion", "model_version") or conversation.model
         turns = unplaced(answer(body, (), conversation)) if body is not None else []
         errors, damaged = stream_faults(stream)
         if damaged:
@@ -59,9 +75,36 @@ plugin = SseText()
 
 
 def _is_chunk(value: dict[str, Any]) -> bool:
-    if isinstance(value.get("done"), bool) and ("response" in value or "message" in value):
-        return True
+    return _is_ollama(value) or value.get("object") in ("chat.completion.chunk", "text_completion.chunk")
+
+
+def _is_chat_chunk(value: dict[str, Any]) -> bool:
     return value.get("object") in ("chat.completion.chunk", "text_completion.chunk")
+
+
+def _all(fits: Callable[[dict[str, Any]], bool], head: DumpHead) -> bool:
+    return all(map(fits, head.objects))
+
+
+def _as_stream(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+    """The chunks of a list, as lines of one stream each: an answer ends where the next has another id."""
+    run: list[dict[str, Any]] = []
+    first = ""
+    for entry in entries:
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        if run and entry[1].get("id") != run[0].get("id"):
+            yield first, {"stream": "\n".join(map(jsontext.dumps, run))}
+            run = []
+        first = first if run else entry[0]
+        run.append(entry[1])
+    if run:
+        yield first, {"stream": "\n".join(map(jsontext.dumps, run))}
+
+
+def _is_ollama(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("done"), bool) and ("response" in value or "message" in value)
 
 
 def _streams(source: Source) -> Iterator[Entry | Problem]:

@@ -34,6 +34,8 @@ class SweAgent(Format):
 
     def sniff(self, head: DumpHead) -> int:
         steps, history = head.first_of("trajectory"), head.first_of("history")
+        if "source" in steps and "id" in steps:
+            return 0  # OpenHands' events
         if steps and ("observation" in steps or "action" in steps):
             return 95
         if "trajectory" in head.items and not steps and head.mentions("observation", "response"):

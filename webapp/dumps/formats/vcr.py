@@ -64,7 +64,9 @@ def _body(holder: dict[str, Any]) -> Any:
         return holder["parsed_body"]
     body = holder.get("body", holder.get("content"))
     if isinstance(body, dict) and BINARY not in body:
-        body = body.get("string", body.get("base64_string", body))
+        if isinstance(body.get("base64_string"), str):
+            return body_text(body["base64_string"], "base64")
+        body = body.get("string", body)
     if isinstance(body, dict) and isinstance(body.get(BINARY), str):
         return body_text(body[BINARY], "base64")
     return body

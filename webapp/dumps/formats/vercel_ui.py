@@ -47,8 +47,11 @@ class VercelUi(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         parts, role = entry.get("parts"), text(entry.get("role"))
         pieces = [piece for index, part in enumerate(as_list(parts)) for piece in _part(part, ("parts", index))]
-        if not pieces and text(entry.get("content")):
-            pieces = [Piece("text", entry["content"], ("content",))]
+        if not pieces:  # before its version 4.2
+            for invocation in map(as_object, as_list(entry.get("toolInvocations"))):
+                pieces += _tool(invocation, text(invocation.get("toolName")), "args", "result")
+            if text(entry.get("content")):
+                pieces.append(Piece("text", entry["content"], ("content",)))
         model = first_text(entry.get("metadata"), "model", "modelId") or text(entry.get("model"))
         when = first_moment(entry, "createdAt", "created_at") or first_moment(entry.get("metadata"), "createdAt")
         return each_filled(turns_of(pieces, role, conversation, model=model), sent_at=when)
@@ -60,6 +63,8 @@ plugin = VercelUi()
 def _is_message(value: Any) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("role"), str):
         return False
+    if isinstance(value.get("toolInvocations"), list):
+        return True
     parts = value.get("parts")
     return any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in as_list(parts))
 

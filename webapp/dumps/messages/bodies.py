@@ -15,7 +15,7 @@ from webapp.dumps.values import as_object, first_text, text
 
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 """What Google says of a call that it could not read; of its text no more is left than the message."""
-_MODELS = ("model", "modelVersion", "modelId")
+_MODELS = ("model", "modelVersion", "modelId", "model_version")
 _TIMES = ("created", "created_at", "createTime")
 
 

@@ -63,6 +63,10 @@ def generations_body(outputs: dict[str, Any]) -> dict[str, Any]:
     generations = outputs.get("generations")
     if not isinstance(generations, list):
         message = outputs.get("output", outputs.get("message"))
+        if isinstance(message, str):
+            return {"choices": [{"text": message}]}
+        if isinstance(message, dict) and "role" in message:
+            return {"choices": [{"message": message}]}
         listed = [inner for inner in as_list(outputs.get("messages")) if isinstance(inner, dict)]
         if message is None and listed:
             message = listed[-1]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from webapp.dumps.values import as_list, text
+from webapp.dumps.values import as_list, first_text, text
 
 Path = tuple[str | int, ...]
 
@@ -31,10 +31,16 @@ class Piece:
 
 _DEEPEST = 40
 """Steps into an entry; results within results further down are no messages, and would exhaust the call stack."""
-_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call", "mcp_call")
-_RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response")
-_WRAPPED_CALLS = ("toolUse", "functionCall", "function_call", "tool_call")
-_WRAPPED_RESULTS = ("toolResult", "functionResponse", "function_response", "tool_call_result")
+_CALLS = (
+    *("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call", "mcp_call"),
+    "tool-call",
+)
+_RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response", "tool-result")
+_WRAPPED_CALLS = ("toolUse", "functionCall", "function_call", "tool_call", "executableCode", "executable_code")
+_WRAPPED_RESULTS = (
+    *("toolResult", "functionResponse", "function_response", "tool_call_result"),
+    *("codeExecutionResult", "code_execution_result"),
+)
 _WORDS = 20
 """characters of a text with a space from which on a part that is not known is worth a word"""
 _NO_WORDS = (
@@ -45,7 +51,7 @@ _THOUGHTS = ("thinking", "reasoning", "think")
 _THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 """where a message holds what was thought beside its content"""
 _TEXTS = ("text", "content", "refusal", "output_text", "input_text")
-_ARGUMENTS = ("arguments", "input", "args")
+_ARGUMENTS = ("arguments", "input", "args", "code")
 _ANSWERS = ("content", "output", "response", "result")
 _VALUES: dict[str, Literal["text", "thinking", "call", "result"]] = {
     "text": "text",
@@ -53,7 +59,7 @@ _VALUES: dict[str, Literal["text", "thinking", "call", "result"]] = {
     "tool_call": "call",
     "tool_result": "result",
 }
-_NAMES = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id")
+_NAMES = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId")
 
 
 def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
@@ -189,7 +195,7 @@ def call(value: dict[str, Any], at: Path) -> Piece:
     key = "custom" if isinstance(value.get("custom"), dict) else "function"
     function = value.get(key)
     inner, path = (function, (*at, key)) if isinstance(function, dict) else (value, at)
-    name = text(inner.get("name")) or text(function) or text(inner.get("tool_name"))
+    name = first_text(inner, "name") or text(function) or first_text(inner, "tool_name", "toolName", "language")
     key = next((key for key in _ARGUMENTS if inner.get(key) is not None), "")
     arguments, where = text_or_json(inner.get(key), (*path, key))
     failure = text(value.get("parse_error"))
@@ -199,7 +205,7 @@ def call(value: dict[str, Any], at: Path) -> Piece:
 def _result(value: dict[str, Any], at: Path) -> Piece:
     key = next((key for key in _ANSWERS if value.get(key) is not None), None)
     answer, path = (None, None) if key is None else joined(content(value[key], (*at, key)))
-    return Piece("result", answer, path, text(value.get("name")), _id(value, "tool_use_id"))
+    return Piece("result", answer, path, first_text(value, "name", "toolName"), _id(value, "tool_use_id"))
 
 
 def joined(parts: list[Piece]) -> tuple[str | None, Path | None]:

@@ -9,6 +9,7 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
 from webapp.dumps.messages.item_streams import cohere, grow_call, is_cohere, is_responses, or_empty, responses
+from webapp.dumps.messages.ui_streams import data_stream, is_data_stream, is_ui_stream, ui_stream
 from webapp.dumps.values import as_list, as_object
 
 _LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
@@ -26,7 +27,9 @@ def assembled(body: str) -> Any:
         return None
     whole = json_or_none(body)
     if isinstance(whole, dict):
-        return whole
+        return put_together([whole]) if str(whole.get("object")).endswith(".chunk") else whole
+    if is_data_stream(body):
+        return put_together(data_stream(body))
     return put_together(whole if isinstance(whole, list) else list(_events(body)))
 
 
@@ -38,8 +41,9 @@ def stream_faults(body: Any) -> tuple[list[str], int]:
     for match in _LINE.finditer(body):
         value = json_or_none(match[1])
         damaged += value is None and body.lstrip()[:1] not in ("{", "[")
-        error = value.get("error") if isinstance(value, dict) else None
-        if error and not as_list(as_object(value).get("choices")):
+        inner = as_object(value)
+        error = inner.get("error") or as_object(inner.get("response")).get("error")
+        if error and not as_list(inner.get("choices")):
             message = as_object(error).get("message") or error
             errors.append(message if isinstance(message, str) else jsontext.dumps(message))
     return errors, damaged
@@ -209,4 +213,5 @@ def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
 _MAKERS = (
     *((_is_anthropic, _anthropic), (_is_bedrock, _bedrock), (_is_google, _google), (_is_chat, _chat)),
     *((_is_ollama, _ollama), (is_responses, responses), (is_cohere, cohere)),
+    (is_ui_stream, ui_stream),
 )

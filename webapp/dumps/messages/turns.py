@@ -20,9 +20,12 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("system", "developer", "user"), "prompt"),
     **dict.fromkeys(("tool", "function", "environment"), "tool_result"),
 }
-_IN = ("input_tokens", "prompt_tokens", "inputTokens", "promptTokenCount", "prompt_token_count", "input")
+_IN = (
+    *("input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount", "prompt_token_count"),
+    "input",
+)
 _OUT = (
-    *("output_tokens", "completion_tokens", "outputTokens"),
+    *("output_tokens", "completion_tokens", "outputTokens", "completionTokens"),
     *("candidatesTokenCount", "candidates_token_count", "output"),
 )
 

@@ -1,0 +1,62 @@
+"""Streams of the Vercel AI SDK's UI messages: events that say what they add to which part."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.item_streams import or_empty
+
+_LINE = re.compile(r"^([0-9a-k]):([\"{\[].*)$", re.M)
+"""a line of the older data stream: what it holds is said by a letter"""
+_KINDS = {"0": "text-delta", "g": "reasoning-delta"}
+_DELTAS = {"text-delta": ("text", "text"), "reasoning-delta": ("reasoning", "text")}
+_CALLS = ("tool-input-start", "tool-input-delta", "tool-input-available", "tool-input-error")
+
+
+def is_data_stream(body: str) -> bool:
+    """Whether this is the SDK's older stream: `0:"text"`, `9:{call}`, `d:{finish}`, one a line."""
+    lines = [line for line in body.strip().splitlines()[:20] if line.strip()]
+    return len(lines) > 1 and all(_LINE.match(line) for line in lines)
+
+
+def data_stream(body: str) -> list[dict[str, Any]]:
+    """Its lines as events of the newer one."""
+    events: list[dict[str, Any]] = []
+    for letter, written in _LINE.findall(body):
+        value = json_or_none(written)
+        if letter in _KINDS and isinstance(value, str):
+            events.append({"type": _KINDS[letter], "delta": value})
+        elif letter == "3":
+            events.append({"type": "error", "error": value})
+        elif letter == "9" and isinstance(value, dict):
+            events.append({"type": "tool-input-available", **value, "input": value.get("args")})
+        elif letter in ("d", "e") and isinstance(value, dict):
+            events.append({"type": "finish", "usage": value.get("usage")})
+    return events
+
+
+def is_ui_stream(event: dict[str, Any]) -> bool:
+    kind = event.get("type")
+    return (kind in _DELTAS and isinstance(event.get("delta"), str)) or (kind in _CALLS and "toolCallId" in event)
+
+
+def ui_stream(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The message that the events come to; a call's arguments are the text that the model wrote, where it came."""
+    parts: dict[tuple[str, Any], dict[str, Any]] = {}
+    for event in events:
+        kind = str(event.get("type"))
+        if kind in _DELTAS:
+            name, key = _DELTAS[kind]
+            part = parts.setdefault((name, event.get("id")), {"type": name, key: ""})
+            part[key] += or_empty(event.get("delta"))
+        elif kind in _CALLS:
+            call = parts.setdefault(("call", event.get("toolCallId")), {"type": "tool-call", "input": None})
+            call |= {key: event[key] for key in ("toolCallId", "toolName") if event.get(key)}
+            if kind == "tool-input-delta":
+                call["input"] = or_empty(call["input"]) + or_empty(event.get("inputTextDelta"))
+            elif event.get("input") is not None and call["input"] is None:
+                call["input"] = event["input"]
+    usage = next((event["usage"] for event in reversed(events) if isinstance(event.get("usage"), dict)), None)
+    return {"role": "assistant", "content": list(parts.values()), "usage": usage}
