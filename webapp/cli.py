@@ -25,10 +25,9 @@ COMMANDS = {
     "mcp": "Serve what is stored to an agent, read-only (MCP).",
     "token": "Make an access token for FENCEPOST_TOKEN.",
     "prune": "Remove old sessions for good.",
+    "work": "Do the work that waits behind the pages.",
     "db": "Create, migrate and check the database.",
 }
-HIDDEN = frozenset({"work"})
-"""What the program calls itself by."""
 
 
 class Lazy(click.Group):
@@ -38,7 +37,7 @@ class Lazy(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS and name not in HIDDEN:
+        if name not in COMMANDS:
             return None
         module = importlib.import_module(f"webapp.commands.{name}")
         command: click.Command = module.command

@@ -20,6 +20,7 @@ MEGABYTE = 1024 * KILOBYTE
 SHORTEST_TOKEN = 16
 """characters: `fencepost token` makes longer ones"""
 SHORTEST_SECRET_KEY = 32
+ROLES = ("all-in-one", "web", "worker")
 DEFAULT_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -42,6 +43,7 @@ class Settings:
     profiles: tuple[str, ...] = ()
     log: str = "text"
     secret_key: str | None = None
+    role: str = ROLES[0]
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -64,6 +66,7 @@ class Settings:
             profiles=_profiles(environ),
             log=_log(environ),
             secret_key=_secret_key(environ),
+            role=_role(environ),
         )
 
     def environment(self) -> dict[str, str]:
@@ -95,6 +98,7 @@ HELP = {
     "profiles": "parsers of your own, comma-separated: pkg.mod:function, pkg.mod:function@/their/python, cmd:…, name=…",
     "log": "json for a JSON object a line on standard error, each request among them; unset: text, without requests",
     "secret_key": "what logins are signed with, 32 characters or more, the same on each machine; unset: made once",
+    "role": "all-in-one; web: pages, whose work others do; worker: does the work of a PostgreSQL database, no pages",
 }
 
 
@@ -154,6 +158,15 @@ def _log(environ: Mapping[str, str]) -> str:
     if style not in logs.STYLES:
         raise BadSetting(f"FENCEPOST_LOG takes {' or '.join(logs.STYLES)}, not {style!r}")
     return style
+
+
+def _role(environ: Mapping[str, str]) -> str:
+    role = environ.get("FENCEPOST_ROLE") or ROLES[0]
+    if role not in ROLES:
+        raise BadSetting(f"FENCEPOST_ROLE takes {', '.join(ROLES[:-1])} or {ROLES[-1]}, not {role!r}")
+    if role != ROLES[0] and not (environ.get("FENCEPOST_DATABASE") or "").startswith("postgresql"):
+        raise BadSetting(f"FENCEPOST_ROLE={role} needs FENCEPOST_DATABASE on PostgreSQL: SQLite is one machine's")
+    return role
 
 
 def _secret_key(environ: Mapping[str, str]) -> str | None:

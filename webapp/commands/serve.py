@@ -25,12 +25,18 @@ from webapp.config import BadSetting, Settings
 def command(host: str, port: int, examples: bool, threads: int) -> None:
     """Serve the pages and the API until interrupted.
 
-    Listens on loopback alone unless FENCEPOST_TOKEN is set: what is stored here is what agents said.
+    Listens on loopback alone unless FENCEPOST_TOKEN is set: what is stored here is what agents said. With
+    FENCEPOST_ROLE=worker it serves nothing and does what `fencepost work --stay` does.
     """
     memory.use_one_arena()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # service managers and containers: as Ctrl+C
     settings = settings_for(host)
     logs.configure(settings.log)
+    if settings.role == "worker":
+        from webapp.commands.work import work_on
+
+        work_on(settings)
+        return
     spool_beside(settings)
     server = make_server(settings, host, port, threads, examples)
     try:
@@ -51,7 +57,7 @@ def settings_for(host: str) -> Settings:
         settings = Settings.from_environment()
     except BadSetting as error:
         raise click.UsageError(str(error)) from error
-    if is_loopback(host):
+    if is_loopback(host) or settings.role == "worker":
         return settings
     if settings.token is None:
         raise click.UsageError(

@@ -1,4 +1,4 @@
-"""`fencepost work`: does the jobs behind the server that started it, and ends when that server does."""
+"""`fencepost work`: does what waits behind pages, as the server's own worker or as one of several."""
 
 from __future__ import annotations
 
@@ -12,19 +12,29 @@ import click
 
 from webapp import logs
 from webapp.commands import _store
+from webapp.config import Settings
 from webapp.store.ingest import dump_files
 from webapp.store.jobs import worker
 
 _NICER = 10
 
 
-@click.command("work", hidden=True)
-def command() -> None:
-    """Do the jobs that wait, until there are none or standard input ends."""
+@click.command("work", short_help="Do the work that waits behind the pages.")
+@click.option("--stay", is_flag=True, help="Go on until SIGTERM or Ctrl-C; PostgreSQL only, as many as you like.")
+def command(stay: bool) -> None:
+    """Read uploads, run profiles and change parsers that pages asked for, until nothing waits.
+
+    A server does this by itself; run it with --stay on further machines that share its PostgreSQL database and its
+    data folder. What a killed worker had is taken up by another 30 seconds later.
+
+    Exits with 0 when done, with 1 when the database cannot be used, with 2 when used wrongly.
+    """
     settings = _store.settings()
     logs.configure(settings.log)
-    ends = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ends.set())
+    if stay:
+        work_on(settings)
+        return
+    ends = _ends()
     threading.Thread(target=_until_closed, args=(ends,), daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(_NICER)
@@ -32,6 +42,27 @@ def command() -> None:
     with _store.engine(settings) as engine:
         worker.work(engine, settings, ends.is_set)
     sys.stdout.flush()
+
+
+def work_on(settings: Settings) -> None:
+    """Be one of several workers, until SIGTERM or Ctrl-C: the role `worker`."""
+    if not settings.database.startswith("postgresql"):
+        raise click.UsageError("--stay needs FENCEPOST_DATABASE on PostgreSQL: on SQLite the server has its worker")
+    ends = _ends()
+    tempfile.tempdir = str(dump_files.incoming(settings.data))
+    with _store.engine(settings) as engine:
+        click.echo(f"Fencepost works for {engine.url!r}; Ctrl+C stops it")
+        sys.stdout.flush()
+        worker.work_on(engine, settings, ends.is_set, ends.wait)
+    click.echo("stopped")
+
+
+def _ends() -> threading.Event:
+    """Set by SIGTERM and Ctrl-C: what is being done is put back, or brought to its next chunk."""
+    ends = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ends.set())
+    return ends
 
 
 def _until_closed(ends: threading.Event) -> None:

@@ -18,12 +18,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.store.jobs.workers import silent
 from tests.store.made import CALL, entry
 from webapp.config import Settings
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import jobs, worker
+from webapp.store.jobs.heartbeat import Heartbeat
 from webapp.store.models import Dump, Job, Session, Turn
 from webapp.store.sessions import dumps
 
@@ -105,7 +107,7 @@ def make(engine: sa.Engine, settings: Settings) -> Make:
 def find(engine: sa.Engine, settings: Settings) -> Callable[[int], jobs.JobLine]:
     def find(number: int) -> jobs.JobLine:
         with engine.connect() as connection:
-            return jobs.find(connection, settings, number)
+            return jobs.find(connection, number)
 
     return find
 
@@ -155,16 +157,16 @@ def test_how_far_it_is_is_told_and_it_can_be_stopped(
 ) -> None:
     number = make(lines())
     told: list[dict[str, object]] = []
-    tell = jobs.tell
+    tell = Heartbeat.tell
 
-    def spied(given: Settings, of: int, progress: Progress) -> None:
-        tell(given, of, progress)
-        told.append(find(of).progress)
+    def spied(self: Heartbeat, progress: Progress) -> None:
+        tell(self, progress)
+        told.append(self.progress)
         if progress.turns == 4 * ENTRIES:  # the fourth session has been read, and is not stored yet
-            jobs.cancel(given, of)
+            self.cancelled = True
 
     monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
-    monkeypatch.setattr(jobs, "tell", spied)
+    monkeypatch.setattr(Heartbeat, "tell", spied)
     worker.work(engine, settings)
     phases = list(dict.fromkeys(one.get("phase") for one in told))
     assert phases == ["receiving", "unpacking", "keeping", "looking", "storing"]
@@ -204,7 +206,7 @@ def test_a_job_that_waits_is_cancelled_before_it_begins(
     engine: sa.Engine, settings: Settings, make: Make, find, db: orm.Session
 ) -> None:
     number = make(lines())
-    jobs.cancel(settings, number)
+    jobs.cancel(engine, number)
     assert find(number).asked
     worker.work(engine, settings)
     assert find(number).state == "cancelled" and db.scalars(sa.select(Dump.id)).all() == []
@@ -219,6 +221,7 @@ def test_a_worker_killed_in_any_phase_loses_nothing(
     with child(settings, where) as process:
         process.kill()
     assert find(number).state == "running"
+    silent(engine)
     before = all_whole(db)
     if where in ("reading", "between", "inside"):
         assert before < SESSIONS
@@ -259,7 +262,8 @@ def test_a_worker_that_dies_over_it_again_and_again_gives_up(
 ) -> None:
     number = make(lines(1))
     for _ in range(jobs.MOST_TRIES + 1):
-        assert jobs.take(engine) == number
+        assert jobs.take(engine, "one that dies") == number
+        silent(engine)
     worker.work(engine, settings)
     job = find(number)
     assert job.state == "failed" and job.result is not None and job.result["error"]["code"] == "gave_up"
@@ -306,13 +310,13 @@ def test_the_same_bytes_while_a_job_reads_them(
 ) -> None:
     """One wins, both are told the truth."""
     number = make(lines())
-    begun, tell = threading.Event(), jobs.tell
+    begun, tell = threading.Event(), Heartbeat.tell
 
     def spied(*told: Any) -> None:
         tell(*told)
         begun.set()
 
-    monkeypatch.setattr(jobs, "tell", spied)
+    monkeypatch.setattr(Heartbeat, "tell", spied)
     thread = threading.Thread(target=worker.work, args=(engine, settings))
     thread.start()
     try:
@@ -405,6 +409,8 @@ def test_the_command_killed_while_it_unpacks_loses_nothing(
         command.wait()
     assert (find(slow.number).state, all_whole(db)) == ("running", 0)
     assert db.scalars(sa.select(Dump.id)).all() == []
+    db.rollback()
+    silent(engine)
     slow.path.unlink()
     slow.path.write_bytes(lines())
     worker.work(engine, settings)

@@ -1,4 +1,4 @@
-"""Jobs: ingests that go on behind a request, each a row, with a file beside it for how far it is."""
+"""Jobs: ingests that go on behind a request, each a row: who works at it, how far it is, and whether it is to stop."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from typing import Any, BinaryIO
 
 import sqlalchemy as sa
 
-from webapp import jsontext
 from webapp.config import Settings
-from webapp.store.db import database, disk_full
+from webapp.store.db import clock, database, disk_full
 from webapp.store.ingest import dump_files
-from webapp.store.ingest.progress import Progress
+from webapp.store.jobs import claims
 from webapp.store.models import Job
 
 LIVE = ("queued", "running")
@@ -28,7 +27,6 @@ MOST_TRIES = 3
 """How many workers may die over a job before it is given up."""
 MOST_SHOWN = 500
 _REMEMBERED = timedelta(days=1)
-_TOLD = ("phase", "read", "bytes", "turns", "sessions", "problems", "format", "dump")
 
 
 class NoSuchJob(LookupError):
@@ -39,8 +37,8 @@ class NoSuchJob(LookupError):
 class JobLine:
     """One job: `state` is held, queued, running, done, failed or cancelled; `asked` says that it is to stop.
 
-    `progress` is what `Progress` counts, {} before the first telling. `result` has `error` (code, message, at), or
-    `created`, `sessions`, `new`, `grown`, `turns`, `problems` (all counts).
+    `progress` is what `Progress` counts, {} before the first telling; `owner` is the worker that has it. `result` has
+    `error` (code, message, at), or `created`, `sessions`, `new`, `grown`, `turns`, `problems` (all counts).
     """
 
     id: int
@@ -53,6 +51,7 @@ class JobLine:
     mapping: dict[str, str] | None
     progress: dict[str, Any]
     tries: int
+    owner: str | None
     result: dict[str, Any] | None
     dump_id: int | None
     made_at: datetime
@@ -125,17 +124,19 @@ def make(
         return connection.scalars(sa.insert(Job).values(values).returning(Job.id)).one()
 
 
-def take(engine: sa.Engine) -> int | None:
-    """The next job, running from now on. One that was running had a worker that died: call it as the only worker."""
+def take(engine: sa.Engine, owner: str, number: int | None = None) -> int | None:
+    """Claim the next job (or that one) for `owner`: one that is queued, or whose worker is gone; None where none is."""
+    wanted = _is_free(engine) if number is None else sa.and_(_is_free(engine), Job.id == number)
+    query = sa.select(Job.id).where(wanted).order_by(Job.id).limit(1).with_for_update(skip_locked=True)
+    values = {
+        "state": "running",
+        "owner": owner,
+        "tries": Job.tries + sa.case((Job.state == "running", 1), else_=0),
+        "beat_at": clock.now(),
+    }
+    claim = sa.update(Job).where(Job.id == query.scalar_subquery()).values(values).returning(Job.id)
     with database.writing(engine) as connection:
-        query = sa.select(Job.id, Job.state).where(Job.state.in_(LIVE)).order_by(Job.id).limit(1)
-        if (job := connection.execute(query).first()) is None:
-            return None
-        tries = Job.tries + (1 if job.state == "running" else 0)
-        values = {"state": "running", "tries": tries, "beat_at": datetime.now(UTC)}
-        number: int = job.id
-        connection.execute(sa.update(Job).where(Job.id == number).values(values))
-        return number
+        return connection.scalar(claim)
 
 
 def release(engine: sa.Engine, number: int, mapping: Mapping[str, str] | None) -> bool:
@@ -146,72 +147,76 @@ def release(engine: sa.Engine, number: int, mapping: Mapping[str, str] | None) -
         return bool(connection.execute(update.values(values)).rowcount)
 
 
-def put_back(engine: sa.Engine, number: int) -> None:
+def put_back(engine: sa.Engine, number: int, owner: str) -> None:
     """Leave a running job to the next worker."""
     with database.writing(engine) as connection:
-        connection.execute(sa.update(Job).where(Job.id == number).values(state="queued"))
+        connection.execute(sa.update(Job).where(_is_of(number, owner)).values(state="queued", owner=None))
 
 
 def end(
-    engine: sa.Engine, settings: Settings, job: JobLine, state: str, result: dict[str, Any], dump_id: int | None
-) -> None:
-    """Note how a job ended, then remove its files."""
+    engine: sa.Engine,
+    settings: Settings,
+    job: JobLine,
+    state: str,
+    result: dict[str, Any],
+    dump_id: int | None,
+    *,
+    owner: str | None = None,
+) -> bool:
+    """Note how a job ended, then remove its file; False where `owner` has lost it, and nothing is done.
+
+    Without an `owner` it is one that is held, which nobody works at.
+    """
+    mine = sa.and_(Job.id == job.id, Job.state == HELD) if owner is None else _is_of(job.id, owner)
     values = {
         "state": state,
         "result": result,
         "dump_id": dump_id,
-        "progress": _progress(settings, job.id) or None,
         "cancelled": state == "cancelled",
+        "owner": None,
         "ended_at": datetime.now(UTC),
     }
     with database.writing(engine) as connection:
-        connection.execute(sa.update(Job).where(Job.id == job.id).values(values))
-    forget(settings, job)
+        ended = bool(connection.execute(sa.update(Job).where(mine).values(values)).rowcount)
+    if ended:
+        forget(settings, job)
+    return ended
+
+
+def _is_of(number: int, owner: str) -> sa.ColumnElement[bool]:
+    return sa.and_(Job.id == number, Job.owner == owner, Job.state == "running")
 
 
 def forget(settings: Settings, job: JobLine) -> None:
-    """Remove the files of a job that has ended."""
+    """Remove the file of a job that has ended."""
     if job.spooled:
         path_of(settings, job).unlink(missing_ok=True)
-    for ending in ("now", "cancel"):
-        _beside(settings, job.id, ending).unlink(missing_ok=True)
 
 
 def path_of(settings: Settings, job: JobLine) -> Path:
     return dump_files.folder(settings.data) / "incoming" / job.spooled
 
 
-def cancel(settings: Settings, number: int) -> None:
-    """Ask a job to stop; it does when it next looks. By a file, as no row can be written beside a long transaction."""
-    _beside(settings, number, "cancel").touch()
+def cancel(engine: sa.Engine, number: int) -> None:
+    """Ask a job to stop; it does when it next looks."""
+    with database.writing(engine) as connection:
+        connection.execute(sa.update(Job).where(Job.id == number, Job.state.in_(LIVE)).values(cancelled=True))
 
 
-def is_cancelled(settings: Settings, number: int) -> bool:
-    return _beside(settings, number, "cancel").exists()
-
-
-def tell(settings: Settings, number: int, progress: Progress) -> None:
-    """Put down how far a job is, whole."""
-    path = _beside(settings, number, "now")
-    draft = path.with_suffix(".draft")
-    draft.write_text(jsontext.dumps({name: getattr(progress, name) for name in _TOLD}))
-    draft.replace(path)
-
-
-def find(connection: sa.Connection, settings: Settings, number: int) -> JobLine:
+def find(connection: sa.Connection, number: int) -> JobLine:
     """Raises `NoSuchJob`."""
     row = connection.execute(sa.select(Job.__table__).where(Job.id == number)).first()
     if row is None:
         raise NoSuchJob(f"no job has the number {number}")
-    return _line(settings, row)
+    return _line(row)
 
 
-def shown(connection: sa.Connection, settings: Settings) -> list[JobLine]:
+def shown(connection: sa.Connection) -> list[JobLine]:
     """What the list of dumps shows before the dumps, the newest first: live jobs, and those of a day without one."""
     lately = sa.and_(Job.dump_id.is_(None), Job.ended_at > datetime.now(UTC) - _REMEMBERED)
     query = sa.select(Job.__table__).where(sa.or_(Job.state.in_((*LIVE, HELD)), lately))
     rows = connection.execute(query.order_by(Job.id.desc()).limit(MOST_SHOWN))
-    return [_line(settings, row) for row in rows]
+    return [_line(row) for row in rows]
 
 
 def live_of(connection: sa.Connection, dump_id: int) -> int | None:
@@ -224,28 +229,24 @@ def are_live(connection: sa.Connection) -> bool:
     return connection.scalar(sa.select(Job.id).where(Job.state.in_(LIVE)).limit(1)) is not None
 
 
-def live(connection: sa.Connection, settings: Settings) -> list[JobLine]:
+def are_free(engine: sa.Engine, connection: sa.Connection) -> bool:
+    """Whether there are jobs that no worker has."""
+    return connection.scalar(sa.select(Job.id).where(_is_free(engine)).limit(1)) is not None
+
+
+def _is_free(engine: sa.Engine) -> sa.ColumnElement[bool]:
+    return sa.or_(Job.state == "queued", sa.and_(Job.state == "running", claims.is_left(engine, Job.beat_at)))
+
+
+def live(connection: sa.Connection) -> list[JobLine]:
     query = sa.select(Job.__table__).where(Job.state.in_(LIVE)).order_by(Job.id)
-    return [_line(settings, row) for row in connection.execute(query)]
+    return [_line(row) for row in connection.execute(query)]
 
 
-def _line(settings: Settings, row: sa.Row[Any]) -> JobLine:
+def _line(row: sa.Row[Any]) -> JobLine:
     values = dict(row._mapping)
-    running = values["state"] in LIVE
-    values["progress"] = (_progress(settings, row.id) if running else values["progress"]) or {}
-    values["asked"] = values.pop("cancelled") or (running and is_cancelled(settings, row.id))
+    values["progress"] = values["progress"] or {}
+    values["asked"] = values.pop("cancelled")
     values["dump_id"] = values["dump_id"] or values["progress"].get("dump")
     del values["beat_at"]
     return JobLine(**values)
-
-
-def _progress(settings: Settings, number: int) -> dict[str, Any]:
-    try:
-        progress: dict[str, Any] = jsontext.loads(_beside(settings, number, "now").read_bytes())
-    except (FileNotFoundError, ValueError):
-        return {}
-    return progress
-
-
-def _beside(settings: Settings, number: int, ending: str) -> Path:
-    return dump_files.folder(settings.data) / "incoming" / f"{dump_files.JOB}{number}.{ending}"

@@ -1,4 +1,4 @@
-"""Does the jobs: one process at a time takes them in order; what a killed one left behind is taken up first."""
+"""Does the jobs, in order: on SQLite one process at a time, on PostgreSQL any number on any number of machines."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, UnknownFormat
-from webapp.store.db import database, disk_full
+from webapp.store.db import database, disk_full, locks
 from webapp.store.homes import changes, trials
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.helper_process import processors
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
-from webapp.store.jobs import jobs, run_queue, runs
+from webapp.store.jobs import claims, jobs, run_queue, runs
+from webapp.store.jobs.heartbeat import Heartbeat
 from webapp.store.models import Dump
 from webapp.store.sessions.dumps import NoSuchDump
 
 WORKER = "worker"
-"""The lock that the one worker of a data folder holds."""
+"""The lock that the worker behind a server's pages holds: a data folder has one."""
+LOOKS = 1.0
+"""seconds between two looks for something to do"""
 _A_DAY = 24 * 3600.0
 _log = logging.getLogger(__name__)
 
@@ -32,31 +35,61 @@ Error = dict[str, str | None]
 
 
 def work(engine: sa.Engine, settings: Settings, ends: Ends = lambda: False) -> None:
-    """Do all jobs, changes of home profiles and trials there are, unless another process is at it.
+    """Do all that waits, unless another process of this data folder is at it: the worker behind a server's pages.
 
     `ends` says when to leave the rest to the next one.
     """
+    owner = claims.new_owner()
     while not ends():
         with dump_files.alone(settings.data, WORKER) as mine:
             if not mine:
                 return
+            work_once(engine, settings, owner, ends)
+        if not is_work_free(engine):
+            return
+
+
+def work_on(engine: sa.Engine, settings: Settings, ends: Ends, wait: Callable[[float], object] = time.sleep) -> None:
+    """Do what waits and wait for more: one of any number of workers of a PostgreSQL database."""
+    owner = claims.new_owner()
+    while not ends():
+        try:
+            if is_work_free(engine):
+                work_once(engine, settings, owner, ends)
+        except sa.exc.OperationalError as away:
+            _log.warning("the worker waits for the database: %s", away.orig)
+        wait(LOOKS)
+
+
+def work_once(engine: sa.Engine, settings: Settings, owner: str, ends: Ends) -> None:
+    """Jobs first, then changes of home profiles, then the next run, then trials."""
+    with locks.alone(engine, "tidy") as mine:
+        if mine:
             tidy(engine, settings)
             take_up(engine, settings)
-            runs.end_killed(engine, settings)
-            while not ends() and (number := jobs.take(engine)) is not None:
-                _do(engine, settings, number, ends)
-            changes.work_all(engine, ends)
-            _run(engine, settings, ends)
+    runs.end_killed(engine, settings)
+    while not ends() and (number := jobs.take(engine, owner)) is not None:
+        do(engine, settings, number, owner, ends)
+    changes.work_all(engine, ends)
+    _run(engine, settings, ends)
+    with locks.alone(engine, "trials") as mine:
+        if mine:
             trials.count_all(engine, lambda: ends() or _is_asked(engine))
-        with engine.connect() as connection:
-            if not is_work_left(connection):
-                return
 
 
 def _is_asked(engine: sa.Engine) -> bool:
     """Whether somebody waits for more than trying profiles."""
     with engine.connect() as connection:
-        return jobs.are_live(connection) or changes.are_running(connection) or run_queue.are_waiting(connection)
+        is_queued = jobs.are_free(engine, connection) or run_queue.are_waiting(connection)
+        return is_queued or changes.are_running(connection)
+
+
+def is_work_free(engine: sa.Engine) -> bool:
+    """Whether there is something that no worker is at."""
+    if _is_asked(engine):
+        return True
+    with engine.connect() as connection, locks.alone(engine, "trials") as mine:
+        return mine and trials.are_lacking(connection)
 
 
 def is_work_left(connection: sa.Connection) -> bool:
@@ -74,7 +107,7 @@ def _run(engine: sa.Engine, settings: Settings, ends: Ends) -> None:
 
     def give_way(_finished: int, _total: int) -> None:
         with engine.connect() as connection:
-            if ends() or jobs.are_live(connection):
+            if ends() or jobs.are_free(engine, connection):
                 raise Stopped(False)
 
     with suppress(Stopped):
@@ -86,7 +119,7 @@ def take_up(engine: sa.Engine, settings: Settings) -> None:
     with engine.connect() as connection:
         query = sa.select(Dump.id, Dump.sha256, Dump.filename, Dump.format, Dump.bytes).where(Dump.state == "reading")
         dumps = connection.execute(query).all()
-        busy = {job.dump_id for job in jobs.live(connection, settings)}
+        busy = {job.dump_id for job in jobs.live(connection)}
     for row in dumps:
         if row.id in busy:
             continue
@@ -99,10 +132,8 @@ def take_up(engine: sa.Engine, settings: Settings) -> None:
 def tidy(engine: sa.Engine, settings: Settings) -> None:
     """Remove what killed processes left: files of jobs that ended, and kept files of dumps that never were."""
     with engine.connect() as connection:
-        live = jobs.live(connection, settings)
-    names = {job.spooled for job in live} | {
-        f"{dump_files.JOB}{job.id}.{end}" for job in live for end in ("now", "cancel")
-    }
+        live = jobs.live(connection)
+    names = {job.spooled for job in live}
     for path in dump_files.incoming(settings.data).glob(f"{dump_files.JOB}*"):
         if path.name not in names and (path.suffix or dump_files.age(path) > _A_DAY):
             path.unlink(missing_ok=True)
@@ -118,32 +149,36 @@ def _is_known(engine: sa.Engine, sha256: str) -> bool:
         return connection.scalar(sa.select(Dump.id).where(Dump.sha256 == sha256)) is not None
 
 
-def _do(engine: sa.Engine, settings: Settings, number: int, ends: Ends) -> None:
-    """One job, to its end, whatever that is; one that is interrupted is left as it is or put back."""
+def do(engine: sa.Engine, settings: Settings, number: int, owner: str, ends: Ends) -> None:
+    """A job that `owner` claimed, to its end, whatever that is; one that is interrupted is put back."""
     with engine.connect() as connection:
-        job = jobs.find(connection, settings, number)
-    progress = Progress(_teller(settings, number, ends), dump=job.dump_id, bytes=job.bytes)
-    try:
-        state, result = _outcome(engine, settings, job, progress)
-    except Stopped:
-        jobs.put_back(engine, number)
-    except sa.exc.OperationalError as busy:
-        _log.warning("job %s waits for the database: %s", number, busy.orig)
-        jobs.put_back(engine, number)
-        time.sleep(1)
-    else:
-        jobs.tell(settings, number, progress)
+        job = jobs.find(connection, number)
+    with Heartbeat(engine, number, owner) as heartbeat:
+        progress = Progress(_teller(heartbeat, ends), dump=job.dump_id, bytes=job.bytes)
+        try:
+            state, result = _outcome(engine, settings, job, progress)
+        except Stopped:
+            jobs.put_back(engine, number, owner)
+            return
+        except sa.exc.OperationalError as busy:
+            _log.warning("job %s waits for the database: %s", number, busy.orig)
+            jobs.put_back(engine, number, owner)
+            time.sleep(1)
+            return
         if (result.get("error") or {}).get("code") == disk_full.CODE:
             jobs.forget(settings, job)  # makes room for the note of it
-        jobs.end(engine, settings, job, state, result, progress.dump)
+        heartbeat.tell(progress)
+        heartbeat.beat()
+        if not jobs.end(engine, settings, job, state, result, progress.dump, owner=owner):
+            _log.warning("job %s was given to another worker meanwhile", number)
 
 
-def _teller(settings: Settings, number: int, ends: Ends) -> Callable[[Progress], None]:
+def _teller(heartbeat: Heartbeat, ends: Ends) -> Callable[[Progress], None]:
     def tell(progress: Progress) -> None:
-        jobs.tell(settings, number, progress)
-        if jobs.is_cancelled(settings, number):
+        heartbeat.tell(progress)
+        if heartbeat.cancelled:
             raise Stopped(True)
-        if ends():
+        if heartbeat.lost or ends():
             raise Stopped(False)
 
     return tell
@@ -164,7 +199,9 @@ def _outcome(
     except (BadDump, UnknownFormat) as error:
         return "failed", {"error": describe(error)}
     except (dump_files.NotKept, NoSuchDump, FileNotFoundError) as error:
-        return "failed", _refused("not_kept", f"Its file is not there any more ({error}). Send it again.")
+        return "failed", _refused(
+            "not_kept", f"Its file is not there any more, or not on this machine ({error}). {_SEND}"
+        )
     except disk_full.DiskFull as error:
         return "failed", _refused(disk_full.CODE, str(error))
     except sa.exc.OperationalError:
@@ -178,6 +215,7 @@ def _outcome(
     return "done", _counts(result)
 
 
+_SEND = "Send it again; workers on several machines need one data folder that they share."
 _AGAIN = "What was stored stays; read it again to go on."
 
 

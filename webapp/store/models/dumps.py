@@ -53,9 +53,11 @@ class Job(Base):
     home: orm.Mapped[str | None] = orm.mapped_column(ProfileName)
     mapping: orm.Mapped[dict[str, str] | None] = orm.mapped_column(ExactJson)
     progress: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
-    """how far it came; while it runs this lies in a file, since no row can be written beside a long transaction"""
+    """how far it came, as its worker says with each sign of life"""
     tries: orm.Mapped[int] = orm.mapped_column(default=0)
     """how many workers died over it"""
+    owner: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
+    """the worker that has it while it is running: see `store.jobs.claims`"""
     result: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
     """what the ingest answered, or its error"""
     cancelled: orm.Mapped[bool] = orm.mapped_column(default=False)
@@ -63,7 +65,7 @@ class Job(Base):
     dump_id: orm.Mapped[int | None] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="SET NULL"))
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
     beat_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
-    """when its worker was last alive: a running job whose worker is gone is taken up again"""
+    """the last sign of life of its worker, by the database's clock: one that is silent for long has lost it"""
     ended_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
 
 

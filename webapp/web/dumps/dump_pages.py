@@ -61,7 +61,7 @@ def index() -> str:
 def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
     """The page; `sent` are files of this request that left nothing behind but words."""
     before = request.args.get("before", type=int)
-    live = [] if before else jobs.shown(db.session.connection(), current_app.config["SETTINGS"])
+    live = [] if before else jobs.shown(db.session.connection())
     if any(job.live for job in live):
         worker_process.wake()
     hidden = {job.dump_id for job in live if job.dump_id is not None}
@@ -113,7 +113,7 @@ def _row(name: str, result: Taken) -> dump_rows.DumpRow:
         return dump_rows.of_refused(result, dump)
     if isinstance(result, IngestResult):
         return dump_rows.of_dump(result.dump, created=result.created)
-    return dump_rows.of_job(jobs.find(db.session.connection(), current_app.config["SETTINGS"], result))
+    return dump_rows.of_job(jobs.find(db.session.connection(), result))
 
 
 def summary(name: str, result: Taken) -> str:
@@ -152,7 +152,7 @@ def show(ident: str) -> str:
         known=len(problems),
         first=first,
         page=page if first + PROBLEMS_A_PAGE < len(problems) else None,
-        job=job and dump_rows.of_job(jobs.find(db.session.connection(), current_app.config["SETTINGS"], job)),
+        job=job and dump_rows.of_job(jobs.find(db.session.connection(), job)),
         kept=dump_files.path_of(current_app.config["SETTINGS"].data, dump.sha256).exists(),
     )
 

@@ -20,7 +20,7 @@ _DISCARDED = {"code": "cancelled", "message": "Discarded before it was read: not
 
 def _find(number: int) -> store.JobLine:
     """The job; whoever asks after one that is live sees to it that there is a worker."""
-    job = store.find(db.session.connection(), current_app.config["SETTINGS"], number)
+    job = store.find(db.session.connection(), number)
     if job.live:
         worker_process.wake()
     return job
@@ -64,12 +64,12 @@ def cancel(number: int) -> str | AnyResponse:
 
 def _stopped(number: int) -> store.JobLine:
     """Ask the job to stop where it still can; one that is held ends at once."""
-    job, settings = _find(number), current_app.config["SETTINGS"]
+    job = _find(number)
+    db.session.rollback()
     if job.live:
-        store.cancel(settings, number)
+        store.cancel(db.engine, number)
     elif job.state == store.HELD:
-        db.session.rollback()
-        store.end(db.engine, settings, job, "cancelled", {"error": _DISCARDED}, None)
+        store.end(db.engine, current_app.config["SETTINGS"], job, "cancelled", {"error": _DISCARDED}, None)
     return _find(number)
 
 

@@ -16,7 +16,7 @@ from flask import Flask, current_app
 from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.ingest import dump_files
-from webapp.store.jobs.worker import WORKER, is_work_left
+from webapp.store.jobs.worker import WORKER, is_work_free, is_work_left
 from webapp.store.sessions import dumps
 
 _EXTENSION = "fencepost_background"
@@ -29,7 +29,8 @@ class WorkerSupervisor:
     """Starts the worker where there is something to do, and again where it died over it.
 
     The worker is a process of its own, of low priority, so that pages stay quick. It ends with this server: its
-    standard input is a pipe from here. Of several servers over one data folder, one has the worker.
+    standard input is a pipe from here. Of several servers over one data folder, one has the worker. What workers on
+    other machines have is watched, and taken up once they are silent for long.
     """
 
     def __init__(self, settings: Settings, engine: sa.Engine) -> None:
@@ -40,9 +41,9 @@ class WorkerSupervisor:
         self._closed = False
 
     def wake(self) -> None:
-        """See to it that there is a worker; call it whenever a job was made."""
+        """See to it that there is a worker; call it whenever a job was made. The role `web` has none."""
         with self._lock:
-            if self._watcher is not None or self._closed:
+            if self._watcher is not None or self._closed or self._settings.role == "web":
                 return
             self._start_unless_elsewhere()
             self._watcher = threading.Thread(target=self._watch, daemon=True)
@@ -63,7 +64,7 @@ class WorkerSupervisor:
     def _start_unless_elsewhere(self) -> None:
         with dump_files.alone(self._settings.data, WORKER) as is_free:
             pass  # the worker itself is to have the lock
-        self._child = self._started() if is_free else None
+        self._child = self._started() if is_free and is_work_free(self._engine) else None
 
     def _started(self) -> subprocess.Popen[bytes]:
         environ = {**os.environ, **self._settings.environment()}
