@@ -8,8 +8,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import orm
 
 from tests.commands.stored import BROKEN, Run, dump, runner
+from webapp.store.db import database
+from webapp.store.labels import labels
 
 
 @pytest.fixture
@@ -56,6 +59,31 @@ def test_failed_sessions_can_stay(run: Run, tmp_path: Path) -> None:
     assert dry.startswith("1 session with 1 turn (0.0 MB of text) would go")
     assert dry.endswith("of that age 1 labelled session and 1 failed session would stay\n")
     run("prune", "--older-than", "90d", "--keep", "failed", "--yes")
+    assert sessions(tmp_path) == {"failing", "labelled", "young"}
+
+
+def test_a_session_that_grew_lately_by_an_import_is_not_old(run: Run, tmp_path: Path) -> None:
+    grown = dump(tmp_path / "grown.json", "plain", "{}", '{"n": 2}')
+    assert run("ingest", "--home", "direct", str(grown)).stdout.count("1 session") == 1
+    repeated = json.loads(dump(tmp_path / "repeated.json", "failing", BROKEN).read_text())
+    (tmp_path / "repeated.json").write_text(json.dumps(repeated, indent=1))
+    assert run("ingest", "--home", "direct", str(tmp_path / "repeated.json")).exit_code == 0
+    dry = json.loads(run("prune", "--older-than", "90d", "--dry-run", "--json").stdout)
+    assert (dry["counts"]["sessions"], dry["counts"]["turns"], dry["counts"]["labelled"]) == (1, 1, 1)
+    run("prune", "--older-than", "90d", "--yes")
+    assert sessions(tmp_path) == {"plain", "labelled", "young"}
+
+
+def test_a_session_with_a_history_of_labels_stays(run: Run, tmp_path: Path) -> None:
+    assert run("label", "failing", "0", "wrong", "--author", "Ada").exit_code == 0
+    engine = database.connect(f"sqlite:///{tmp_path / 'data' / 'fencepost.sqlite3'}")
+    with orm.Session(engine) as db:
+        assert len(labels.undo(db, "Ada")) == 1
+    engine.dispose()
+    dry = json.loads(run("prune", "--older-than", "90d", "--keep", "failed", "--dry-run", "--json").stdout)
+    assert (dry["counts"]["sessions"], dry["counts"]["labelled"], dry["counts"]["failed"]) == (1, 2, 0)
+    done = json.loads(run("prune", "--older-than", "90d", "--yes", "--json").stdout)
+    assert (done["pruned"]["sessions"], done["pruned"]["left"]) == (1, 0)
     assert sessions(tmp_path) == {"failing", "labelled", "young"}
 
 

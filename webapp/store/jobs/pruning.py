@@ -16,13 +16,12 @@ from webapp.store.sessions import deletion
 
 _AT_ONCE = 200
 """sessions that are hidden together before they are removed one by one"""
-_came = sa.func.coalesce(Session.grown_at, Session.ingested_at)
-_has_labels = Session.label_count > 0
+_has_labels = sa.or_(Session.label_count > 0, deletion.has_labels(Session.id))
 
 
 @dataclass(frozen=True, slots=True)
 class Prunable:
-    """What a prune would remove, and how many of the old sessions stay, `labelled` or `failed`."""
+    """What a prune would remove, and how many of the old sessions stay: `labelled`, now or once, or `failed`."""
 
     sessions: int
     turns: int
@@ -35,8 +34,7 @@ class Prunable:
 class Pruned:
     """What went: sessions, and kept files of dumps with their bytes on the disk.
 
-    `left` are sessions that are hidden but still stored: with labels given meanwhile or a history of them, or the last
-    one of all.
+    `left` are sessions that are hidden but still stored: with labels given meanwhile, or the last one of all.
     """
 
     sessions: int
@@ -47,7 +45,7 @@ class Pruned:
 
 def prunable(connection: sa.Connection, before: datetime, *, keep_failed: bool = False) -> Prunable:
     """Count the sessions whose last turns came before that time."""
-    old = sa.and_(_came < before, Session.deleted_at.is_(None))
+    old = _old(before)
     goes = _goes(before, keep_failed=keep_failed)
     sums = sa.select(sa.func.count(), sa.func.sum(Session.turn_count), sa.func.sum(Session.raw_bytes)).where(goes)
     sessions, turns, raw_bytes = connection.execute(sums).one()
@@ -89,7 +87,15 @@ def prune(
 
 def _goes(before: datetime, *, keep_failed: bool) -> sa.ColumnElement[bool]:
     kept = sa.or_(_has_labels, Session.failed_count > 0) if keep_failed else _has_labels
-    return sa.and_(_came < before, Session.deleted_at.is_(None), ~kept)
+    return sa.and_(_old(before), ~kept)
+
+
+def _old(before: datetime) -> sa.ColumnElement[bool]:
+    """Got no turn since: neither from spans or a watched file, which say when it grew, nor from any dump."""
+    new_turns = sa.select(DumpSession.dump_id).join(Dump, Dump.id == DumpSession.dump_id)
+    new_turns = new_turns.where(DumpSession.session_id == Session.id, DumpSession.new_turns > 0)
+    is_old = sa.func.coalesce(Session.grown_at, Session.ingested_at) < before
+    return sa.and_(is_old, Session.deleted_at.is_(None), ~new_turns.where(Dump.received_at >= before).exists())
 
 
 def _drop_files(engine: sa.Engine, data: Path, before: datetime) -> tuple[int, int]:

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -122,11 +123,16 @@ def replace_reading(db: orm.Session, dump_id: int, keys: Iterable[str]) -> None:
 _hidden = Session.deleted_at.is_not(None)
 
 
-def _labelled(connection: sa.Connection, session_id: int) -> bool:
+def has_labels(session_id: Any) -> sa.ColumnElement[bool]:
+    """Whether a session, by its id or the column of it, has labels, settlements, or a history of either."""
     first = session_id * TURNS_A_SESSION
     tables = ((Label, ()), (FinalLabel, ()), (LabelEvent, (LabelEvent.action != "assigned",)))
     here = ((table.turn_id.between(first, first + TURNS_A_SESSION - 1), *more) for table, more in tables)
-    return bool(connection.scalar(sa.select(sa.or_(*(sa.exists().where(*where) for where in here)))))
+    return sa.or_(*(sa.exists().where(*where) for where in here))
+
+
+def _labelled(connection: sa.Connection, session_id: int) -> bool:
+    return bool(connection.scalar(sa.select(has_labels(session_id))))
 
 
 def _purge(engine: sa.Engine, session_id: int, before: datetime) -> bool:
