@@ -95,7 +95,7 @@
     parsed.innerHTML = request.responseText;
     const rows = [...parsed.content.querySelectorAll("tr")];
     if (!rows.length) {
-      const status = new URL(request.responseURL).pathname.startsWith("/login") ? 401 : request.status;
+      const status = new URL(request.responseURL).pathname.endsWith("/login") ? 401 : request.status;
       const words = WORDS[status] || `The server answered ${status}. Its log says why; send it again when that is mended.`;
       state(item, "not stored", words, "bad");
       return;

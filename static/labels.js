@@ -145,7 +145,7 @@
   let asked = 0;
   async function check() {
     const turn = ++asked;
-    const answer = await fetch("/labels/check", { method: "POST", body: new URLSearchParams(new FormData(form())) }).catch(() => null);
+    const answer = await fetch(form().dataset.check, { method: "POST", body: new URLSearchParams(new FormData(form())) }).catch(() => null);
     if (!answer?.ok || turn !== asked || !form()) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const id of ["check", "made"]) document.getElementById(id)?.replaceWith(page.getElementById(id));

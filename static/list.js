@@ -74,7 +74,7 @@
   async function copyOf(what) {
     const link = rowNow().querySelector("[data-row]");
     const own = rowNow().querySelector(".dots").dataset.id;
-    const dump = link.href.replace("/sessions/", "/api/session/") + "/dump";
+    const dump = link.href.replace(/\/sessions\/([^/]*)$/, "/api/session/$1/dump");
     const id = own ? JSON.parse(own) : decodeURIComponent(link.href.split("/").pop());
     const text = { link: link.href, id, curl: `curl -o session.json '${dump}'` }[what];
     menu.querySelector("p").textContent = (await copied(text)) ? "Copied" : "The browser refused to copy";

@@ -28,6 +28,7 @@ from webapp.web import (
     metrics,
     patterns,
     playground,
+    prefix,
     profiles,
     request_log,
     responses,
@@ -102,6 +103,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     for part in (guards, errors, filters, helpers, templating, worker_process, metrics, request_log):
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
+    prefix.init_app(app)
     return app
 
 
@@ -114,6 +116,7 @@ def configure(app: Flask, settings: Settings) -> None:
         MAX_CONTENT_LENGTH=settings.max_upload,
         SESSION_COOKIE_NAME="fencepost",
         SESSION_COOKIE_SAMESITE="Lax",
+        SESSION_COOKIE_PATH=settings.prefix or "/",
         SESSION_COOKIE_SECURE=settings.secure,
         SEND_FILE_MAX_AGE_DEFAULT=31536000,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -21,6 +22,7 @@ SHORTEST_TOKEN = 16
 """characters: `fencepost token` makes longer ones"""
 SHORTEST_SECRET_KEY = 32
 ROLES = ("all-in-one", "web", "worker")
+_PREFIX = re.compile(r"(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")
 DEFAULT_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -44,6 +46,8 @@ class Settings:
     log: str = "text"
     secret_key: str | None = None
     role: str = ROLES[0]
+    prefix: str = ""
+    """path under which browsers reach the pages, `/fencepost`; empty: none"""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -67,6 +71,7 @@ class Settings:
             log=_log(environ),
             secret_key=_secret_key(environ),
             role=_role(environ),
+            prefix=_prefix(environ),
         )
 
     def environment(self) -> dict[str, str]:
@@ -99,6 +104,7 @@ HELP = {
     "log": "json for a JSON object a line on standard error, each request among them; unset: text, without requests",
     "secret_key": "what logins are signed with, 32 characters or more, the same on each machine; unset: made once",
     "role": "all-in-one; web: pages, whose work others do; worker: does the work of a PostgreSQL database, no pages",
+    "prefix": "path under which a proxy serves the pages, like /fencepost; unset: none",
 }
 
 
@@ -176,6 +182,13 @@ def _secret_key(environ: Mapping[str, str]) -> str | None:
             f"FENCEPOST_SECRET_KEY takes {SHORTEST_SECRET_KEY} characters or more; fencepost token makes one"
         )
     return key
+
+
+def _prefix(environ: Mapping[str, str]) -> str:
+    prefix = (environ.get("FENCEPOST_PREFIX") or "").rstrip("/")
+    if prefix and not _PREFIX.fullmatch(prefix):
+        raise BadSetting(f"FENCEPOST_PREFIX takes a path of letters, digits and . _ - like /fencepost, not {prefix!r}")
+    return prefix
 
 
 def _switch(environ: Mapping[str, str], name: str) -> bool:

@@ -98,6 +98,8 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
 
     try:
         app = create_app(settings)
+    except BadSetting as error:
+        raise click.UsageError(str(error)) from error
     except NewerDatabase as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:

@@ -10,7 +10,7 @@ from flask import Flask, Response, abort, current_app, redirect, request, url_fo
 from werkzeug.exceptions import TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.web import body_limits, ids, tokens
+from webapp.web import body_limits, tokens
 from webapp.web.guessing import Guesses
 from webapp.web.health import OPEN_ENDPOINTS as HEALTH
 from webapp.web.login_cookie import LoginCookie
@@ -115,14 +115,14 @@ def require_token() -> AnyResponse | None:
         return None
     if is_for_programs():
         abort(401, "Send the token as `Authorization: Bearer …`.")
-    target = ids.sent_path(request.environ) or request.full_path.removesuffix("?")
-    return redirect(url_for("login.form", next=target))
+    return redirect(url_for("login.form", next=request.full_path.removesuffix("?")))
 
 
 def login_cookie() -> LoginCookie | None:
     """What reads this server's login cookies; None where no token is asked for."""
     settings = current_app.config["SETTINGS"]
-    return settings.token and LoginCookie(current_app.config["SECRET_KEY"], settings.token, settings.secure)
+    key, path = current_app.config["SECRET_KEY"], settings.prefix or "/"
+    return settings.token and LoginCookie(key, settings.token, settings.secure, path)
 
 
 def may_enter(login: LoginCookie) -> bool:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from flask import Blueprint, render_template, send_from_directory, url_for
+from flask import Blueprint, render_template, request, send_from_directory, url_for
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
@@ -32,7 +32,9 @@ def show(name: str) -> str:
     """One document of `docs/`, by its file's name without the ending."""
     if name not in documents():
         raise NotFound(f"no help page is called {name[:100]!r}")
-    return render_template("help/show.html", title=documents()[name], body=rendered(name), documents=documents())
+    return render_template(
+        "help/show.html", title=documents()[name], body=rendered(name, request.script_root), documents=documents()
+    )
 
 
 @blueprint.get("/<name>.png")
@@ -57,8 +59,11 @@ def _title(path: Path) -> str:
 
 
 @cache
-def rendered(name: str) -> Markup:
-    """A document as HTML: raw HTML in it stays text, headings have ids, links lead to pages of this server."""
+def rendered(name: str, root: str) -> Markup:
+    """A document as HTML: raw HTML in it stays text, headings have ids, links lead to pages of this server.
+
+    `root` is the prefix of this server's paths, which stands in the links.
+    """
     engine = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = engine.parse((folder() / f"{name}.md").read_text("utf-8"))
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):

@@ -49,7 +49,8 @@ def own_path(path: str) -> str:
         parts = urlsplit(path)
     except ValueError:  # "//[evil": no address at all
         return url_for("sessions.index")
-    ours = path.startswith("/") and not path.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
+    root = f"{request.script_root}/"
+    ours = path.startswith(root) and not path.startswith(("//", "/\\")) and not parts.scheme and not parts.netloc
     return in_header(path) if ours and path.isprintable() else url_for("sessions.index")
 
 

@@ -35,6 +35,7 @@ def submit() -> Response | tuple[str, int]:
             login.name(request.host),
             login.value(),
             max_age=LIFE,
+            path=login.path,
             secure=login.secure,
             httponly=True,
             samesite="Lax",
@@ -48,7 +49,8 @@ def sign_out() -> Response:
     response = redirect(url_for("login.form"), 303)
     login = guards.login_cookie()
     if login is not None:
-        response.delete_cookie(login.name(request.host), secure=login.secure, httponly=True, samesite="Lax")
+        name = login.name(request.host)
+        response.delete_cookie(name, login.path, secure=login.secure, httponly=True, samesite="Lax")
     return response
 
 

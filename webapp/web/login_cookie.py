@@ -23,12 +23,15 @@ class LoginCookie:
     key: bytes
     token: str
     secure: bool
+    path: str = "/"
+    """of this server's pages: where the cookie is sent to"""
 
     def name(self, host: str) -> str:
         """A name of this server's own: browsers send cookies to every port of a host."""
         port = re.search(r":(\d{1,5})\Z", host)
         name = f"fencepost-login-{port[1]}" if port else "fencepost-login"
-        return f"__Host-{name}" if self.secure else name
+        whole_host = self.path == "/"  # what browsers ask of a cookie called __Host-
+        return f"{'__Host-' if whole_host else '__Secure-'}{name}" if self.secure else name
 
     def value(self, now: float | None = None) -> str:
         issued = str(int(time.time() if now is None else now))

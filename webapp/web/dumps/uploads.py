@@ -47,8 +47,8 @@ class SpoolingRequest(FlaskRequest):
 
     @property
     def full_path(self) -> str:
-        """The path and the query as they were sent: in `path` a session's id stands as a token (see `ids`)."""
-        return ids.sent_path(self.environ) or super().full_path
+        """The path and the query as a browser asks for them: with the prefix, and with a session's id (see `ids`)."""
+        return self.script_root + (ids.sent_path(self.environ) or super().full_path)
 
     def _get_file_stream(self, *_: Any, **__: Any) -> IO[bytes]:
         folder = dump_files.incoming(current_app.config["SETTINGS"].data)

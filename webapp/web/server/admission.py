@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from webapp.config import Settings
 from webapp.web import body_limits, tokens
 from webapp.web.login_cookie import LoginCookie
+from webapp.web.prefix import without
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Admission:
 
     def is_stranger(self, path: str, headers: Mapping[str, str]) -> bool:
         """Whether the app will refuse this request for its token; `headers` are named as in CGI, without HTTP_."""
-        if self.cookie is None or path == "/login":
+        if self.cookie is None or self.own_path(path) == "/login":
             return False
         sent = tokens.bearer(headers.get("AUTHORIZATION", ""))
         if sent is not None:
@@ -27,7 +28,11 @@ class Admission:
         return not self.cookie.is_in_header(headers.get("COOKIE", ""), headers.get("HOST", ""))
 
     def most_bytes(self, path: str) -> int:
-        return body_limits.most_bytes(path, self.settings)
+        return body_limits.most_bytes(self.own_path(path), self.settings)
 
     def words(self, path: str) -> str:
-        return body_limits.words(path, self.settings)
+        return body_limits.words(self.own_path(path), self.settings)
+
+    def own_path(self, path: str) -> str:
+        """The path as the app's routes have it: without the prefix."""
+        return without(path, self.settings.prefix)

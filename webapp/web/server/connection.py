@@ -43,7 +43,8 @@ class RefusalTask(ErrorTask):  # type: ignore[misc]
     def execute(self) -> None:
         error = self.request.error
         self.status = f"{error.code} {error.reason}"
-        kind, body = _written(error, getattr(self.request, "path", ""))
+        path = self.channel.server.admission.own_path(getattr(self.request, "path", ""))
+        kind, body = _written(error, path)
         self.response_headers.extend([("Content-Type", kind), ("Cache-Control", "no-store"), *HEADERS.items()])
         self.set_close_on_finish()
         self.content_length = len(body)
