@@ -36,6 +36,7 @@ from webapp.web import (
     statistics,
     templating,
     traces,
+    transfer,
 )
 from webapp.web.comparing import compare_pages
 from webapp.web.dumps import dump_pages, job_pages, mapping_api, mapping_pages, uploads, worker_process
@@ -100,7 +101,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
-    for part in (guards, errors, filters, helpers, templating, worker_process, metrics, request_log):
+    for part in (transfer, guards, errors, filters, helpers, templating, worker_process, metrics, request_log):
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
     prefix.init_app(app)

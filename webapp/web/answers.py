@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flask import Flask, Response
@@ -32,8 +32,12 @@ class Printable(Response):
         super().set_data(value.encode("utf-8", ERRORS) if isinstance(value, str) else value)
 
     def iter_encoded(self) -> Iterator[bytes]:
-        for item in self.response:
-            yield item.encode("utf-8", ERRORS) if isinstance(item, str) else item
+        return _encoded(self.response)  # as it is now: who packs the answer puts another iterable in its place
+
+
+def _encoded(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
+    for piece in pieces:
+        yield piece.encode("utf-8", ERRORS) if isinstance(piece, str) else piece
 
 
 class LinkingApp(Flask):

@@ -10,7 +10,7 @@ from flask import Flask, Response, abort, current_app, redirect, request, url_fo
 from werkzeug.exceptions import TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.web import body_limits, tokens
+from webapp.web import body_limits, tokens, transfer
 from webapp.web.guessing import Guesses
 from webapp.web.health import OPEN_ENDPOINTS as HEALTH
 from webapp.web.login_cookie import LoginCookie
@@ -147,6 +147,12 @@ def add_headers(response: Response) -> Response:
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     if request.endpoint != "static":
-        private = is_for_programs() or current_app.config["SETTINGS"].token is not None
-        response.headers.setdefault("Cache-Control", "no-store" if private else "no-cache")
+        response.headers.setdefault("Cache-Control", "no-store" if is_private(response) else "no-cache")
     return response
+
+
+def is_private(response: Response) -> bool:
+    """Whether no cache may keep an answer: all where a token is set; else programs' but for what can be revalidated."""
+    if current_app.config["SETTINGS"].token is not None:
+        return True
+    return is_for_programs() and not transfer.is_tagged(response)

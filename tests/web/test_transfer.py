@@ -1,0 +1,87 @@
+"""Answers that come packed, and answers that the client has already."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.web import pages
+from webapp.web.transfer import LEAST, PACKERS, zstd
+
+UNPACK = {"gzip": gzip.decompress, "zstd": zstd.decompress}
+
+
+def timeless(document: bytes) -> bytes:
+    return re.sub(rb'"dumped_at":"[^"]*"', b"", document)
+
+
+@pytest.fixture
+def stored(client: FlaskClient, post: Callable[..., Any]) -> FlaskClient:
+    post(pages.SESSION, home="direct")
+    return client
+
+
+@pytest.mark.parametrize("path", ["/", "/api/profiles", "/api/session/s/dump", "/failures.atom", "/static/app.css"])
+@pytest.mark.parametrize("packing", PACKERS)
+def test_text_comes_packed_as_the_client_takes_it(stored: FlaskClient, path: str, packing: str) -> None:
+    plain = stored.get(path, buffered=True)
+    packed = stored.get(path, headers={"Accept-Encoding": f"br, {packing}"}, buffered=True)
+    assert "Content-Encoding" not in plain.headers
+    if path == "/api/session/s/dump" or len(plain.data) >= LEAST:
+        assert packed.headers["Content-Encoding"] == packing
+        assert timeless(UNPACK[packing](packed.data)) == timeless(plain.data)
+    assert "Accept-Encoding" in packed.headers["Vary"] and "Accept-Encoding" in plain.headers["Vary"]
+
+
+def test_what_is_short_binary_refused_or_not_asked_for_packed_comes_as_it_is(stored: FlaskClient) -> None:
+    for path, accepted in (
+        ("/api/sessions/dumps", "gzip"),
+        ("/api/jobs/1", "gzip"),
+        ("/api/next-failure?session=s", "gzip"),
+        ("/", "gzip;q=0"),
+        ("/", "br"),
+    ):
+        answer = stored.get(path, headers={"Accept-Encoding": accepted}, buffered=True)
+        assert "Content-Encoding" not in answer.headers, path
+
+
+def test_a_client_that_takes_both_gets_zstd_unless_it_prefers_gzip(stored: FlaskClient) -> None:
+    for accepted, packing in (("gzip, deflate, br, zstd", "zstd"), ("zstd;q=0.5, gzip", "gzip")):
+        answer = stored.get("/api/profiles", headers={"Accept-Encoding": accepted})
+        assert answer.headers["Content-Encoding"] == packing
+        assert int(answer.headers["Content-Length"]) == len(answer.data) < len(stored.get("/api/profiles").data) / 3
+
+
+def test_what_the_client_has_is_not_sent_again(stored: FlaskClient) -> None:
+    for path in ("/api/sessions", "/api/session/s", "/api/session/s/turns/1", "/api/labels", "/api/profiles"):
+        first = stored.get(path)
+        assert first.headers["ETag"].startswith('W/"') and first.headers["Cache-Control"] == "no-cache"
+        again = stored.get(path, headers={"If-None-Match": first.headers["ETag"], "Accept-Encoding": "gzip"})
+        assert (again.status_code, again.data) == (304, b""), path
+        assert again.headers["ETag"] == first.headers["ETag"]
+
+
+def test_a_change_has_another_tag(stored: FlaskClient) -> None:
+    before = stored.get("/api/session/s").headers["ETag"]
+    label = {"judgement": "wrong", "author": "Ada"}
+    assert stored.put("/api/session/s/turns/1/label", data=json.dumps(label)).status_code == 200
+    assert stored.get("/api/session/s", headers={"If-None-Match": before}).status_code == 200
+
+
+def test_refusals_and_writes_have_no_tag(stored: FlaskClient) -> None:
+    refused, written = stored.get("/api/session/none"), stored.post("/api/session/s/dump")
+    assert "ETag" not in refused.headers and "ETag" not in written.headers
+    assert refused.headers["Cache-Control"] == written.headers["Cache-Control"] == "no-store"
+
+
+def test_with_a_token_no_cache_keeps_an_answer(make: Callable[..., Flask]) -> None:
+    client = make(token="a-token-of-enough-letters").test_client()
+    answer = client.get("/api/sessions", headers={"Authorization": "Bearer a-token-of-enough-letters"})
+    assert answer.headers["Cache-Control"] == "no-store" and "ETag" in answer.headers
