@@ -41,6 +41,18 @@ def test_labels_go_to_standard_output() -> None:
 
 
 @pytest.mark.usefixtures("stored")
+def test_labels_without_a_known_value_are_counted_where_they_are_left_out() -> None:
+    assert run("label", "export", "--format", "pytest").stderr == ""
+    assert run("label", "s", "0", "missed", "--author", "Bo").exit_code == 0
+    for name in ("pytest", "cases", "few-shot", "fine-tuning"):
+        done = run("label", "export", "--format", name)
+        assert done.exit_code == 0 and done.stderr == (
+            "1 labelled response without a known value is left out: of 1 people disagree and nobody has settled it.\n"
+        )
+    assert run("label", "export").stderr == ""
+
+
+@pytest.mark.usefixtures("stored")
 def test_a_session_is_printed_as_a_report() -> None:
     done = run("dump", "--format", "report", "s")
     assert done.exit_code == 0 and 'extra_closer removes "}}"' in done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from webapp.exports import group_tests
 from webapp.exports.group_tests import GroupTests
 from webapp.exports.labelled import meant
 
-KNOWN = [response for response, _, _ in meant(made.responses())][:1]
+KNOWN = [response for response, _, _ in meant(made.responses(), Counter())][:1]
 COMMA = replace(made.responses()[0], raw='{"a": [1,],}', key="comma", labels=(), final=None)
 PROSE = replace(COMMA, raw='Well: {"a": 1} """ \\ ', key="prose", session='"""\nimport os')
 

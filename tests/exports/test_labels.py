@@ -8,6 +8,8 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,28 @@ def test_the_pytest_file_is_green_for_the_profile_that_is_right_and_red_for_one_
     green, red = run(path, "fencepost"), run(path, "windlass-strict")
     assert green.returncode == 0 and "4 passed" in green.stdout, green.stdout
     assert red.returncode == 1 and "3 failed, 1 passed" in red.stdout, red.stdout
+
+
+@pytest.mark.parametrize("name", ["pytest", "cases"])
+def test_what_is_left_out_is_counted_with_the_reasons(name: str) -> None:
+    unsaid = [made.labelled("{", made.said(expects=None), position=place) for place in (9, 10)]
+    responses = [*made.responses(), *unsaid, made.labelled("[", None, position=11)]
+    about = replace(made.ABOUT, left_out=Counter())
+    text = b"".join(base.find(name, "labels").pieces(responses, about)).decode()
+    assert text.endswith(
+        "4 labelled responses without a known value are left out: of 2 nobody has said what was meant;"
+        " of 1 people disagree and nobody has settled it; of 1 people say that nobody can tell.\n"
+    )
+    about = replace(made.ABOUT, left_out=Counter())
+    whole = b"".join(base.find(name, "labels").pieces(made.responses()[:2], about)).decode()
+    assert whole.endswith("No labelled response is left out.\n")
+
+
+@pytest.mark.parametrize("name", ["few-shot", "fine-tuning"])
+def test_formats_without_comments_count_what_they_leave_out(name: str) -> None:
+    about = replace(made.ABOUT, left_out=Counter())
+    list(base.find(name, "labels").pieces(made.responses(), about))
+    assert about.left_out == {"people say that nobody can tell": 1}
 
 
 def test_the_pytest_file_takes_hostile_text_and_somebody_elses_parser(tmp_path: Path) -> None:

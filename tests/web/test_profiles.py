@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
+from webapp.store.exports import exporting
+
 CALL = '```json\n{"tool": "t", "arguments": {}}\n```'
 EXTRA = '```json\n{"tool": "t", "arguments": {}}}}\n```'
 MEANT = {"tool": "t", "arguments": {}}
@@ -66,6 +68,19 @@ def test_what_is_exported_is_narrowed_and_redacted(scored: FlaskClient) -> None:
     assert scored.get("/api/labels/export?queue=failed").text.count("\n") == 1
     row = json.loads(scored.get("/api/labels/export?redact_key=tool").text.splitlines()[0])
     assert '"tool": "█"' in row["raw"] and row["redacted"] and row["expected"]["tool"] == "█"
+
+
+def test_the_page_says_what_formats_of_known_values_leave_out(scored: FlaskClient) -> None:
+    assert "left out" not in scored.get("/labels/export").text
+    label(scored, 1, {"judgement": "unsure"})
+    page, narrowed = scored.get("/labels/export").text, scored.get("/labels/export?queue=failed").text
+    for text in (page, narrowed, scored.get("/labels/export?ids=s").text):
+        assert "1 labelled response without a known value is left out: of 1 nobody has said what was meant." in text
+
+
+def test_a_page_that_looks_at_some_labels_says_so(scored: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "MOST_COUNTED", 2)
+    assert "Of the first 2 labelled responses all have a known value" in scored.get("/labels/export").text
 
 
 def test_a_session_is_downloaded_as_report_and_page(scored: FlaskClient) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -22,12 +23,16 @@ class MissingLibrary(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class ExportFacts:
-    """What an export says of itself: when it was made (UTC), of what, by which version, and what it hides."""
+    """What an export says of itself: when it was made (UTC), of what, by which version, and what it hides.
+
+    A format that leaves responses out counts them in `left_out`, by the reason (`labelled.meant`).
+    """
 
     made_at: datetime
     scope: str
     version: str
     redacted: str | None = None
+    left_out: Counter[str] = field(default_factory=Counter, compare=False)
 
     def sentence(self) -> str:
         """One line for a comment or a header."""

@@ -66,7 +66,7 @@ class GroupTests:
 def pieces(tests: GroupTests, about: ExportFacts) -> Iterator[bytes]:
     """The file, piece by piece."""
     yield pytest.head("Responses of one failure group", [about.sentence(), "", *tests.sentences()], tests.parser)
-    for response, label, values in meant(tests.labelled):
+    for response, label, values in meant(tests.labelled, about.left_out):
         yield pytest.case(response, label, values)
     yield pytest.FOOT.lstrip("\n").encode("ascii")
     yield _READ.encode("ascii")

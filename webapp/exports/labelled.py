@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -101,12 +102,33 @@ def expected_values(meaning: Meaning | None) -> list[Any] | None:
     return list(meaning.expected) if meaning.expects == "several" else [meaning.expected]
 
 
-def meant(responses: Iterable[LabelledResponse]) -> Iterator[tuple[LabelledResponse, LabelView, list[Any]]]:
-    """The responses of which it is known what they mean, each with who says so and the values."""
+def why_unknown(meaning: Meaning | None) -> str:
+    """Why `expected_values` knows nothing of labels whose final `meaning` this is."""
+    if meaning is None:
+        return "people disagree and nobody has settled it"
+    return "people say that nobody can tell" if meaning.expects == "unknown" else "nobody has said what was meant"
+
+
+def left_out_sentence(left_out: Mapping[str, int]) -> str:
+    """How many labelled responses an export does not hold, by `why_unknown`."""
+    if not any(left_out.values()):
+        return "No labelled response is left out."
+    count = sum(left_out.values())
+    reasons = "; ".join(f"of {number:,} {why}" for why, number in sorted(left_out.items()))
+    are = "response without a known value is" if count == 1 else "responses without a known value are"
+    return f"{count:,} labelled {are} left out: {reasons}."
+
+
+def meant(
+    responses: Iterable[LabelledResponse], left_out: Counter[str]
+) -> Iterator[tuple[LabelledResponse, LabelView, list[Any]]]:
+    """The responses of which it is known what they mean, each with who says so and the values; counts the others."""
     for response in responses:
         values = expected_values(response.final)
         if values is not None and response.final is not None:
             yield response, response.final, values
+        else:
+            left_out[why_unknown(response.final)] += 1
 
 
 def origin(response: LabelledResponse, label: LabelView) -> dict[str, Any]:

@@ -27,8 +27,10 @@ blueprint = Blueprint("exports", __name__)
 
 @blueprint.get("/labels/export")
 def index() -> str:
-    scope, _ = scope_of_request()
-    return render_template("exports/index.html", formats=base.described("labels"), given=request.args, scope=scope)
+    scope, selection = scope_of_request()
+    unknown = exporting.unknown_values(db.session, **selection)
+    context = {"formats": base.described("labels"), "given": request.args, "scope": scope, "unknown": unknown}
+    return render_template("exports/index.html", **context)
 
 
 @blueprint.get("/api/labels/export")

@@ -7,13 +7,14 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.exports.base import ExportFacts, ExportFormat
-from webapp.exports.labelled import LabelledResponse, LabelView, facts, meant
+from webapp.exports.labelled import LabelledResponse, LabelView, facts, left_out_sentence, meant
 
 
 def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
     yield f"# Labelled responses\n\n{_one_line(about.sentence())}\n".encode()
-    for response, label, values in meant(responses):
+    for response, label, values in meant(responses, about.left_out):
         yield case(response, label, values).encode("ascii")
+    yield f"\n{left_out_sentence(about.left_out)}\n".encode("ascii")
 
 
 def case(response: LabelledResponse, label: LabelView, values: list[Any]) -> str:

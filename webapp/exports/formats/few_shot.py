@@ -10,7 +10,7 @@ from webapp.exports.labelled import LabelledResponse, meant, origin
 
 
 def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
-    for response, label, values in meant(responses):
+    for response, label, values in meant(responses, about.left_out):
         pair = {"response": response.raw, "expected": values, **origin(response, label)}
         yield f"{jsontext.portable(pair)}\n".encode("ascii")
 

@@ -16,7 +16,7 @@ TASK = (
 
 
 def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
-    for response, label, values in meant(responses):
+    for response, label, values in meant(responses, about.left_out):
         example = {"messages": _messages(response.raw, values), "metadata": origin(response, label)}
         yield f"{jsontext.portable(example)}\n".encode("ascii")
 

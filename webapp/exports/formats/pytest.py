@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.exports.base import ExportFacts, ExportFormat
-from webapp.exports.labelled import LabelledResponse, LabelView, facts, meant
+from webapp.exports.labelled import LabelledResponse, LabelView, facts, left_out_sentence, meant
 
 OURS = "fencepost"
 HEAD = '''"""{what}, as regression tests for a parser of model output.
@@ -77,13 +77,15 @@ FOOT = """
 def test_reads_what_was_meant(text, expected):
     assert canonical(read(text)) == canonical(unmarked(json.loads(expected)))
 """
+_LEFT_OUT = "Labels without a known value are left out; the last line of this file says how many, and why."
 
 
 def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:
-    yield head("Responses that people labelled", [about.sentence()], OURS)
-    for response, label, values in meant(responses):
+    yield head("Responses that people labelled", [about.sentence(), _LEFT_OUT], OURS)
+    for response, label, values in meant(responses, about.left_out):
         yield case(response, label, values)
     yield FOOT.lstrip("\n").encode("ascii")
+    yield f"\n\n# {left_out_sentence(about.left_out)}\n".encode("ascii")
 
 
 def head(what: str, about: Iterable[str], profile: str) -> bytes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -13,7 +14,14 @@ from sqlalchemy import orm
 
 from webapp import __version__, findings
 from webapp.exports import base
-from webapp.exports.labelled import UNREVIEWED, LabelledResponse, LabelView
+from webapp.exports.labelled import (
+    UNREVIEWED,
+    LabelledResponse,
+    LabelView,
+    expected_values,
+    left_out_sentence,
+    why_unknown,
+)
 from webapp.exports.labelled import rows as flat_rows
 from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView, redacted
@@ -38,6 +46,20 @@ _IMPORTED = (
 )
 MOST_IN_QUERY = 5000
 """numbers that one query names; of more sessions every label is looked at"""
+MOST_COUNTED = 2000
+"""labelled responses that are looked at before an export, to say how many of them have no known value"""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownValues:
+    """How many of the first `looked_at` labelled responses have no known value, by reason; with `more`, not of all."""
+
+    reasons: Counter[str]
+    looked_at: int
+    more: bool
+
+    def sentence(self) -> str:
+        return left_out_sentence(self.reasons)
 
 
 def about(scope: str, redactor: Redactor | None) -> base.ExportFacts:
@@ -53,15 +75,32 @@ def labels(
     redactor: Redactor | None = None,
     sessions: Collection[int] | None = None,
     turn_ids: Sequence[int] | None = None,
+    left_out: Counter[str] | None = None,
 ) -> Iterator[bytes]:
     """Labelled responses in the format `name`: all, those of some sessions, or those turns. Raises `UnknownExport`
-    at once and `MissingLibrary` with the first piece."""
+    at once and `MissingLibrary` with the first piece. `left_out` counts those that the format leaves out, by reason."""
     format_ = base.find(name, "labels")
-    labelled = _of_turns(db, turn_ids) if turn_ids is not None else _of_sessions(db, sessions)
-    responses = _responses(db, labelled)
+    responses = _responses(db, _labelled(db, sessions, turn_ids, with_history=True))
     if redactor is not None:
         responses = (redactor.response(response) for response in responses)
-    return format_.pieces(responses, about(scope, redactor))
+    facts = about(scope, redactor)
+    return format_.pieces(responses, facts if left_out is None else replace(facts, left_out=left_out))
+
+
+def unknown_values(
+    db: orm.Session, *, sessions: Collection[int] | None = None, turn_ids: Sequence[int] | None = None
+) -> UnknownValues:
+    """What an export of these has to leave out in formats of known values alone, as far as a page looks."""
+    reasons: Counter[str] = Counter()
+    looked_at = 0
+    for response in _labelled(db, sessions, turn_ids, with_history=False):
+        if looked_at == MOST_COUNTED:
+            return UnknownValues(reasons, looked_at, True)
+        looked_at += 1
+        content = response.final.content if response.final else None
+        if expected_values(content) is None:
+            reasons[why_unknown(content)] += 1
+    return UnknownValues(reasons, looked_at, False)
 
 
 def label_rows(db: orm.Session) -> Iterator[dict[str, Any]]:
@@ -120,25 +159,28 @@ def of_queue(db: orm.Session, spec: Spec) -> list[int]:
 
 def of_turns(db: orm.Session, turn_ids: Sequence[int]) -> Iterator[LabelledResponse]:
     """These responses as formats get them, in the order of turns, those without a label too."""
-    return _responses(db, _rows_of_turns(db, turn_ids))
+    return _responses(db, _rows_of_turns(db, turn_ids, with_history=True))
 
 
-def _of_sessions(db: orm.Session, sessions: Collection[int] | None) -> Iterator[settling.Labelled]:
+def _labelled(
+    db: orm.Session, sessions: Collection[int] | None, turn_ids: Sequence[int] | None, *, with_history: bool
+) -> Iterator[settling.Labelled]:
+    """Those turns that have labels, else the labelled ones of those sessions, else all."""
+    if turn_ids is not None:
+        rows = _rows_of_turns(db, turn_ids, with_history=with_history)
+        return (response for response in rows if response.labels)
     if sessions is None:
-        return settling.every(db, with_history=True)
+        return settling.every(db, with_history=with_history)
     if len(sessions) <= MOST_IN_QUERY:
-        return settling.every(db, with_history=True, sessions=list(sessions))
-    return (response for response in settling.every(db, with_history=True) if response.session.id in sessions)
+        return settling.every(db, with_history=with_history, sessions=list(sessions))
+    every = settling.every(db, with_history=with_history)
+    return (response for response in every if response.session.id in sessions)
 
 
-def _of_turns(db: orm.Session, turn_ids: Sequence[int]) -> Iterator[settling.Labelled]:
-    return (response for response in _rows_of_turns(db, turn_ids) if response.labels)
-
-
-def _rows_of_turns(db: orm.Session, turn_ids: Sequence[int]) -> Iterator[settling.Labelled]:
+def _rows_of_turns(db: orm.Session, turn_ids: Sequence[int], *, with_history: bool) -> Iterator[settling.Labelled]:
     ids = iter(sorted(turn_ids))
     while batch := list(islice(ids, _AT_ONCE)):
-        yield from settling.of_turns(db, batch, with_history=True)
+        yield from settling.of_turns(db, batch, with_history=with_history)
 
 
 def _responses(db: orm.Session, responses: Iterable[settling.Labelled]) -> Iterator[LabelledResponse]:
