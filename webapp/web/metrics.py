@@ -26,24 +26,19 @@ _KEY = "fencepost_metrics"
 
 def init_app(app: Flask) -> None:
     registry = CollectorRegistry()
-    registry.register(Stored())
+    registry.register(StoredFigures())
     ProcessCollector(registry=registry)
     labels = ("method", "route", "status")
     seconds = Histogram("fencepost_request_seconds", "Time to answer a request", labels, registry=registry)
     app.extensions[_KEY] = registry
-    app.before_request_funcs.setdefault(None, []).insert(0, _begin)
 
     def observe(response: Response) -> Response:
         route = request.url_rule.rule if request.url_rule else "none"
         method = request.method if request.url_rule else "any"
-        seconds.labels(method, route, response.status_code).observe(time.perf_counter() - g.metrics_began)
+        seconds.labels(method, route, response.status_code).observe(time.perf_counter() - g.request_began)
         return response
 
     app.after_request(observe)
-
-
-def _begin() -> None:
-    g.metrics_began = time.perf_counter()
 
 
 @blueprint.get("/metrics")
@@ -53,7 +48,7 @@ def show() -> Response:
     return Response(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
-class Stored:
+class StoredFigures:
     """Figures of the database, read when they are asked for."""
 
     def describe(self) -> list[GaugeMetricFamily]:
