@@ -9,6 +9,9 @@ from typing import Any
 
 from webapp.parsing import Trace, words
 from webapp.store.labels import values
+from webapp.store.sessions.turns import TurnDetail
+from webapp.web.labels import label_form
+from webapp.web.turns import turn_pages
 
 SHOWN = 40
 """lines of a value, or of a difference"""
@@ -49,6 +52,18 @@ class LeastChange:
 
     profile: str
     summary: str
+
+
+def every_trace(detail: TurnDetail) -> dict[str, Trace | str]:
+    """What each profile makes of a response, or why it makes nothing."""
+    return turn_pages.traces(detail, detail.session.first_profile, light=False)
+
+
+def checked(detail: TurnDetail, fields: label_form.Fields, traces: Mapping[str, Trace | str]) -> dict[str, Any]:
+    """What the expected text is, and each profile's value beside it."""
+    check = label_form.check(fields)
+    by_value = groups(traces, detail.session.first_profile, check.values)
+    return {"check": check, "groups": by_value, "shortest": shortest(traces), "fields": fields}
 
 
 def groups(traces: Mapping[str, Trace | str], home: str, expected: Sequence[Any] | None) -> list[ResultGroup]:

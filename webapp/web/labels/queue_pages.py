@@ -102,10 +102,10 @@ def decided(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form
     """The form as it was sent, with what one key says: the value that all agree on, or a blind label's judgement."""
     if at.spec.blind:
         checked_text = label_form.check(fields)
-        home = every_trace(detail).get(detail.session.first_profile)
+        home = profile_values.every_trace(detail).get(detail.session.first_profile)
         return suggestions.judged(fields, checked_text.values, home) if checked_text.error is None else fields
     if request.form.get("accept"):
-        traces = every_trace(detail)
+        traces = profile_values.every_trace(detail)
         group = suggestions.agreed(profile_values.groups(traces, detail.session.first_profile, None))
         trace = traces[group.first] if group is not None else None
         if group is None or not isinstance(trace, Trace):
@@ -150,7 +150,7 @@ def check() -> str:
     """What the text typed so far is, and how each profile's value differs from it."""
     at, detail = here_at_response()
     fields = label_form.of_form(request.form)
-    context = checked(detail, fields, {} if at.spec.blind else every_trace(detail))
+    context = profile_values.checked(detail, fields, {} if at.spec.blind else profile_values.every_trace(detail))
     return render_template("labels/_checked.html", here=at, session=detail.session, turn=detail.turn, **context)
 
 
@@ -249,7 +249,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
     panel = turn_label.panel(session, turn)
     if fields is None and panel["carried"] and request.args.get("carry"):
         fields = label_form.of_label(panel["carried"].label, store.stamp(mine))
-    traces = {} if at.spec.blind else every_trace(detail)
+    traces = {} if at.spec.blind else profile_values.every_trace(detail)
     fields = fields or (
         label_form.of_label(mine, store.stamp(mine))
         if mine is not None
@@ -259,7 +259,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
     after = queue_progress.following(
         db.session, at.queue, author(), turn.id, each=at.spec.each
     ) or queue_progress.after(db.session, at.queue, turn.id)
-    context = checked(detail, fields, traces)
+    context = profile_values.checked(detail, fields, traces)
     return {
         **context,
         **panel,
@@ -280,19 +280,6 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
         "back": None if before is None else at.url(at=place(before)),
         "skip": None if after is None or after.id == turn.id else at.url(at=place(after)),
     }
-
-
-def every_trace(detail: turn_store.TurnDetail) -> dict[str, Trace | str]:
-    return turn_pages.traces(detail, detail.session.first_profile, light=False)
-
-
-def checked(
-    detail: turn_store.TurnDetail, fields: label_form.Fields, traces: Mapping[str, Trace | str]
-) -> dict[str, Any]:
-    """What the expected text is, and each profile's value beside it."""
-    check = label_form.check(fields)
-    groups = profile_values.groups(traces, detail.session.first_profile, check.values)
-    return {"check": check, "groups": groups, "shortest": profile_values.shortest(traces), "fields": fields}
 
 
 def bench(at: QueuePosition, detail: turn_store.TurnDetail, traces: Mapping[str, Trace | str]) -> debugger.Bench:
