@@ -99,7 +99,12 @@ def test_nobody_is_there_to_ask(run: Run, tmp_path: Path) -> None:
     assert len(sessions(tmp_path)) == 4
 
 
-@pytest.mark.parametrize("age", ["90", "d", "-1d", "1y", "٣d"])
+@pytest.mark.parametrize("age", ["90", "d", "-1d", "1y", "3m", "٣d"])
 def test_a_bad_age_is_refused_in_words(run: Run, age: str) -> None:
     refused = run("prune", f"--older-than={age}", "--yes")
     assert refused.exit_code == 2 and "90d, 12w or 36h" in refused.stderr
+
+
+def test_an_age_before_the_year_1_is_refused_in_words(run: Run) -> None:
+    refused = run("prune", "--older-than", "999999w", "--yes")
+    assert refused.exit_code == 2 and "999999w ago is before the year 1" in refused.stderr

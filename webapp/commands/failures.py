@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 from sqlalchemy import orm
 
 from webapp.commands import _filters, _store
+from webapp.commands._ages import time_ago
 from webapp.parsing.words import counted
 from webapp.store.failures import algorithm, as_json, groups
 from webapp.store.failures.group_line import GroupLine, Groups
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.visible import visible
-
-_ago = re.compile(r"(\d{1,6})(m|h|d|w)")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @click.command("failures", short_help="List failure groups, new ones first.")
@@ -55,13 +52,8 @@ def command(only_new: bool, limit: int, regroup: bool, as_json_: bool, **filters
 
 def _absolute(name: str, value: Any, now: datetime) -> Any:
     """A time ago as the time that it was."""
-    match = _ago.fullmatch(value) if name in ("filter_since", "filter_until") and value else None
-    if match is None:
-        return value
-    try:
-        return (now - timedelta(**{_UNITS[match[2]]: int(match[1])})).isoformat()
-    except OverflowError:
-        raise click.UsageError(f"{value} ago is before the year 1") from None
+    at = time_ago(value, now) if name in ("filter_since", "filter_until") and value else None
+    return value if at is None else at.isoformat()
 
 
 def _print(page: Groups, filters: Filters, only_new: bool) -> None:

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import click
 
 from webapp.commands import _store
+from webapp.commands._ages import time_ago
 from webapp.parsing.words import counted
 from webapp.store.jobs import pruning
 from webapp.store.jobs.pruning import Prunable, Pruned
 
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
-
-def _age(_: click.Context, __: click.Parameter, text: str) -> timedelta:
-    match = re.fullmatch(r"(\d{1,5})([hdw])", text, re.ASCII)
-    if match is None:
+def _before(_: click.Context, __: click.Parameter, text: str) -> datetime:
+    """No minutes: 3m would be taken for months."""
+    before = time_ago(text, datetime.now(UTC), "hdw")
+    if before is None:
         raise click.BadParameter(f"{text!r} is no time such as 90d, 12w or 36h")
-    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+    return before
 
 
 @click.command("prune", short_help="Remove old sessions for good.")
-@click.option("--older-than", callback=_age, required=True, metavar="AGE", help="90d, 12w or 36h without a new turn.")
+@click.option(
+    "--older-than",
+    "before",
+    callback=_before,
+    required=True,
+    metavar="AGE",
+    help="90d, 12w or 36h without a new turn.",
+)
 @click.option(
     "--keep",
     multiple=True,
@@ -34,7 +40,7 @@ def _age(_: click.Context, __: click.Parameter, text: str) -> timedelta:
 @click.option("--dry-run", is_flag=True, help="Count what would go, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask first; needed where no terminal is there to ask.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
-def command(older_than: timedelta, keep: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool) -> None:
+def command(before: datetime, keep: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool) -> None:
     """Remove sessions that got no turn for AGE, with their traces and search entries. This cannot be undone.
 
     A session with a label, or with a history of labels, is never removed. The kept file of a dump goes with its last
@@ -43,7 +49,7 @@ def command(older_than: timedelta, keep: tuple[str, ...], dry_run: bool, yes: bo
     Exits with 0 when done, with 1 where you say no, with 2 when used wrongly.
     """
     settings = _store.settings()
-    before, keep_failed = datetime.now(UTC) - older_than, "failed" in keep
+    keep_failed = "failed" in keep
     with _store.engine(settings) as engine:
         with engine.connect() as connection:
             counts = pruning.prunable(connection, before, keep_failed=keep_failed)
