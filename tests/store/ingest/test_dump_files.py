@@ -47,6 +47,30 @@ def test_what_a_killed_process_left_long_ago_is_removed(tmp_path: Path) -> None:
     assert (old.exists(), new.exists()) == (False, True)
 
 
+def test_two_threads_that_come_first_at_once_keep_each_other_s_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(list[int]):
+        def append(self, item: int) -> None:
+            super().append(item)
+            time.sleep(0.05)
+
+    monkeypatch.setattr(dump_files, "_handles", Slow())
+
+    def spool(number: int) -> None:
+        path = dump_files.incoming(tmp_path) / f"spool-{number}"
+        path.touch()
+        os.utime(path, (time.time() - 1,) * 2)
+
+    threads = [threading.Thread(target=spool, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.02)
+    for thread in threads:
+        thread.join()
+    assert len(list((tmp_path / "dumps" / "incoming").iterdir())) == 3
+
+
 def test_one_at_a_time_holds_a_dump(tmp_path: Path) -> None:
     inside, most = 0, 0
     guard = threading.Lock()

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -67,19 +68,23 @@ def _is_first(path: Path) -> bool:
 
     Of several folders, which only tests have, it is the last one's lock that is held.
     """
-    if sys.platform == "win32" or _spooling.get(path) == os.getpid():
+    if sys.platform == "win32":
         return False
-    for handle in (_handles.pop() for _ in range(len(_handles))):
-        os.close(handle)
-    handle = os.open(path, os.O_RDONLY)
-    is_first = _lock(handle)
-    fcntl.flock(handle, fcntl.LOCK_SH)
-    _handles.append(handle)
-    _spooling.clear()
-    _spooling[path] = os.getpid()
-    return is_first
+    with _one_thread:  # else a second one that comes at once lets go of the first one's lock, and removes its file
+        if _spooling.get(path) == os.getpid():
+            return False
+        for handle in (_handles.pop() for _ in range(len(_handles))):
+            os.close(handle)
+        handle = os.open(path, os.O_RDONLY)
+        is_first = _lock(handle)
+        fcntl.flock(handle, fcntl.LOCK_SH)
+        _handles.append(handle)
+        _spooling.clear()
+        _spooling[path] = os.getpid()
+        return is_first
 
 
+_one_thread = threading.Lock()
 _spooling: dict[Path, int] = {}
 """the folder that this process spools in, with its number: a fork has to lock again"""
 _handles: list[int] = []
