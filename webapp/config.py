@@ -48,6 +48,7 @@ class Settings:
     role: str = ROLES[0]
     prefix: str = ""
     """path under which browsers reach the pages, `/fencepost`; empty: none"""
+    store: str | None = None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -72,6 +73,7 @@ class Settings:
             secret_key=_secret_key(environ),
             role=_role(environ),
             prefix=_prefix(environ),
+            store=_store(environ),
         )
 
     def environment(self) -> dict[str, str]:
@@ -83,6 +85,7 @@ class Settings:
             "FENCEPOST_MAX_DUMP": str(max(1, self.max_dump // MEGABYTE)),
             "FENCEPOST_DURABLE": str(int(self.durable)),
             "FENCEPOST_LOG": self.log,
+            "FENCEPOST_STORE": self.store or "",
             **({"FENCEPOST_FINDINGS": str(self.findings)} if self.findings else {}),
         }
 
@@ -105,6 +108,7 @@ HELP = {
     "secret_key": "what logins are signed with, 32 characters or more, the same on each machine; unset: made once",
     "role": "all-in-one; web: pages, whose work others do; worker: does the work of a PostgreSQL database, no pages",
     "prefix": "path under which a proxy serves the pages, like /fencepost; unset: none",
+    "store": "fsspec URL of kept dumps, waiting uploads and session dumps, such as s3://bucket/fencepost; unset: data",
 }
 
 
@@ -189,6 +193,13 @@ def _prefix(environ: Mapping[str, str]) -> str:
     if prefix and not _PREFIX.fullmatch(prefix):
         raise BadSetting(f"FENCEPOST_PREFIX takes a path of letters, digits and . _ - like /fencepost, not {prefix!r}")
     return prefix
+
+
+def _store(environ: Mapping[str, str]) -> str | None:
+    url = environ.get("FENCEPOST_STORE") or None
+    if url is not None and ("://" not in url or not url.isprintable()):
+        raise BadSetting(f"FENCEPOST_STORE takes an fsspec URL, such as s3://bucket/folder, not {url[:100]!r}")
+    return url
 
 
 def _switch(environ: Mapping[str, str], name: str) -> bool:

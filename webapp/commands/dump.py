@@ -60,9 +60,9 @@ def command(
         except OSError as error:
             raise click.ClickException(f"the dump cannot be written: {error}") from None
     if as_json:
-        _store.print_json({"success": True, "dump_path": written.relative, "entry_count": written.entry_count})
+        _store.print_json({"success": True, "dump_path": written.name, "entry_count": written.entry_count})
     else:
-        click.echo(f"{written.path}: {counted(written.entry_count, 'entry').replace('entrys', 'entries')}")
+        click.echo(f"{written.address}: {counted(written.entry_count, 'entry').replace('entrys', 'entries')}")
 
 
 def _pieces(

@@ -58,7 +58,7 @@ def command(before: datetime, keep: tuple[str, ...], dry_run: bool, yes: bool, a
             return
         if not yes:
             _ask(counts)
-        pruned = pruning.prune(engine, settings.data, before, keep_failed=keep_failed)
+        pruned = pruning.prune(engine, settings, before, keep_failed=keep_failed)
     _store.print_json({"dry_run": False, "counts": counts, "pruned": pruned}) if as_json else click.echo(_said(pruned))
 
 

@@ -21,10 +21,11 @@ from webapp.store.failures.events import BadState
 from webapp.store.failures.group_detail import NoSuchGroup
 from webapp.store.failures.overlay import BadOverlay
 from webapp.store.failures.overlay import NoSuchChange as NoSuchOverlay
+from webapp.store.files import StoreUnreachable
 from webapp.store.homes.changes import NoSuchHomeChange
 from webapp.store.homes.rules import BadRule, NoSuchRule
 from webapp.store.homes.scopes import BadScope
-from webapp.store.ingest.dump_files import NotKept
+from webapp.store.ingest.kept_dumps import NotKept
 from webapp.store.jobs.jobs import NoSuchJob
 from webapp.store.jobs.mappings import NoSuchMapping
 from webapp.store.jobs.run_queue import NoSuchRun
@@ -122,6 +123,9 @@ def on_busy(error: OperationalError) -> Answer:
     """The database did not answer in time: SQLite has one writer at a time, and a large dump takes long."""
     if disk_full.is_full(error):
         return on_full(disk_full.DiskFull())
+    if isinstance(error, StoreUnreachable):
+        current_app.logger.error("%s", error)
+        return answer(503, "store_unreachable", "The store of kept files cannot be reached; the server's log says why.")
     current_app.logger.warning("database: %s", error.orig)
     if getattr(error.orig, "sqlite_errorcode", None) in _READ_ONLY:
         return answer(507, "read_only", "The database cannot be written: see its permissions. Nothing was changed.")

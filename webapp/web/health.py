@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from webapp.config import MEGABYTE, Settings
 from webapp.extensions import db
 from webapp.store.db import database
+from webapp.store.files import file_store
 
 blueprint = Blueprint("health", __name__)
 OPEN_ENDPOINTS = frozenset({"health.alive", "health.ready"})
@@ -31,6 +32,8 @@ def alive() -> Response:
 def ready() -> tuple[Response, int]:
     """200 where pages can be served and dumps be taken, else 503: send requests elsewhere. Each check says why."""
     checks = {"database": _database(), "data_folder": _data_folder(current_app.config["SETTINGS"])}
+    if current_app.config["SETTINGS"].store:
+        checks["store"] = _store(current_app.config["SETTINGS"])
     is_ready = all(words == "ok" for words in checks.values())
     return jsonify(status="ok" if is_ready else "not ready", checks=checks), 200 if is_ready else 503
 
@@ -54,4 +57,12 @@ def _data_folder(settings: Settings) -> str:
         return "it cannot be written"
     if free < LEAST_FREE:
         return f"its disk has {free // MEGABYTE} MB left; {LEAST_FREE // MEGABYTE} are needed"
+    return "ok"
+
+
+def _store(settings: Settings) -> str:
+    try:
+        file_store(settings).find("dumps")
+    except OSError:
+        return "it cannot be reached; the server's log says more once a file is asked for"
     return "ok"

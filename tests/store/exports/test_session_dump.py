@@ -48,19 +48,19 @@ def test_the_file_is_written_whole_under_a_safe_name(bring: Bring, db: orm.Sessi
     bring(windlass("../../etc/x", ENTRIES))
     written = session_dump.write(db, settings, sessions.find(db, "../../etc/x"))
     assert written.entry_count == 7
-    assert written.path == settings.data / written.relative
-    assert written.path.parent == settings.data / "logs" / "session_dumps"
-    assert jsontext.unmarked(jsontext.loads(written.path.read_bytes()))["entries"] == ENTRIES
+    path = settings.data / written.name
+    assert written.address == str(path)
+    assert path.parent == settings.data / "logs" / "session_dumps"
+    assert jsontext.unmarked(jsontext.loads(path.read_bytes()))["entries"] == ENTRIES
     again = session_dump.write(db, settings, sessions.find(db, "../../etc/x"))
-    assert again.path == written.path
-    assert list(written.path.parent.iterdir()) == [written.path]
+    assert again.address == written.address
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_plain_id_is_the_files_name(bring: Bring, db: orm.Session, settings: Settings) -> None:
     bring(windlass("Session-1.a", ENTRIES))
     assert (
-        session_dump.write(db, settings, sessions.find(db, "Session-1.a")).relative
-        == "logs/session_dumps/Session-1.a.json"
+        session_dump.write(db, settings, sessions.find(db, "Session-1.a")).name == "logs/session_dumps/Session-1.a.json"
     )
 
 

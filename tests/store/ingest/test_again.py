@@ -15,7 +15,7 @@ from sqlalchemy import orm
 from tests.store.made import BROKEN, CALL, Bring, BringRecords, entry, windlass
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, Record, SessionStart, Turn, UnknownFormat
-from webapp.store.ingest import dump_files
+from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.start import IngestResult, ingest, ingest_again
 from webapp.store.labels import label_list, labels
 from webapp.store.models import Dump, Session
@@ -194,17 +194,19 @@ def test_a_format_that_was_told_is_told_again(bring: Bring, again: Again, monkey
 
 def test_a_kept_file_that_is_gone_or_damaged(bring: Bring, again: Again, settings: Settings, db: orm.Session) -> None:
     old = bring(windlass("s1", [entry(CALL)]))
-    path = dump_files.path_of(settings.data, old.dump.sha256)
+    path = settings.data / kept_dumps.name_of(old.dump.sha256)
     whole = path.read_bytes()
-    for damaged in (whole[:-9], b"no zstd", dump_files.keep(settings.data, Path(__file__), "f" * 64).read_bytes()):
+    kept_dumps.keep(settings, Path(__file__), "f" * 64)
+    another = (settings.data / kept_dumps.name_of("f" * 64)).read_bytes()
+    for damaged in (whole[:-9], b"no zstd", another):
         path.write_bytes(damaged)
         with pytest.raises(BadDump, match="the kept file"):
             again(old.dump.id)
     path.unlink()
-    with pytest.raises(dump_files.NotKept):
+    with pytest.raises(kept_dumps.NotKept):
         again(old.dump.id)
-    with pytest.raises(dump_files.NotKept):
-        dump_files.open_kept(settings.data, old.dump.sha256)
+    with pytest.raises(kept_dumps.NotKept):
+        kept_dumps.open_kept(settings, old.dump.sha256)
     assert list(dump_files.incoming(settings.data).iterdir()) == []
     assert dumps.find(db, old.dump.id) == old.dump
     with pytest.raises(dumps.NoSuchDump):
@@ -214,7 +216,7 @@ def test_a_kept_file_that_is_gone_or_damaged(bring: Bring, again: Again, setting
 def test_a_kept_file_comes_back_byte_for_byte(bring: Bring, settings: Settings) -> None:
     data = b'[{"role": "user", "content": "\xff\\ud800"}]  \n' + b" " * 300_000
     done = bring(data)
-    with dump_files.open_kept(settings.data, done.dump.sha256) as source:
+    with kept_dumps.open_kept(settings, done.dump.sha256) as source:
         assert source.read(10) == data[:10]
         assert source.read() == data[10:]
 

@@ -1,4 +1,4 @@
-"""Kept files and the lock on a dump."""
+"""The folder of incoming dumps, and the lock on a dump."""
 
 from __future__ import annotations
 
@@ -14,27 +14,6 @@ import pytest
 from webapp.store.ingest import dump_files
 
 SHA = "0" * 64
-
-
-def test_a_file_is_kept_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spooled = tmp_path / "spooled"
-    spooled.write_bytes(b"abc")
-
-    def fsync(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
-        patch.setattr("os.fsync", fsync)
-        dump_files.keep(tmp_path, spooled, SHA)
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["spooled"]
-    with dump_files.ZstdFile(dump_files.keep(tmp_path, spooled, SHA)) as packed:
-        assert packed.read() == b"abc"
-
-
-def test_what_is_kept_already_stays(tmp_path: Path) -> None:
-    path = dump_files.path_of(tmp_path, SHA)
-    path.write_bytes(b"there")
-    assert dump_files.keep(tmp_path, tmp_path / "no such file", SHA).read_bytes() == b"there"
 
 
 def test_what_a_killed_process_left_long_ago_is_removed(tmp_path: Path) -> None:

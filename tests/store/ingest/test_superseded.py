@@ -9,7 +9,7 @@ from sqlalchemy import orm
 
 from tests.store.made import Bring
 from webapp.config import Settings
-from webapp.store.ingest import dump_files
+from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.models import Dump, DumpSession, Session
 
 
@@ -26,7 +26,7 @@ def test_the_longer_takes_the_place_of_the_shorter(bring: Bring, db: orm.Session
         bring(recording(count), "run.jsonl")
     line = db.scalars(sa.select(Dump)).one()
     assert (line.state, line.turn_count, line.bytes) == ("done", 7, len(recording(7)))
-    assert dump_files.open_kept(settings.data, line.sha256).read() == recording(7)
+    assert kept_dumps.open_kept(settings, line.sha256).read() == recording(7)
     assert len(list(dump_files.folder(settings.data).glob("*.zst"))) == 1
     assert db.scalars(sa.select(Session.turn_count)).one() == 7
     assert db.scalars(sa.select(DumpSession.dump_id)).one() == line.id

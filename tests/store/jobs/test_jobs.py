@@ -21,7 +21,7 @@ from sqlalchemy import orm
 from tests.store.jobs.workers import silent
 from tests.store.made import CALL, entry
 from webapp.config import Settings
-from webapp.store.ingest import dump_files
+from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import jobs, worker
@@ -344,7 +344,7 @@ def test_a_worker_that_is_to_end_leaves_its_job_to_the_next(
 def test_files_of_jobs_that_are_gone_are_removed_in_time(engine: sa.Engine, settings: Settings) -> None:
     folder = dump_files.incoming(settings.data)
     old, new = folder / "job-old", folder / "job-new"
-    orphan, fresh = dump_files.path_of(settings.data, "a" * 64), dump_files.path_of(settings.data, "b" * 64)
+    orphan, fresh = (settings.data / kept_dumps.name_of(letter * 64) for letter in "ab")
     for path in (old, new, orphan, fresh, folder / "job-77.now"):
         path.write_bytes(b"x")
     for path in (old, orphan):

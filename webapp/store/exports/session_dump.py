@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,21 +17,22 @@ from webapp import __version__
 from webapp.config import Settings
 from webapp.exports.session_dump import document, whole_entry
 from webapp.store.exports.filenames import path_in
-from webapp.store.ingest.dump_files import whole_file
+from webapp.store.files import file_store
 from webapp.store.models import Session, Turn
 from webapp.store.write import finding_runner
 from webapp.store.write.rows import bare_entry
 
+_FOLDER = "logs/session_dumps"
 _AT_ONCE = 200
 """rows fetched together; a row holds one entry"""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A session dump on disk; `relative` is its path from the data folder, with `/` on every system."""
+    """A written session dump: its path or URL, and its name in the data folder or the store, with `/` on any system."""
 
-    path: Path
-    relative: str
+    address: str
+    name: str
     entry_count: int
 
 
@@ -60,16 +63,23 @@ def stream(db: orm.Session, session: Session) -> Iterator[bytes]:
 
 
 def write(db: orm.Session, settings: Settings, session: Session) -> Written:
-    """Write the session's dump to `logs/session_dumps` under the data folder, whole or not at all.
+    """Write the session's dump to `logs/session_dumps` of the data folder or the store, whole or not at all.
 
-    Raises `OSError` where the folder cannot be written.
+    Raises `OSError` where that cannot be written.
     """
-    folder = settings.data / "logs" / "session_dumps"
+    folder = settings.data / _FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     target = path_in(folder, session.external_id, ".json")
-    with whole_file(target, ".writing-", folder) as out:
-        out.writelines(stream(db, session))
-    return Written(target, target.relative_to(settings.data).as_posix(), session.entry_count)
+    name, store = f"{_FOLDER}/{target.name}", file_store(settings)
+    handle, draft = tempfile.mkstemp(prefix=".writing-", dir=folder)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.writelines(stream(db, session))
+        store.put(name, Path(draft))
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+    return Written(f"{store.place.rstrip('/')}/{name}", name, session.entry_count)
 
 
 def _entries(db: orm.Session, session: Session) -> Iterator[Any]:

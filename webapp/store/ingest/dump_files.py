@@ -1,44 +1,28 @@
-"""Keeps each dump's file, compressed, beside the database, and lets one process at a time read a dump."""
+"""The folder where dumps are spooled as they come in, and locks that let one process at a time read a dump."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
-
-from webapp.dumps.records import BadDump
-from webapp.dumps.spool import Spooled
-
-if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdError, ZstdFile
-else:
-    from backports.zstd import ZstdError, ZstdFile
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
 
-_PIECE = 1024 * 1024
 _STALE = 24 * 3600.0
 """seconds after which a file in `incoming` is what a killed process left behind"""
 _LOOK = 0.1
 """seconds between two looks whether somebody else still reads a dump"""
 JOB = "job-"
 """How the files begin that a job owns: they stay until it ends, however long that takes."""
-
-
-class NotKept(LookupError):
-    """The file of a dump is not in the data folder any more."""
 
 
 def folder(data: Path) -> Path:
@@ -96,74 +80,6 @@ def age(path: Path) -> float:
         return time.time() - path.stat().st_mtime
     except FileNotFoundError:
         return 0.0
-
-
-def path_of(data: Path, sha256: str) -> Path:
-    """Where the dump with that hash is kept."""
-    return folder(data) / f"{sha256}.zst"
-
-
-def keep(data: Path, spooled: Path, sha256: str, on_piece: Callable[[int], None] = lambda _: None) -> Path:
-    """Compress a spooled dump into its place, whole or not at all; `on_piece` gets the count of each piece."""
-    target = path_of(data, sha256)
-    if target.exists():
-        return target
-    with (
-        whole_file(target, "keep-", incoming(data)) as out,
-        spooled.open("rb") as source,
-        ZstdFile(out, "wb", level=3) as packed,
-    ):
-        while piece := source.read(_PIECE):
-            packed.write(piece)
-            on_piece(len(piece))
-    return target
-
-
-@contextmanager
-def whole_file(target: Path, prefix: str, folder: Path) -> Iterator[BinaryIO]:
-    """A new file in `folder` that comes to stand at `target`, safe from a power cut, once all is written to it."""
-    handle, name = tempfile.mkstemp(prefix=prefix, dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def open_kept(data: Path, sha256: str) -> BinaryIO:
-    """The content of the dump with that hash, byte for byte, decompressed while it is read; raises `NotKept`."""
-    try:
-        return cast(BinaryIO, ZstdFile(path_of(data, sha256), "rb"))
-    except FileNotFoundError:
-        raise NotKept(f"the file of the dump {sha256} is not in {folder(data)} any more") from None
-
-
-def unpacked(data: Path, sha256: str) -> Spooled:
-    """A kept dump as `spool` left it when it came in; the caller removes the file.
-
-    Raises `NotKept`, and `BadDump` where what was kept is not what came in.
-    """
-    digest, size = hashlib.sha256(), 0
-    with open_kept(data, sha256) as source:
-        handle, name = tempfile.mkstemp(prefix="again-", dir=incoming(data))
-        try:
-            with os.fdopen(handle, "wb") as out:
-                for piece in iter(lambda: source.read(_PIECE), b""):
-                    digest.update(piece)
-                    size += out.write(piece)
-            if digest.hexdigest() != sha256:
-                raise BadDump("the kept file does not hold what came in", f"byte {size}")
-        except (ZstdError, EOFError) as error:
-            Path(name).unlink(missing_ok=True)
-            raise BadDump(f"the kept file is damaged ({error})", f"byte {size}") from error
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    return Spooled(Path(name), sha256, size)
 
 
 @contextmanager

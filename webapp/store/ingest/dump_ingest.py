@@ -18,7 +18,7 @@ from webapp.dumps.spool import Spooled
 from webapp.store.db import database, disk_full
 from webapp.store.homes import rules
 from webapp.store.homes.choosing import HomeChooser
-from webapp.store.ingest import dump_files, superseded, unfinished
+from webapp.store.ingest import dump_files, kept_dumps, superseded, unfinished
 from webapp.store.ingest.batches import Batch, Outcomes
 from webapp.store.ingest.ingest_counts import IngestCounts
 from webapp.store.ingest.pipeline import Pipeline, ReadyBatch
@@ -85,7 +85,7 @@ class DumpIngest:
 
     def _run(self) -> IngestResult:
         self.watch.begin("keeping", self.spooled.bytes)
-        kept_file = dump_files.keep(self.settings.data, self.spooled.path, self.spooled.sha256, self.watch.advance)
+        kept_dumps.keep(self.settings, self.spooled.path, self.spooled.sha256, self.watch.advance)
         if self.spooled.problem is not None:
             self.counts.problem(self.spooled.problem)
         try:
@@ -97,11 +97,11 @@ class DumpIngest:
             self._break_off(error)
             raise
         if self._only_repeats():
-            kept_file.unlink()
+            kept_dumps.remove(self.settings, self.spooled.sha256)
             return self.counts.result(self._first_dump())
         result = self.counts.result(self._finish(None))
         if self.replaced is not None:
-            superseded.drop(self.settings.data, self.replaced)
+            kept_dumps.remove(self.settings, self.replaced)
         return result
 
     def _break_off(self, error: Stopped | OSError | sa.exc.DBAPIError) -> None:

@@ -18,7 +18,7 @@ from webapp.dumps.session_keys import told_key
 from webapp.dumps.spool import Spooled, spool
 from webapp.store.db import database, disk_full
 from webapp.store.homes import changes
-from webapp.store.ingest import dump_files
+from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.dump_ingest import DumpIngest
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult, describe, problem_of
@@ -90,14 +90,14 @@ def ingest_again(
     A session whose entries are read as they are stored is left alone; one that a format now reads otherwise becomes
     a new revision beside the old, which keeps its labels. The format is the one that recognises the dump today, else
     the one that read it before, with the mapping and the home profile told then. Raises `NoSuchDump`,
-    `kept.NotKept`, and as `ingest` does: a dump that was read before then stays noted as it was.
+    `kept_dumps.NotKept`, and as `ingest` does: a dump that was read before then stays noted as it was.
     """
     watch = watch or Progress()
     with orm.Session(engine) as db:
         dump = find(db, ident)
     format = format_by(mapping, format)  # noqa: A001
     with dump_files.reading(settings.data, dump.sha256, watch.moved), disk_full.in_words():
-        spooled = dump_files.unpacked(settings.data, dump.sha256)
+        spooled = kept_dumps.unpacked(settings, dump.sha256)
         try:
             mapping = mapping or (_mapping_then(engine, dump) if format is None else None)
             format = format or _todays_format(spooled, dump)  # noqa: A001

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from webapp.dumps.formats.recorder import plugin as _recorder
 from webapp.dumps.spool import Spooled
-from webapp.store.ingest import dump_files
 from webapp.store.models import Dump
 
 _PIECE = 1024 * 1024
@@ -26,11 +25,6 @@ def former(connection: sa.Connection, spooled: Spooled, filename: str, format: s
         if _beginning(spooled.path, row.bytes) == row.sha256:
             return row.id, row.sha256
     return None
-
-
-def drop(data: Path, sha256: str) -> None:
-    """Remove the kept file of a dump whose place another has taken."""
-    dump_files.path_of(data, sha256).unlink(missing_ok=True)
 
 
 def _beginning(path: Path, size: int) -> str:

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.store.db import clock, database, disk_full
 from webapp.store.ingest import dump_files
-from webapp.store.jobs import claims
+from webapp.store.jobs import claims, uploads
 from webapp.store.models import Job
 
 LIVE = ("queued", "running")
@@ -120,6 +120,8 @@ def make(
         "tries": 0,
         "made_at": datetime.now(UTC),
     }
+    if path is not None and settings.store:
+        uploads.share(settings, path)
     with disk_full.in_words(), database.writing(engine) as connection:
         return connection.scalars(sa.insert(Job).values(values).returning(Job.id)).one()
 
@@ -190,11 +192,7 @@ def _is_of(number: int, owner: str) -> sa.ColumnElement[bool]:
 def forget(settings: Settings, job: JobLine) -> None:
     """Remove the file of a job that has ended."""
     if job.spooled:
-        path_of(settings, job).unlink(missing_ok=True)
-
-
-def path_of(settings: Settings, job: JobLine) -> Path:
-    return dump_files.folder(settings.data) / "incoming" / job.spooled
+        uploads.remove(settings, job.spooled)
 
 
 def cancel(engine: sa.Engine, number: int) -> None:

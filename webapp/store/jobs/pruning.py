@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.ingest import dump_files
+from webapp.config import Settings
+from webapp.store.ingest import kept_dumps
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions import deletion
 
@@ -57,7 +57,7 @@ def prunable(connection: sa.Connection, before: datetime, *, keep_failed: bool =
 
 def prune(
     engine: sa.Engine,
-    data: Path,
+    settings: Settings,
     before: datetime,
     *,
     keep_failed: bool = False,
@@ -81,7 +81,7 @@ def prune(
         removed = deletion.purge_sessions(engine, ids, hidden_before=datetime.now(UTC) + timedelta(seconds=1))
         gone, left = gone + removed, left + len(ids) - removed
         on_progress(gone)
-    files, file_bytes = _drop_files(engine, data, before)
+    files, file_bytes = _drop_files(engine, settings, before)
     return Pruned(gone, left, files, file_bytes)
 
 
@@ -98,15 +98,13 @@ def _old(before: datetime) -> sa.ColumnElement[bool]:
     return sa.and_(is_old, Session.deleted_at.is_(None), ~new_turns.where(Dump.received_at >= before).exists())
 
 
-def _drop_files(engine: sa.Engine, data: Path, before: datetime) -> tuple[int, int]:
+def _drop_files(engine: sa.Engine, settings: Settings, before: datetime) -> tuple[int, int]:
     """Remove the kept files of old dumps none of whose sessions are stored any more; their number and bytes."""
     has_session = sa.exists().where(DumpSession.dump_id == Dump.id)
     query = sa.select(Dump.sha256).where(Dump.received_at < before, Dump.session_count > 0, ~has_session)
     with engine.connect() as connection:
-        paths = [dump_files.path_of(data, sha256) for sha256 in connection.scalars(query)]
-    sizes = []
-    for path in paths:
-        if path.is_file():
-            sizes.append(path.stat().st_size)
-            path.unlink()
-    return len(sizes), sum(sizes)
+        hashes = connection.scalars(query).all()
+    files = [(sha256, file) for sha256 in hashes if (file := kept_dumps.find(settings, sha256)) is not None]
+    for sha256, _ in files:
+        kept_dumps.remove(settings, sha256)
+    return len(files), sum(file.size for _, file in files)

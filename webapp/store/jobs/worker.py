@@ -14,11 +14,11 @@ from webapp.config import Settings
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.store.db import database, disk_full, locks
 from webapp.store.homes import changes, trials
-from webapp.store.ingest import dump_files
+from webapp.store.ingest import dump_files, kept_dumps
 from webapp.store.ingest.helper_process import processors
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
-from webapp.store.jobs import claims, jobs, run_queue, runs
+from webapp.store.jobs import claims, jobs, run_queue, runs, uploads
 from webapp.store.jobs.heartbeat import Heartbeat
 from webapp.store.models import Dump
 from webapp.store.sessions.dumps import NoSuchDump
@@ -137,11 +137,12 @@ def tidy(engine: sa.Engine, settings: Settings) -> None:
     for path in dump_files.incoming(settings.data).glob(f"{dump_files.JOB}*"):
         if path.name not in names and (path.suffix or dump_files.age(path) > _A_DAY):
             path.unlink(missing_ok=True)
-    for path in dump_files.folder(settings.data).glob("*.zst"):
-        if dump_files.age(path) > _A_DAY and not _is_known(engine, path.stem):
-            with dump_files.alone(settings.data, path.stem) as free:
-                if free and not _is_known(engine, path.stem):
-                    path.unlink(missing_ok=True)
+    uploads.remove_left(settings, {job.spooled for job in live})
+    for sha256, file in kept_dumps.files(settings):
+        if file.age > _A_DAY and not _is_known(engine, sha256):
+            with dump_files.alone(settings.data, sha256) as free:
+                if free and not _is_known(engine, sha256):
+                    kept_dumps.remove(settings, sha256)
 
 
 def _is_known(engine: sa.Engine, sha256: str) -> bool:
@@ -198,7 +199,7 @@ def _outcome(
         return "cancelled", _refused("cancelled", _cancelled(progress))
     except (BadDump, UnknownFormat) as error:
         return "failed", {"error": describe(error)}
-    except (dump_files.NotKept, NoSuchDump, FileNotFoundError) as error:
+    except (kept_dumps.NotKept, NoSuchDump, FileNotFoundError) as error:
         return "failed", _refused(
             "not_kept", f"Its file is not there any more, or not on this machine ({error}). {_SEND}"
         )
@@ -215,7 +216,7 @@ def _outcome(
     return "done", _counts(result)
 
 
-_SEND = "Send it again; workers on several machines need one data folder that they share."
+_SEND = "Send it again; workers on several machines need one data folder or FENCEPOST_STORE that they share."
 _AGAIN = "What was stored stays; read it again to go on."
 
 
@@ -224,7 +225,7 @@ def _read(engine: sa.Engine, settings: Settings, job: jobs.JobLine, progress: Pr
     options: dict[str, Any] = {"format": job.format, "home": job.home, "mapping": job.mapping, "watch": progress}
     if not job.spooled:
         return ingest_again(engine, settings, job.dump_id or 0, **options)
-    with jobs.path_of(settings, job).open("rb") as stream:
+    with uploads.opened(settings, job.spooled) as stream:
         progress.begin("unpacking", job.bytes)
         return ingest(engine, settings, stream, filename=job.filename, **options)
 

@@ -26,7 +26,8 @@ from webapp.dumps.session_keys import NAMES, OPTION
 from webapp.extensions import db
 from webapp.parsing import profiles
 from webapp.store.exports.filenames import safe_name
-from webapp.store.ingest import dump_files
+from webapp.store.files import StoreUnreachable
+from webapp.store.ingest import kept_dumps
 from webapp.store.ingest.result import IngestResult, problem_dict
 from webapp.store.jobs import jobs, mappings
 from webapp.store.sessions import dumps as store
@@ -153,15 +154,24 @@ def show(ident: str) -> str:
         first=first,
         page=page if first + PROBLEMS_A_PAGE < len(problems) else None,
         job=job and dump_rows.of_job(jobs.find(db.session.connection(), job)),
-        kept=dump_files.path_of(current_app.config["SETTINGS"].data, dump.sha256).exists(),
+        kept=_is_kept(dump.sha256),
     )
+
+
+def _is_kept(sha256: str) -> bool | None:
+    """Whether the file of a dump is kept; None where its store cannot be reached."""
+    try:
+        return kept_dumps.find(current_app.config["SETTINGS"], sha256) is not None
+    except StoreUnreachable as error:
+        current_app.logger.error("%s", error)
+        return None
 
 
 @blueprint.get("/dumps/<ident>/file")
 def download(ident: str) -> Response:
     """The dump as it came in, decompressed."""
     line = store.find(db.session, ident)
-    file = dump_files.open_kept(current_app.config["SETTINGS"].data, line.sha256)
+    file = kept_dumps.open_kept(current_app.config["SETTINGS"], line.sha256)
     name = safe_name(line.filename)
     response = send_file(file, mimetype="application/octet-stream", as_attachment=True, download_name=name)
     response.content_length = line.bytes

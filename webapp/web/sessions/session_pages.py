@@ -110,7 +110,7 @@ def write_dump(ident: str) -> str | AnyResponse:
     written = dump_store.write(db.session, current_app.config["SETTINGS"], session)
     if wants_partial():
         return render_template("sessions/_dumped.html", session=session, written=written)
-    flash(f"Wrote {written.entry_count} entries to {written.relative}.", links.dump_url(session))
+    flash(f"Wrote {written.entry_count} entries to {written.name}.", links.dump_url(session))
     return redirect(links.session_url(session))
 
 
@@ -156,7 +156,7 @@ def show_api(ident: str) -> Response:
 def write_dump_api(ident: str) -> Response:
     session = store.find(db.session, ident)
     written = dump_store.write(db.session, current_app.config["SETTINGS"], session)
-    return jsonify(success=True, dump_path=str(written.path), entry_count=written.entry_count)
+    return jsonify(success=True, dump_path=written.address, entry_count=written.entry_count)
 
 
 @blueprint.get("/api/session/<session_id:ident>/dump")

@@ -1,0 +1,44 @@
+"""What every store of files can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+
+class StoreUnreachable(OSError):
+    """The store at `FENCEPOST_STORE` cannot be read or written; the message names it and what it answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """One file: its name, its bytes, and the seconds since it was written, 0 where the store does not say."""
+
+    name: str
+    size: int
+    age: float
+
+
+class FileStore(Protocol):
+    """Files by names such as `dumps/<sha256>.zst`. Every method may raise `OSError`."""
+
+    @property
+    def place(self) -> str:
+        """What people call it: a folder, or a URL without its password."""
+
+    def open(self, name: str) -> BinaryIO:
+        """The content, read from its beginning; raises `FileNotFoundError`."""
+
+    def put(self, name: str, path: Path) -> None:
+        """Move a finished file in, in place of one of that name: whole or not at all. `path` is gone then."""
+
+    def find(self, name: str) -> StoredFile | None:
+        """What is known of a file; None where there is none of that name."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if there is one of that name."""
+
+    def files(self, folder: str) -> Iterator[StoredFile]:
+        """The files that stand in a folder, not those in folders below it; none where it is not there."""

@@ -1,0 +1,117 @@
+"""Keeps each dump's file, compressed, under its hash: in the data folder, or where `FENCEPOST_STORE` says."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from webapp.config import Settings
+from webapp.dumps.records import BadDump
+from webapp.dumps.spool import Spooled
+from webapp.store.files import file_store
+from webapp.store.files.base import StoredFile
+from webapp.store.ingest import dump_files
+
+if sys.version_info >= (3, 14):
+    from compression.zstd import ZstdError, ZstdFile
+else:
+    from backports.zstd import ZstdError, ZstdFile
+
+_FOLDER = "dumps"
+_ENDING = ".zst"
+_PIECE = 1024 * 1024
+
+
+class NotKept(LookupError):
+    """The file of a dump is not kept any more."""
+
+
+def name_of(sha256: str) -> str:
+    """What the file of the dump with that hash is called in its store."""
+    return f"{_FOLDER}/{sha256}{_ENDING}"
+
+
+def find(settings: Settings, sha256: str) -> StoredFile | None:
+    """What is known of a kept file; None where it is not kept."""
+    return file_store(settings).find(name_of(sha256))
+
+
+def keep(settings: Settings, spooled: Path, sha256: str, on_piece: Callable[[int], None] = lambda _: None) -> None:
+    """Compress a spooled dump and keep it, whole or not at all; `on_piece` gets the bytes of each piece."""
+    store = file_store(settings)
+    if store.find(name_of(sha256)) is not None:
+        return
+    handle, name = tempfile.mkstemp(prefix="keep-", dir=dump_files.incoming(settings.data))
+    try:
+        with os.fdopen(handle, "wb") as out, spooled.open("rb") as source, ZstdFile(out, "wb", level=3) as packed:
+            while piece := source.read(_PIECE):
+                packed.write(piece)
+                on_piece(len(piece))
+        store.put(name_of(sha256), Path(name))
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def remove(settings: Settings, sha256: str) -> None:
+    """Remove the file of a dump, if it is kept."""
+    file_store(settings).remove(name_of(sha256))
+
+
+def files(settings: Settings) -> Iterator[tuple[str, StoredFile]]:
+    """All kept files with the hash that each is named by."""
+    for file in file_store(settings).files(_FOLDER):
+        if file.name.endswith(_ENDING):
+            yield Path(file.name).stem, file
+
+
+def open_kept(settings: Settings, sha256: str) -> BinaryIO:
+    """The content of the dump with that hash, byte for byte, decompressed while it is read; raises `NotKept`."""
+    store = file_store(settings)
+    try:
+        return cast(BinaryIO, _Unpacked(store.open(name_of(sha256))))
+    except FileNotFoundError:
+        raise NotKept(f"the file of the dump {sha256} is not in {store.place} any more") from None
+
+
+class _Unpacked(ZstdFile):
+    """What is in a packed file, which is closed with it."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        super().__init__(packed, "rb")
+        self._packed = packed
+
+    def close(self) -> None:
+        try:
+            super().close()
+        finally:
+            self._packed.close()
+
+
+def unpacked(settings: Settings, sha256: str) -> Spooled:
+    """A kept dump as `spool` left it when it came in; the caller removes the file.
+
+    Raises `NotKept`, and `BadDump` where what was kept is not what came in.
+    """
+    digest, size = hashlib.sha256(), 0
+    with open_kept(settings, sha256) as source:
+        handle, name = tempfile.mkstemp(prefix="again-", dir=dump_files.incoming(settings.data))
+        try:
+            with os.fdopen(handle, "wb") as out:
+                for piece in iter(lambda: source.read(_PIECE), b""):
+                    digest.update(piece)
+                    size += out.write(piece)
+            if digest.hexdigest() != sha256:
+                raise BadDump("the kept file does not hold what came in", f"byte {size}")
+        except (ZstdError, EOFError) as error:
+            Path(name).unlink(missing_ok=True)
+            raise BadDump(f"the kept file is damaged ({error})", f"byte {size}") from error
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    return Spooled(Path(name), sha256, size)
