@@ -29,7 +29,14 @@ class Fault:
     said: str
 
     def as_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("type", "message", "at", "line", "column", "said")}
+        return {
+            "type": self.type,
+            "message": self.message,
+            "at": self.at,
+            "line": self.line,
+            "column": self.column,
+            "said": self.said,
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Fault:
@@ -83,7 +90,7 @@ class Attempt:
         return self.outcome == "accepted"
 
     def as_dict(self) -> dict[str, Any]:
-        return {
+        data: dict[str, Any] = {
             "strategy": self.strategy,
             "span": list(self.span),
             "outcome": self.outcome,
@@ -92,8 +99,10 @@ class Attempt:
             "score": self.score,
             "error": self.error.as_dict() if self.error else None,
             "note": self.note,
-            **({"site": self.site.as_dict()} if self.site else {}),
         }
+        if self.site:
+            data["site"] = self.site.as_dict()
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Attempt:

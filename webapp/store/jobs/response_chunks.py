@@ -86,10 +86,13 @@ class ParsedChunk:
         self.counts[verdict] += 1
         self.counts["rescued"] += failed and verdict in READABLE
 
-    def add(self, turn_id: int, trace: Trace, raw: str, ours: Trace) -> None:
-        self.parses += rows.values(rows.PARSE, [rows.parse_row(turn_id, trace, raw, ours)])
-        self.repairs += rows.values(rows.REPAIR, rows.repair_rows(turn_id, trace))
-        self.added.setdefault(turn_id // TURNS_A_SESSION, []).append(digest(trace))
+    def add(self, batch: list[tuple[int, Trace, str, Trace]]) -> None:
+        """Take what `rows.parse_row` takes, of many turns."""
+        self.parses += rows.values(rows.PARSE, [rows.parse_row(*parse) for parse in batch])
+        for turn_id, trace, _, _ in batch:
+            if trace.verdict == "repaired":
+                self.repairs += rows.values(rows.REPAIR, rows.repair_rows(turn_id, trace))
+            self.added.setdefault(turn_id // TURNS_A_SESSION, []).append(digest(trace))
 
     def remove(self, turn_id: int, version: str, trace: Trace) -> None:
         self.versions[turn_id] = version
@@ -141,17 +144,15 @@ def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> Par
     result = connection.execute(_responses, {**about, "first": chunk.first, "last": chunk.last})
     for batch in result.partitions(_ROWS):
         new: list[tuple[int, str, Trace]] = []
-        for row in batch:
-            verdict = row.verdict
-            if row.version != parser.version:
-                trace = parsing.parse(row.raw, parser)
+        for turn_id, version, verdict, raw, old, failed in batch:
+            if version != parser.version:
+                trace = parsing.parse(raw, parser)
                 verdict = trace.verdict
-                new.append((row.id, row.raw, trace))
-                if row.version is not None:
-                    parsed.remove(row.id, row.version, Trace.from_dict(row.old))
-            parsed.count(verdict, bool(row.failed))
-        for parse in regrouping.with_ours(connection, new):
-            parsed.add(*parse)
+                new.append((turn_id, raw, trace))
+                if version is not None:
+                    parsed.remove(turn_id, version, Trace.from_dict(old))
+            parsed.count(verdict, bool(failed))
+        parsed.add(regrouping.with_ours(connection, new))
     return parsed
 
 
