@@ -1,4 +1,4 @@
-"""The folder of incoming dumps, and the lock on a dump."""
+"""The folder of incoming dumps."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 from webapp.store.ingest import dump_files
-
-SHA = "0" * 64
 
 
 def test_what_a_killed_process_left_long_ago_is_removed(tmp_path: Path) -> None:
@@ -48,34 +46,6 @@ def test_two_threads_that_come_first_at_once_keep_each_other_s_files(
     for thread in threads:
         thread.join()
     assert len(list((tmp_path / "dumps" / "incoming").iterdir())) == 3
-
-
-def test_one_at_a_time_holds_a_dump(tmp_path: Path) -> None:
-    inside, most = 0, 0
-    guard = threading.Lock()
-
-    def hold() -> None:
-        nonlocal inside, most
-        for _ in range(50):
-            with dump_files.reading(tmp_path, SHA):
-                with guard:
-                    inside += 1
-                    most = max(most, inside)
-                with guard:
-                    inside -= 1
-
-    threads = [threading.Thread(target=hold) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most == 1
-    assert list(tmp_path.rglob("*.lock")) == []
-
-
-def test_two_dumps_are_held_at_once(tmp_path: Path) -> None:
-    with dump_files.reading(tmp_path, SHA), dump_files.reading(tmp_path, "1" * 64):
-        assert len(list(tmp_path.rglob("*.lock"))) == 2
 
 
 HOLD = """

@@ -21,7 +21,7 @@ from sqlalchemy import orm
 from tests.store.jobs.workers import silent
 from tests.store.made import CALL, entry
 from webapp.config import Settings
-from webapp.store.ingest import dump_files, kept_dumps
+from webapp.store.ingest import dump_files, dump_locks, kept_dumps
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import jobs, worker
@@ -290,7 +290,7 @@ def test_a_dump_that_is_being_read_is_left_alone(engine: sa.Engine, settings: Se
     done = ingest(engine, settings, io.BytesIO(lines(1)), filename="x.jsonl")
     with engine.begin() as connection:
         connection.execute(sa.update(Dump).values(state="reading"))
-    with dump_files.reading(settings.data, done.dump.sha256):
+    with dump_locks.reading(engine, settings, done.dump.sha256):
         worker.work(engine, settings)
         assert db.scalars(sa.select(Job.id)).all() == []
 

@@ -1,4 +1,4 @@
-"""The folder where dumps are spooled as they come in, and locks that let one process at a time read a dump."""
+"""The folder where dumps are spooled as they come in, and locks of the processes of one data folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,8 +19,6 @@ else:
 
 _STALE = 24 * 3600.0
 """seconds after which a file in `incoming` is what a killed process left behind"""
-_LOOK = 0.1
-"""seconds between two looks whether somebody else still reads a dump"""
 JOB = "job-"
 """How the files begin that a job owns: they stay until it ends, however long that takes."""
 
@@ -39,11 +37,12 @@ def incoming(data: Path) -> Path:
     """
     path = folder(data) / "incoming"
     path.mkdir(exist_ok=True)
-    oldest = 0.0 if _is_first(path) else _STALE
-    for leftover in path.iterdir():
-        with contextlib.suppress(FileNotFoundError):
-            if not leftover.name.startswith(JOB) and age(leftover) > oldest:
-                shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink()
+    with _one_thread:  # else one that comes meanwhile loses what it spools, as a leftover
+        oldest = 0.0 if _is_first(path) else _STALE
+        for leftover in path.iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                if not leftover.name.startswith(JOB) and age(leftover) > oldest:
+                    shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink()
     return path
 
 
@@ -52,20 +51,17 @@ def _is_first(path: Path) -> bool:
 
     Of several folders, which only tests have, it is the last one's lock that is held.
     """
-    if sys.platform == "win32":
+    if sys.platform == "win32" or _spooling.get(path) == os.getpid():
         return False
-    with _one_thread:  # else a second one that comes at once lets go of the first one's lock, and removes its file
-        if _spooling.get(path) == os.getpid():
-            return False
-        for handle in (_handles.pop() for _ in range(len(_handles))):
-            os.close(handle)
-        handle = os.open(path, os.O_RDONLY)
-        is_first = _lock(handle)
-        fcntl.flock(handle, fcntl.LOCK_SH)
-        _handles.append(handle)
-        _spooling.clear()
-        _spooling[path] = os.getpid()
-        return is_first
+    for handle in (_handles.pop() for _ in range(len(_handles))):
+        os.close(handle)
+    handle = os.open(path, os.O_RDONLY)
+    is_first = _lock(handle)
+    fcntl.flock(handle, fcntl.LOCK_SH)
+    _handles.append(handle)
+    _spooling.clear()
+    _spooling[path] = os.getpid()
+    return is_first
 
 
 _one_thread = threading.Lock()
@@ -80,20 +76,6 @@ def age(path: Path) -> float:
         return time.time() - path.stat().st_mtime
     except FileNotFoundError:
         return 0.0
-
-
-@contextmanager
-def reading(data: Path, sha256: str, waits: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold the lock on one dump; who comes second waits, and `waits` is called meanwhile, which may raise.
-
-    A killed process lets go of it by itself.
-    """
-    path = folder(data) / f"{sha256}.lock"
-    while (handle := _taken(path)) is None:
-        waits()
-        time.sleep(_LOOK)
-    with _held(handle, path):
-        yield
 
 
 @contextmanager

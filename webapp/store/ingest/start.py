@@ -18,7 +18,7 @@ from webapp.dumps.session_keys import told_key
 from webapp.dumps.spool import Spooled, spool
 from webapp.store.db import database, disk_full
 from webapp.store.homes import changes
-from webapp.store.ingest import dump_files, kept_dumps
+from webapp.store.ingest import dump_files, dump_locks, kept_dumps
 from webapp.store.ingest.dump_ingest import DumpIngest
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult, describe, problem_of
@@ -60,7 +60,7 @@ def ingest(
         spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
     try:
         with (
-            dump_files.reading(settings.data, spooled.sha256, watch.moved),
+            dump_locks.reading(engine, settings, spooled.sha256, watch.moved),
             disk_full.in_words(),
             of_packed(spooled.packed if waited_for else None),
         ):
@@ -96,7 +96,7 @@ def ingest_again(
     with orm.Session(engine) as db:
         dump = find(db, ident)
     format = format_by(mapping, format)  # noqa: A001
-    with dump_files.reading(settings.data, dump.sha256, watch.moved), disk_full.in_words():
+    with dump_locks.reading(engine, settings, dump.sha256, watch.moved), disk_full.in_words():
         spooled = kept_dumps.unpacked(settings, dump.sha256)
         try:
             mapping = mapping or (_mapping_then(engine, dump) if format is None else None)

@@ -14,7 +14,7 @@ from webapp.config import Settings
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.store.db import database, disk_full, locks
 from webapp.store.homes import changes, trials
-from webapp.store.ingest import dump_files, kept_dumps
+from webapp.store.ingest import dump_files, dump_locks, kept_dumps
 from webapp.store.ingest.helper_process import processors
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
@@ -123,7 +123,7 @@ def take_up(engine: sa.Engine, settings: Settings) -> None:
     for row in dumps:
         if row.id in busy:
             continue
-        with dump_files.alone(settings.data, row.sha256) as free:
+        with dump_locks.alone(engine, settings, row.sha256) as free:
             if free:
                 about = {"dump_id": row.id, "size": row.bytes, "format": row.format}
                 jobs.make(engine, settings, filename=row.filename, **about)
@@ -140,7 +140,7 @@ def tidy(engine: sa.Engine, settings: Settings) -> None:
     uploads.remove_left(settings, {job.spooled for job in live})
     for sha256, file in kept_dumps.files(settings):
         if file.age > _A_DAY and not _is_known(engine, sha256):
-            with dump_files.alone(settings.data, sha256) as free:
+            with dump_locks.alone(engine, settings, sha256) as free:
                 if free and not _is_known(engine, sha256):
                     kept_dumps.remove(settings, sha256)
 

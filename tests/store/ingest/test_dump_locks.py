@@ -1,0 +1,85 @@
+"""The lock on a dump: one process at a time, on PostgreSQL whatever its data folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from webapp.config import Settings
+from webapp.store.ingest import dump_locks
+
+SHA = "0" * 64
+HOLD = """
+import sys
+from pathlib import Path
+from webapp.config import Settings
+from webapp.store.db import database
+from webapp.store.ingest import dump_locks
+settings = Settings(data=Path(sys.argv[1]), database=sys.argv[2])
+with dump_locks.reading(database.connect(settings.database), settings, sys.argv[3]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_one_at_a_time_holds_a_dump(engine: sa.Engine, settings: Settings, tmp_path: Path) -> None:
+    inside, most = 0, 0
+    guard = threading.Lock()
+
+    def hold() -> None:
+        nonlocal inside, most
+        for _ in range(10):
+            with dump_locks.reading(engine, settings, SHA):
+                with guard:
+                    inside += 1
+                    most = max(most, inside)
+                with guard:
+                    inside -= 1
+
+    threads = [threading.Thread(target=hold) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 1
+    assert list(tmp_path.rglob("*.lock")) == []
+
+
+def test_two_dumps_are_held_at_once(engine: sa.Engine, settings: Settings) -> None:
+    with dump_locks.reading(engine, settings, SHA), dump_locks.alone(engine, settings, "1" * 64) as is_mine:
+        assert is_mine
+
+
+def test_who_waits_may_give_up(engine: sa.Engine, settings: Settings) -> None:
+    class GivesUp(Exception):
+        pass
+
+    def give_up() -> None:
+        raise GivesUp
+
+    with (
+        dump_locks.reading(engine, settings, SHA),
+        pytest.raises(GivesUp),
+        dump_locks.reading(engine, settings, SHA, give_up),
+    ):
+        pass
+
+
+def test_a_killed_process_of_another_machine_lets_go(engine: sa.Engine, settings: Settings, tmp_path: Path) -> None:
+    elsewhere = dataclasses.replace(settings, data=tmp_path / "elsewhere")
+    there = elsewhere if engine.dialect.name == "postgresql" else settings
+    command = [sys.executable, "-c", HOLD, str(there.data), settings.database, SHA]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"held\n"
+        with dump_locks.alone(engine, settings, SHA) as is_mine:
+            assert not is_mine
+        process.kill()
+        process.wait()
+    with dump_locks.reading(engine, settings, SHA):
+        pass
