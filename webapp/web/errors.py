@@ -19,8 +19,7 @@ from webapp.parsing.installing import NotInstalled
 from webapp.store.db import disk_full
 from webapp.store.failures.events import BadState
 from webapp.store.failures.group_detail import NoSuchGroup
-from webapp.store.failures.overlay import BadOverlay
-from webapp.store.failures.overlay import NoSuchChange as NoSuchOverlay
+from webapp.store.failures.overlay import BadOverlay, NoSuchChange
 from webapp.store.files import StoreUnreachable
 from webapp.store.homes.changes import NoSuchHomeChange
 from webapp.store.homes.rules import BadRule, NoSuchRule
@@ -42,7 +41,7 @@ _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite
 
 MISSING = (
     *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchJob, NoSuchMapping, NoSuchHomeChange, NoSuchRule),
-    *(NoSuchGroup, NoSuchOverlay),
+    *(NoSuchGroup, NoSuchChange),
 )
 BAD_REQUEST = (
     *(BadCursor, BadFilter, BadRule, BadScope, UnknownExport, BadPattern, MissingLibrary),

@@ -15,11 +15,11 @@ from tests.dumps.formats.test_otlp import span
 from webapp import jsontext
 from webapp.config import Settings
 from webapp.store.db import database
-from webapp.store.live import Arrived, Gate, arrived, findings_worker, reading, state_cache
+from webapp.store.live import Arrived, Gate, arrived, findings_worker, reading
 from webapp.store.live.daily_dump import DailyDump
 from webapp.store.live.group_commit import _Ticket
 from webapp.store.models import TURNS_A_SESSION, Finding, Session, Turn
-from webapp.store.write import derived, finding_runner, stored_turns
+from webapp.store.write import derived, finding_runner, state_cache, stored_turns
 
 START = 1_750_000_000_000_000_000
 CUT = '{"numbers": [1, 2'

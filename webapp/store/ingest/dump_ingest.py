@@ -27,7 +27,7 @@ from webapp.store.ingest.result import IngestResult, describe, problem_dict
 from webapp.store.ingest.turn_spool import Spill, sessions
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions.dumps import DumpLine, line
-from webapp.store.write import grown_states, relaxed_gc, writing
+from webapp.store.write import relaxed_gc, state_cache, writing
 from webapp.store.write.home import Home
 from webapp.store.write.session_rows import SessionInput
 
@@ -201,7 +201,7 @@ class DumpIngest:
         self.counts.stored(outcomes)
         for _, outcome in outcomes:
             if outcome.grown is not None:
-                grown_states.of(self.engine).put(outcome.grown)
+                state_cache.grown_from_dumps(self.engine).put(outcome.grown)
         if self.dump_id is None and any(outcome.what != "found" for _, outcome in outcomes):
             with self.engine.connect() as connection:
                 self.dump_id = self.watch.dump = connection.scalar(self._find_dump())

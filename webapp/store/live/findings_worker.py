@@ -14,9 +14,9 @@ import sqlalchemy as sa
 
 from webapp.store.db import database
 from webapp.store.live.daily_dump import Count
-from webapp.store.live.state_cache import find_changed
 from webapp.store.write import finding_runner
 from webapp.store.write.session_state import finding_counts
+from webapp.store.write.state_cache import find_changed
 
 QUIET, LONGEST = 3.0, 60.0
 """Seconds without growth after which a session is looked at, and after which it is though it grows."""

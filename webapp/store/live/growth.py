@@ -13,13 +13,14 @@ from webapp.store.db.dialect import change
 from webapp.store.live import lookup, places, reading
 from webapp.store.live.daily_dump import Count
 from webapp.store.live.file_sessions import adopt, is_adopted
+from webapp.store.live.live_state import LiveState
 from webapp.store.live.new_sessions import Beginning, ignore
 from webapp.store.live.spans import Arrived
-from webapp.store.live.state_cache import LiveState, StateCache, find_changed
 from webapp.store.models import Session
 from webapp.store.write import arrival, stored_turns
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import SessionRows
+from webapp.store.write.state_cache import StateCache, find_changed
 from webapp.store.write.writing import SessionWriter
 
 _bring_back = sa.update(Session).where(Session.id == sa.bindparam("session")).values(deleted_at=None, changed=change())
@@ -30,7 +31,7 @@ class Growing:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._held = StateCache()
+        self._held: StateCache[LiveState] = StateCache()
         self._next: dict[int, LiveState] = {}
         self._parsers: dict[str, SessionParser] = {}
 
@@ -39,8 +40,8 @@ class Growing:
         """Around a transaction: what is known of sessions that it wrote is held once it is committed."""
         self._next = {}
         yield
-        for session_id, state in self._next.items():
-            self._held.put(session_id, state)
+        for state in self._next.values():
+            self._held.put(state)
 
     def grow(
         self, connection: sa.Connection, sessions: dict[str, list[Arrived]], dump_id: int, index: search.Pending
@@ -95,8 +96,8 @@ class Growing:
 
     def _state(self, connection: sa.Connection, stored_session: lookup.LiveSession) -> LiveState:
         """What is known of the session; it is taken out of what is held until its new spans are committed."""
-        state = self._held.take(stored_session.id)
-        if state is None or state.changed != stored_session.changed:
+        state = self._held.take(stored_session.id, stored_session.changed)
+        if state is None:
             state = LiveState(
                 stored_session.changed,
                 stored_turns.restored(connection, stored_session.id, stored_session.home),

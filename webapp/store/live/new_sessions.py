@@ -14,12 +14,13 @@ from webapp.store.homes import rules
 from webapp.store.homes.choosing import HomeChooser
 from webapp.store.live import reading
 from webapp.store.live.daily_dump import Count
+from webapp.store.live.live_state import LiveState
 from webapp.store.live.spans import Arrived
-from webapp.store.live.state_cache import LiveState, find_changed
 from webapp.store.write import writing
 from webapp.store.write.home import Home
 from webapp.store.write.session_rows import SessionInput, folded
 from webapp.store.write.session_state import SessionState
+from webapp.store.write.state_cache import find_changed
 
 _MOST_AT_ONCE = 500
 """spans of new sessions whose rows are made before they are written together"""

@@ -14,12 +14,12 @@ from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.db.dialect import change
 from webapp.store.models import Session, SessionModel
-from webapp.store.write import derived, finding_runner, grown_states, growth, rows, stored_turns
-from webapp.store.write.grown_states import GrownState
+from webapp.store.write import derived, finding_runner, growth, rows, state_cache, stored_turns
 from webapp.store.write.home import Home
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import NewSession, SessionRows, columns
 from webapp.store.write.session_state import SessionState
+from webapp.store.write.state_cache import GrownState, find_changed
 
 MOST_TURNS = 500
 MOST_BYTES = 4 * 1024 * 1024
@@ -38,8 +38,7 @@ _bring_back = (
     .where(_sessions.c.id == sa.bindparam("session"), _sessions.c.deleted_at.is_not(None))
     .values(deleted_at=None, changed=change())
 )
-_find_changed = sa.select(Session.changed).where(Session.id == sa.bindparam("session"))
-_lock_row = _find_changed.with_for_update(key_share=True)
+_lock_row = find_changed.with_for_update(key_share=True)
 _has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
 _has_id = sa.select(Session.id).where(Session.external_id == sa.bindparam("external_id")).limit(1)
 _next_change = sa.select(change())
@@ -52,7 +51,7 @@ OnProblem = Callable[[Problem], None]
 class SessionOutcome:
     """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there.
 
-    `grown` is the state of one that grew, for `grown_states` once the transaction is committed.
+    `grown` is the state of one that grew, for `state_cache` once the transaction is committed.
     """
 
     what: Literal["new", "grown", "found"]
@@ -170,13 +169,13 @@ def _grow(
     """Append to a stored session. One that is not in the index yet comes in whole, by `db reindex`."""
     session = {"session": revision.id}
     changed = connection.execute(_lock_row, session).scalar_one()
-    held = grown_states.of(connection.engine).take(revision.id, changed)
-    state = held or stored_turns.fold(connection, revision.id, revision.home)
+    held = state_cache.grown_from_dumps(connection.engine).take(revision.id, changed)
+    state = held.session if held else stored_turns.fold(connection, revision.id, revision.home)
     state.index = index if search.is_indexed(connection, revision.id) else None
     session_rows = SessionRows(state, SessionParser(revision.home), on_problem)
     writer = SessionWriter(lambda: nullcontext(connection), session_rows, grows_again=True)
     count = writer.write(turns)
-    grown = GrownState(connection.execute(_find_changed, session).scalar_one(), state)
+    grown = GrownState(connection.execute(find_changed, session).scalar_one(), state)
     return SessionOutcome("grown", revision.id, revision.key, count, grown)
 
 

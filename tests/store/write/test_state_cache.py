@@ -16,10 +16,10 @@ from webapp.store.homes import changes
 from webapp.store.jobs import runs
 from webapp.store.labels import labels
 from webapp.store.sessions import sessions, turns
-from webapp.store.write import finding_runner, grown_states, stored_turns
-from webapp.store.write.grown_states import GrownState, GrownStates
+from webapp.store.write import finding_runner, state_cache, stored_turns
 from webapp.store.write.home import Home
 from webapp.store.write.session_state import SessionState
+from webapp.store.write.state_cache import GrownState, StateCache
 
 KINDS = [
     entry(BROKEN, model="m1", phase_name="plan"),
@@ -119,8 +119,8 @@ def test_what_is_not_committed_is_not_held(
 
 
 def test_few_are_held_and_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grown_states, "MOST_SESSIONS", 2)
-    states = GrownStates()
+    monkeypatch.setattr(state_cache, "MOST_HELD", 50_000)
+    states: StateCache[GrownState] = StateCache()
     for number in (1, 2, 3):
         states.put(GrownState(10, SessionState.of_nothing(number, "direct")))
     assert states.take(1, 10) is None
