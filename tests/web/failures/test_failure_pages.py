@@ -102,6 +102,18 @@ def test_a_group_says_who_when_how_often_and_what_would_read_it(failing: FlaskCl
     assert report.startswith("# trailing comma — fenced, alone") and "(2; 95 %: 20.8 % to 93.9 %)" in report
     assert "page: http://localhost/failures/v1" in report and "`fencepost`: 3 of 3" in report
     assert failing.get("/failures/v1%7Cnobody").status_code == 404
+    # one example a sort: the third response is like one of the two that stand there
+    assert "2 of 3 responses; each of the others has the tokens, JSON path, model" in page
+
+
+def test_profiles_that_read_none_of_a_group_are_not_among_those_that_would_have(failing: FlaskClient) -> None:
+    page = text(failing, group())
+    table = page[page.index("Profiles that would have read it") :]
+    table = table[: table.index("</table>")]
+    assert "fencepost</a>" in table and "windlass-strict" not in table and "0 of 3" not in table
+    assert "Read none of these: " in page
+    report = failing.get(group(), query_string={"part": "report"}).text
+    assert "- read none of them: `windlass-strict`" in report
 
 
 def test_the_feed_has_an_entry_a_group(failing: FlaskClient) -> None:

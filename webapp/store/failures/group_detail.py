@@ -63,7 +63,8 @@ class GroupDetail:
 
     `models` and `versions` are rates over all responses that the filters leave; `versions` is empty where a filter is
     set by which parses are not counted. `before` and `after` are both halves of the range, or with a `since` the same
-    time before it and since then. `former` are this algorithm's groups that hold what an earlier one's key held.
+    time before it and since then. `others_alike` says that each response which is no example has the tokens, path,
+    model, phase and tool of one that is. `former` are this algorithm's groups that hold what an earlier one's key held.
     """
 
     asked: str
@@ -72,6 +73,7 @@ class GroupDetail:
     line: GroupLine | None
     coverage: Coverage
     examples: list[GroupExample]
+    others_alike: bool
     models: list[Rate]
     versions: list[Rate]
     before: Rate | None
@@ -94,17 +96,19 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
         raise NoSuchGroup(f"no failure group has the key {key[:200]!r}")
     title = overlay.title(group_key, lines.people.changes)
     empty = GroupDetail(
-        key, group_key, title, None, lines.coverage, [], [], [], None, None, [], [], 0, changes, history, former
+        key, group_key, title, None, lines.coverage, [], True, [], [], None, None, [], [], 0, changes, history, former
     )
     if places is None:
         return empty
     line = lines.line(group_key, places)
     failures = _newest_first(places)
+    examples, others_alike = _examples(db, failures)
     before, after = _before_and_after(db, filters, group_key, line, now or datetime.now(UTC))
     return replace(
         empty,
         line=line,
-        examples=_examples(db, failures),
+        examples=examples,
+        others_alike=others_alike,
         models=_by_model(db, lines.scope, failures),
         versions=_by_version(db, lines.scope, failures),
         before=before,
@@ -127,13 +131,17 @@ def _newest_first(places: GroupPlaces) -> list[StoredFailure]:
     return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
 
 
-def _examples(db: orm.Session, failures: Sequence[StoredFailure]) -> list[GroupExample]:
-    """Those that differ most first: the newest, then always the one that shares least with those before it."""
+def _examples(db: orm.Session, failures: Sequence[StoredFailure]) -> tuple[list[GroupExample], bool]:
+    """Those that differ most first: the newest, then always the one that shares least with those before it.
+
+    And whether each of the others is like one of them.
+    """
     distinct: dict[tuple[str | None, ...], StoredFailure] = {}
     for failure in failures:
         distinct.setdefault(_features(failure), failure)
         if len(distinct) == _CANDIDATES:
             break
+    others_alike = len(distinct) <= MOST_EXAMPLES and len(distinct) < _CANDIDATES
     remaining = list(distinct.items())
     chosen = [remaining.pop(0)] if remaining else []
     while remaining and len(chosen) < MOST_EXAMPLES:
@@ -143,11 +151,12 @@ def _examples(db: orm.Session, failures: Sequence[StoredFailure]) -> list[GroupE
         )
         chosen.append(remaining.pop(at))
     places = groups.examples(db, [failure.turn_id for _, failure in chosen])
-    return [
+    examples = [
         GroupExample(places[failure.turn_id], moment(failure.when), failure.model, failure.path, failure.tokens)
         for _, failure in chosen
         if failure.turn_id in places
     ]
+    return examples, others_alike
 
 
 def _features(failure: StoredFailure) -> tuple[str | None, ...]:

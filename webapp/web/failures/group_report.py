@@ -40,8 +40,10 @@ def _lines(detail: GroupDetail, url: str, reproduction: dict[str, Any]) -> Itera
         yield block(reproduction["reproduction"], "text").rstrip()
     yield "\n## Profiles that would have read it\n"
     for reader in detail.readers:
-        if reader.run:
+        if reader.read:
             yield f"- {code(reader.profile)}: {reader.read:,} of {reader.run:,}"
+    if reads_none := [reader.profile for reader in detail.readers if reader.run and not reader.read]:
+        yield f"- read none of them: {', '.join(code(name) for name in reads_none)}"
     if missing := [reader.profile for reader in detail.readers if not reader.run]:
         yield f"- not run: {', '.join(code(name) for name in missing)}"
 
