@@ -2,10 +2,11 @@
 
     python -m benchmarks.replay [--responses 100000] [--profile windlass-balanced] [--profile json-repair]
 
-Prints one JSON document a profile: seconds of each, `speedup` (one process over two) and `over_bare` (two processes over
-the bare loop, which has one). `…_cpu…` are of seconds of processors, whatever else the machine does: `one_cpu_over_bare`
-is all work over the bare loop's, and `speedup_cpu` and `over_bare_cpu` take for the clock what the busier of the two
-processes used. The responses are 20 a session, half of them with a defect; all runs are of the same minute.
+Prints one JSON document a profile: seconds of each, `speedup` (one process over two) and `over_bare` (two processes
+over the bare loop, which has one). `…_cpu…` are of seconds of processors, whatever else the machine does:
+`one_cpu_over_bare` is all work over the bare loop's, and `speedup_cpu` and `over_bare_cpu` take for the clock what the
+busier of the two processes used. The responses are 20 a session, half of them with a defect; all runs are of the same
+minute.
 """
 
 from __future__ import annotations

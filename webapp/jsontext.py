@@ -15,7 +15,7 @@ from typing import Any
 
 
 def _compact(*, sort_keys: bool) -> Callable[[Any], str]:
-    """What `json.JSONEncoder.encode` does, but for making its C encoder anew for each value: a microsecond and a half."""
+    """What `json.JSONEncoder.encode` does, but for its C encoder, which that makes anew for each value."""
     plain = json.JSONEncoder(separators=(",", ":"), check_circular=False, sort_keys=sort_keys)
     make = getattr(encoder, "c_make_encoder", None)
     if make is None:
