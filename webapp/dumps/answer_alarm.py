@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,8 +87,8 @@ class SessionAnswers:
         return MissingAnswers(f"session {self.name[:200]!r}", f"{reason}{f' ({shape})' if shape else ''}; try {advice}")
 
 
-def watched(records: Iterable[Record]) -> Iterator[Record]:
-    """Pass the records on; behind each session say what seems to be missing of it."""
+def watched(records: Iterable[Record], on_end: Callable[[SessionAnswers], None] = lambda _: None) -> Iterator[Record]:
+    """Pass the records on; behind each session say what seems to be missing of it. `on_end` hears of the last one."""
     session: SessionAnswers | None = None
     count = 0
     for record in records:
@@ -101,6 +101,8 @@ def watched(records: Iterable[Record]) -> Iterator[Record]:
         elif isinstance(record, Turn) and session is not None:
             session.add(record)
         yield record
+    if session is not None:
+        on_end(session)
     problem = session.problem() if session is not None else None
     if problem is not None and count < MOST_NAMED:
         yield problem

@@ -30,12 +30,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
-from webapp.dumps.call_failures import with_call_failures
 from webapp.dumps.entries import Entry as Entry
 from webapp.dumps.entries import RepeatedIds as RepeatedIds
 from webapp.dumps.head import DumpHead as DumpHead
 from webapp.dumps.keyed_sessions import session_keys
-from webapp.dumps.logged_twice import merged
+from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turns import numbered
@@ -44,6 +43,7 @@ from webapp.dumps.session_keys import SessionKeys as SessionKeys
 from webapp.dumps.sessions import SessionEntries as SessionEntries
 from webapp.dumps.sessions import grouped
 from webapp.dumps.source import Source as Source
+from webapp.dumps.turn_reader import ReadTail, SidedTurns, TurnReader
 from webapp.dumps.turn_window import Side
 from webapp.dumps.values import id_text, text
 
@@ -78,6 +78,10 @@ class Format:
     """the key that was told"""
     twice: bool = False
     """whether its logger writes things twice: then `side` says what may be a twin of what (see `logged_twice`)"""
+    grows: bool = False
+    """whether its lines are entries of the session that `line_session` names, so that added lines are read alone"""
+    tail: ReadTail | None = None
+    """notes where the reading ended, for who goes on there"""
 
     def sniff(self, head: DumpHead) -> int:
         """How sure it is that this is its own, 0 (not at all) to 100; the highest wins."""
@@ -100,6 +104,16 @@ class Format:
         other = copy(self)
         other.session_key = key
         return other
+
+    def noted_by(self, tail: ReadTail) -> Format:
+        """This, with `tail` noting where the reading ends."""
+        other = copy(self)
+        other.tail = tail
+        return other
+
+    def line_session(self, entry: dict[str, Any], stem: str) -> str | None:
+        """The session that a line names, in the dump `stem`; one that names none belongs to the one before it."""
+        return self.session_of(entry)
 
     def follows(self, entry: dict[str, Any]) -> bool:
         """Whether an entry that names no session belongs to the one before it."""
@@ -141,17 +155,30 @@ class Format:
                 yield session
             else:
                 yield SessionStart(session.name, self.name, session.home, session.title, session.extra, session.service)
-                yield from self.turns(session.entries, session.extra)
+                if self.tail is None:
+                    yield from self.turns(session.entries, session.extra)
+                else:
+                    yield from self._noted_turns(session, self.tail)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         """The turns of one session; problems pass through."""
-        turns = self._sided_turns(entries, context)
-        return with_call_failures(merged(turns) if self.twice else (turn for turn, _ in turns))
+        reader = self.reader(context)
+        yield from reader.read(self.sided_turns(entries, reader))
+        yield from reader.rest()
 
-    def _sided_turns(
-        self, entries: Iterable[Entry | Problem], context: Context
-    ) -> Iterator[tuple[Turn | Problem, Side | None]]:
-        conversation, ids = self.conversation(context), RepeatedIds()
+    def _noted_turns(self, session: SessionEntries, tail: ReadTail) -> Iterator[Turn | Problem]:
+        reader = self.reader(session.extra)
+        yield from reader.read(self.sided_turns(session.entries, reader))
+        tail.note(session.name, reader)
+        yield from reader.so_far()
+
+    def reader(self, context: Context) -> TurnReader:
+        """What the reading of a session starts with."""
+        return TurnReader(self.conversation(context), twins=Twins() if self.twice else None)
+
+    def sided_turns(self, entries: Iterable[Entry | Problem], reader: TurnReader) -> SidedTurns:
+        """The turns of entries that follow those that `reader` has read, each with what it may be a twin of."""
+        conversation, ids = reader.conversation, reader.ids
         for entry in entries:
             if isinstance(entry, Problem):
                 yield entry, None
@@ -170,5 +197,3 @@ class Format:
             for turn in numbered(conversation.entry, value, turns or [(Turn(0, "event"), None)]):
                 yield turn, self.side(turn, conversation) if self.twice else None
             conversation.entry += 1
-        if unfinished := conversation.unfinished():
-            yield Problem("the end of the session", unfinished), None

@@ -25,15 +25,31 @@ def with_call_failures(turns: Iterable[Turn | Problem]) -> Iterator[Turn | Probl
     An answer says so by a `failure` of its own, which its call takes over, or by a text as runtimes write it
     ("Error parsing arguments: …"), if the arguments are indeed no JSON object.
     """
-    window, calls = TurnWindow(), dict[str, Slot]()
+    failures = CallFailures()
     for turn in turns:
+        yield from failures.put(turn)
+    yield from failures.rest()
+
+
+class CallFailures:
+    """The same, for turns that come one by one."""
+
+    def __init__(self) -> None:
+        self._window = TurnWindow()
+        self._calls: dict[str, Slot] = {}
+
+    def put(self, turn: Turn | Problem) -> Iterator[Turn | Problem]:
+        """Take a turn; gives those that leave for it."""
         slot = Slot(turn)
         if isinstance(turn, Turn):
-            _enter(slot, turn, calls)
-        for leaving in window.push(slot):
-            yield _leave(leaving, calls)
-    for leaving in window.rest():
-        yield _leave(leaving, calls)
+            _enter(slot, turn, self._calls)
+        for leaving in self._window.push(slot):
+            yield _leave(leaving, self._calls)
+
+    def rest(self) -> Iterator[Turn | Problem]:
+        """All that is held back still."""
+        for leaving in self._window.rest():
+            yield _leave(leaving, self._calls)
 
 
 def _enter(slot: Slot, turn: Turn, calls: dict[str, Slot]) -> None:

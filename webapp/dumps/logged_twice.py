@@ -22,18 +22,33 @@ LAST_RESPONSE = -1
 
 def merged(turns: Iterable[tuple[Turn | Problem, Side | None]]) -> Iterator[Turn | Problem]:
     """The turns in the order they came, twins and answers linked; a turn's `Side` says what it may be a twin of."""
-    window = TurnWindow()
-    waiting: dict[Side, deque[Slot]] = {}
-    last: dict[int | None, int] = {}
+    twins = Twins()
     for turn, side in turns:
-        slot = Slot(turn if isinstance(turn, Problem) else _answering(turn, last))
+        yield from twins.put(turn, side)
+    yield from twins.rest()
+
+
+class Twins:
+    """The same, for turns that come one by one."""
+
+    def __init__(self) -> None:
+        self._window = TurnWindow()
+        self._waiting: dict[Side, deque[Slot]] = {}
+        self._last: dict[int | None, int] = {}
+
+    def put(self, turn: Turn | Problem, side: Side | None) -> Iterator[Turn | Problem]:
+        """Take a turn; gives those that leave for it."""
+        slot = Slot(turn if isinstance(turn, Problem) else _answering(turn, self._last))
         if side is not None and isinstance(slot.turn, Turn):
-            _pair(slot, slot.turn, side, waiting)
-        _remember(slot.turn, last)
-        for leaving in window.push(slot):
-            yield _leave(leaving, waiting)
-    for leaving in window.rest():
-        yield _leave(leaving, waiting)
+            _pair(slot, slot.turn, side, self._waiting)
+        _remember(slot.turn, self._last)
+        for leaving in self._window.push(slot):
+            yield _leave(leaving, self._waiting)
+
+    def rest(self) -> Iterator[Turn | Problem]:
+        """All that is held back still."""
+        for leaving in self._window.rest():
+            yield _leave(leaving, self._waiting)
 
 
 def _answering(turn: Turn, last: dict[int | None, int]) -> Turn:

@@ -15,6 +15,7 @@ from webapp.dumps.outline import guessed
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.dumps.source import Source, opened
+from webapp.dumps.turn_reader import ReadTail
 from webapp.plugins import collect
 
 _KINDS = {
@@ -45,6 +46,7 @@ def read(
     format: str | None = None,  # noqa: A002 - the option's name
     mapping: Mapping[str, str] | None = None,
     on_progress: Callable[[int], None] | None = None,
+    tail: ReadTail | None = None,
 ) -> Iterator[Record]:
     """The records of the dump at `path`: a `SessionStart`, its turns in order, the next; problems in between.
 
@@ -53,10 +55,11 @@ def read(
     It raises `BadMapping` at once, a `ValueError`, where it is none.
     Iterating raises `UnknownFormat`, or `BadDump` where not even one session can be read; damage further on is a
     `Problem`. Memory does not grow with the dump. `on_progress` gets how many bytes were read each time.
+    `tail` notes where the reading ended, for `webapp.dumps.tail_reading`.
     """
     key = told_key(mapping)
     by = None if mapping is None or key is not None else collect("webapp.dumps.formats")["mapped"].by(mapping)
-    return _read(path, filename, format, by, key, on_progress)
+    return _read(path, filename, format, by, key, on_progress, tail if mapping is None else None)
 
 
 def session_keys(
@@ -84,13 +87,17 @@ def _read(
     mapped: Format | None,
     key: str | None,
     on_progress: Callable[[int], None] | None,
+    tail: ReadTail | None,
 ) -> Iterator[Record]:
     with opened(path, filename, on_progress) as source:
         head = look(source)
         kind = _named(name, head) if mapped is None else _fitting(mapped, head)
         if key is not None:
             kind = kind.with_key(key)
-        yield from watched(checked(keyless(kind, kind.read(source, head)), source))
+        if tail is not None and kind.grows and head.shape == "lines" and source.start == 0:
+            kind = kind.noted_by(tail)
+        records = checked(keyless(kind, kind.read(source, head)), source)
+        yield from watched(records, (lambda _: None) if tail is None else tail.end)
 
 
 def keyless(kind: Format, records: Iterator[Record]) -> Iterator[Record]:

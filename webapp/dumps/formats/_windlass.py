@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import Context, Entry
+from webapp.dumps.base import Conversation, Entry
 from webapp.dumps.logged_twice import LAST_RESPONSE
 from webapp.dumps.python_repr import from_repr
 from webapp.dumps.records import Kind, Problem, Turn, changed
@@ -44,20 +45,25 @@ _SIDES: dict[tuple[str, str], Side] = {
 _LONGEST_REPR = 100_000
 
 
-def turns(entries: Iterable[Entry | Problem], context: Context) -> Iterator[tuple[Turn | Problem, Side | None]]:
+@dataclass(slots=True)
+class WindlassLog(Conversation):
+    """`entry` counts the entries; `parquet` says whether they are those of its parquet fallback."""
+
+    parquet: bool = False
+
+
+def turns(entries: Iterable[Entry | Problem], log: WindlassLog) -> Iterator[tuple[Turn | Problem, Side | None]]:
     """Each entry as a turn, with the side of the pair that it may be half of (see `twins`)."""
-    parquet = context.get("source") == "parquet"
-    count = 0
     for entry in entries:
         if isinstance(entry, Problem):
             yield entry, None
             continue
         node, role = _word(entry[1].get("node_type")), _word(entry[1].get("role"))
-        turn, side = _turn(count, entry[1], node, role, parquet), _SIDES.get((node, role))
+        turn, side = _turn(log.entry, entry[1], node, role, log.parquet), _SIDES.get((node, role))
         yield turn, side
         for call in _calls(turn):
             yield call, side and ("tool_call", side[1])
-        count += 1
+        log.entry += 1
 
 
 def _turn(count: int, entry: dict[str, Any], node: str, role: str, parquet: bool) -> Turn:

@@ -39,6 +39,7 @@ class ClaudeCode(Format):
     shapes = 'Claude Code transcripts {"type", "uuid", "sessionId", "message"} one a line'
     conversation_type = _Transcript
     id_key = id_name = "uuid"
+    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         if _is_wrapped(head):
@@ -50,6 +51,9 @@ class ClaudeCode(Format):
             extra, lines = with_list(source, head, "loglines", needed="loglines")
             return iter([SessionEntries(id_text(extra.get("sessionId")) or source.stem, lines, extra=extra)])
         return grouped(source, head, lambda line: _session(line, source.stem))
+
+    def line_session(self, entry: dict[str, Any], stem: str) -> str | None:
+        return _session(entry, stem)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[PlacedTurn]:
         turns = _line(entry, conversation)

@@ -37,6 +37,7 @@ class ClaudeStream(Format):
     name = "claude_stream"
     shapes = 'Claude Code\'s stream-json {"type", "message", "session_id"} one a line'
     conversation_type = _Stream
+    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         return 94 if head.shape in ("lines", "object", "array") and any(map(_is_line, head.objects)) else 0

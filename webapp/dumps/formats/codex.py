@@ -32,6 +32,7 @@ class Codex(Format):
     shapes = 'Codex rollouts {"timestamp", "type", "payload"} one a line'
     conversation_type = _Rollout
     twice = True
+    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         lines = head.objects if head.shape in ("lines", "object") else []
@@ -43,6 +44,9 @@ class Codex(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         return grouped(source, head, _session_namer())
+
+    def line_session(self, entry: dict[str, Any], stem: str) -> str | None:
+        return _session(entry)
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
         """Ids of items and of calls; a call and its output share one, so each kind of item has its own."""

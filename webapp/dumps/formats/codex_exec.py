@@ -27,6 +27,7 @@ _TEXTS = {"agent_message": "text", "assistant_message": "text", "reasoning": "th
 class CodexExec(Format):
     name = "codex_exec"
     shapes = 'Codex exec --json {"type": "item.completed", "item": {…}} one a line'
+    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         return 95 if head.shape in ("lines", "object", "array") and any(map(_is_line, head.objects)) else 0

@@ -28,6 +28,7 @@ class _Session(Conversation):
 class Copilot(Format):
     name = "copilot"
     shapes = 'Copilot CLI\'s events {"type": "assistant.message", "data", "id"} one a line'
+    grows = True
     conversation_type = _Session
 
     def sniff(self, head: DumpHead) -> int:

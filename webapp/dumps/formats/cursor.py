@@ -15,6 +15,7 @@ _ROLES = ("user", "assistant", "system", "tool")
 class Cursor(Format):
     name = "cursor"
     shapes = 'Cursor\'s transcripts {"role", "message": {"content": […]}} one a line'
+    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         fitting = [line for line in head.objects if _is_line(line)]

@@ -22,6 +22,7 @@ class _Session(Conversation):
 class Droid(Format):
     name = "droid"
     shapes = 'Droid\'s sessions {"type": "session_start"}, {"type": "message"} one a line, or its stream-json'
+    grows = True
     conversation_type = _Session
 
     def sniff(self, head: DumpHead) -> int:

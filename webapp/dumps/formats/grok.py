@@ -14,6 +14,7 @@ _ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool_re
 class Grok(Format):
     name = "grok"
     shapes = 'Grok CLI\'s history {"type": "assistant", "content", "tool_calls", "model_id"} one a line'
+    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         lines = head.objects if head.shape in ("lines", "array") else []

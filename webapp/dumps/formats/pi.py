@@ -22,6 +22,7 @@ _FAILED = ("error", "aborted")
 class Pi(Format):
     name = "pi"
     shapes = 'sessions of Pi or OpenClaw {"type": "session", "id"}, {"type": "message", "message"} one a line'
+    grows = True
     conversation_type = BranchedConversation
 
     def sniff(self, head: DumpHead) -> int:

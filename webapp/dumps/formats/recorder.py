@@ -27,6 +27,7 @@ class Recorded(Format):
     name = "recorder"
     shapes = 'a recording {"session_id", "kind", "text", "recorded_at", …} one a line'
     conversation_type = _Recording
+    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "lines" and head.objects and all(map(_is_entry, head.objects)):

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionEntries, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import id_problem
 from webapp.dumps.formats import _windlass
-from webapp.dumps.logged_twice import merged
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.logged_twice import Twins
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import grouped
+from webapp.dumps.turn_reader import SidedTurns, TurnReader
 from webapp.dumps.values import id_text, text
 
 HOME = "windlass-strict"
@@ -24,6 +25,7 @@ _FIELDS = ("node_type", "cascade_id", "cascade_file", "phase_name", "cell_name",
 class Windlass(Format):
     name = "windlass"
     home = HOME
+    grows = True
     shapes = 'a Windlass dump {"session_id", "entries": […]} or its entries one a line'
 
     def sniff(self, head: DumpHead) -> int:
@@ -40,8 +42,12 @@ class Windlass(Format):
         for session in grouped(source, head, self.session_of):
             yield session if isinstance(session, Problem) else replace(session, home=HOME)
 
-    def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
-        return merged(_windlass.turns(entries, context))
+    def reader(self, context: Context) -> TurnReader:
+        log = _windlass.WindlassLog(parquet=context.get("source") == "parquet")
+        return TurnReader(log, twins=Twins(), failures=None)
+
+    def sided_turns(self, entries: Iterable[Entry | Problem], reader: TurnReader) -> SidedTurns:
+        return _windlass.turns(entries, cast("_windlass.WindlassLog", reader.conversation))
 
 
 plugin = Windlass()

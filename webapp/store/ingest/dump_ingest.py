@@ -15,6 +15,7 @@ from webapp import dumps as readers
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, SessionStart, Turn, UnknownFormat
 from webapp.dumps.spool import Spooled
+from webapp.dumps.turn_reader import ReadTail
 from webapp.store.db import database, disk_full
 from webapp.store.homes import rules
 from webapp.store.homes.choosing import HomeChooser
@@ -56,6 +57,8 @@ class DumpIngest:
     again: DumpLine | None = None
     mapping: Mapping[str, str] | None = None
     watch: Progress = field(default_factory=Progress)
+    tail: ReadTail = field(default_factory=ReadTail)
+    """where the reading ended"""
     dump_id: int | None = None
     replaced: str | None = None
     """the hash of the shorter dump of the same recording, whose place this one takes"""
@@ -76,7 +79,7 @@ class DumpIngest:
         """Raises `BadDump` and `UnknownFormat` once what could be read is stored, `Stopped` and `DiskFull` sooner."""
         helped = 0 if self.again else self.spooled.bytes
         with (
-            Pipeline(dump_files.incoming(self.settings.data), helped) as self.pipeline,
+            Pipeline(dump_files.incoming(self.settings.data), helped, self.tail) as self.pipeline,
             relaxed_gc.seldom(),
             self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as self.looking,
         ):
@@ -120,7 +123,12 @@ class DumpIngest:
             with database.writing(self.engine) as connection:
                 self.dump_id = self.watch.dump = self._dump(connection)
         records = readers.read(
-            path, self.filename, format=self.format, mapping=self.mapping, on_progress=self.watch.advance
+            path,
+            self.filename,
+            format=self.format,
+            mapping=self.mapping,
+            on_progress=self.watch.advance,
+            tail=self.tail,
         )
         try:
             for start, turns in sessions(records, self.counts.problem, self.counts.turn):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -58,6 +59,24 @@ def keep(settings: Settings, spooled: Path, sha256: str, on_piece: Callable[[int
         raise
 
 
+def extend(settings: Settings, sha256: str, new_sha256: str, added: Path, start: int = 0) -> None:
+    """Have the kept dump `sha256` be kept as `new_sha256` too, with what `added` holds from byte `start` behind it.
+
+    Both may be one file until the shorter is removed: of that no more than its own bytes are to be read.
+    """
+    store = file_store(settings)
+    if store.find(name_of(new_sha256)) is not None:
+        return
+    handle, name = tempfile.mkstemp(prefix="extend-", dir=dump_files.incoming(settings.data))
+    try:
+        with os.fdopen(handle, "wb") as out, added.open("rb") as rest, ZstdFile(out, "wb", level=3) as packed:
+            rest.seek(start)
+            shutil.copyfileobj(rest, packed, _PIECE)
+        store.extend(name_of(sha256), name_of(new_sha256), Path(name))
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
 def remove(settings: Settings, sha256: str) -> None:
     """Remove the file of a dump, if it is kept."""
     file_store(settings).remove(name_of(sha256))
@@ -93,8 +112,8 @@ class _Unpacked(ZstdFile):
             self._packed.close()
 
 
-def unpacked(settings: Settings, sha256: str) -> Spooled:
-    """A kept dump as `spool` left it when it came in; the caller removes the file.
+def unpacked(settings: Settings, sha256: str, most: int | None = None) -> Spooled:
+    """A kept dump as `spool` left it when it came in, its first `most` bytes; the caller removes the file.
 
     Raises `NotKept`, and `BadDump` where what was kept is not what came in.
     """
@@ -103,7 +122,7 @@ def unpacked(settings: Settings, sha256: str) -> Spooled:
         handle, name = tempfile.mkstemp(prefix="again-", dir=dump_files.incoming(settings.data))
         try:
             with os.fdopen(handle, "wb") as out:
-                for piece in iter(lambda: source.read(_PIECE), b""):
+                while piece := source.read(_PIECE if most is None else min(_PIECE, most - size)):
                     digest.update(piece)
                     size += out.write(piece)
             if digest.hexdigest() != sha256:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from webapp.dumps.turn_reader import ReadTail
 from webapp.store.ingest.helper_process import Helper, processors
-from webapp.store.write.session_rows import NewSession, SessionInput, new_session
+from webapp.store.write.session_rows import NewSession, SessionInput, growing_session, new_session
 
 MOST_BYTES = 512 * 1024
 """characters of sessions that are prepared together, about"""
@@ -31,8 +32,9 @@ class Pipeline:
     Use as a context manager, which ends the helper.
     """
 
-    def __init__(self, folder: Path, size: int) -> None:
-        """A dump of `size` bytes; the helper's files go into `folder`."""
+    def __init__(self, folder: Path, size: int, tail: ReadTail | None = None) -> None:
+        """A dump of `size` bytes; the helper's files go into `folder`. `tail` is where the reading of it stands."""
+        self._tail = tail
         self._helper: Helper | None = None
         if size >= HELPED and processors() > 1 and sys.platform != "win32":  # where pipes cannot be looked at
             with suppress(OSError):
@@ -68,7 +70,12 @@ class Pipeline:
 
     def _begin(self) -> None:
         batch, self._gathered, self._size = self._gathered, [], 0
-        self._batches.append((batch, None if self._given_away(batch) else [new_session(session) for session in batch]))
+        self._batches.append((batch, None if self._given_away(batch) else self._prepared(batch)))
+
+    def _prepared(self, batch: list[SessionInput]) -> list[NewSession]:
+        """A session that may be the only one of its dump is prepared to grow."""
+        grows = self._tail is not None and self._tail.reader is not None and len(batch) == 1
+        return [growing_session(session) if grows else new_session(session) for session in batch]
 
     def _given_away(self, batch: list[SessionInput]) -> bool:
         """Whether the helper took the batch."""
@@ -94,7 +101,7 @@ class Pipeline:
             if prepared is None and self._helper is not None:
                 return
             self._batches.popleft()
-            yield list(zip(batch, prepared or [new_session(session) for session in batch], strict=True))
+            yield list(zip(batch, prepared or self._prepared(batch), strict=True))
 
     def _answer(self, *, wait: bool) -> list[NewSession] | None:
         """What the helper made of its oldest batch."""

@@ -15,10 +15,10 @@ from webapp.dumps.amount import of_packed
 from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.dumps.session_keys import told_key
-from webapp.dumps.spool import Spooled, spool
+from webapp.dumps.spool import Spooled, WrittenBytes, spool
 from webapp.store.db import database, disk_full
 from webapp.store.homes import changes
-from webapp.store.ingest import dump_files, dump_locks, kept_dumps
+from webapp.store.ingest import dump_files, dump_locks, file_growth, kept_dumps
 from webapp.store.ingest.dump_ingest import DumpIngest
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult, describe, problem_of
@@ -57,7 +57,9 @@ def ingest(
     watch = watch or Progress()
     format = format_by(mapping, format)  # noqa: A001
     with disk_full.in_words():
-        spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
+        written = WrittenBytes(mark=file_growth.mark_of(engine, filename))
+        incoming = dump_files.incoming(settings.data)
+        spooled = spool(watch.file(stream), incoming, max_bytes=settings.max_dump, written=written)
     try:
         with (
             dump_locks.reading(engine, settings, spooled.sha256, watch.moved),
@@ -67,10 +69,20 @@ def ingest(
             reread_dump = _read_otherwise(engine, spooled.sha256, mapping)
             if reread_dump is None and (result := _already(engine, spooled.sha256)) is not None:
                 return _with_home(engine, result, home)
+            if mapping is None and format is None and home is None:
+                grown = file_growth.grow_spooled(engine, settings, spooled, filename)
+                if grown is not None:
+                    return grown
             if known_only and format is None:
                 format = sniffed(spooled, filename)  # noqa: A001
             arguments = (engine, settings, spooled, filename, format, home, reread_dump, mapping, watch)
-            return _with_home(engine, _replacing(engine, reread_dump, DumpIngest(*arguments).run()), home)
+            reading = DumpIngest(*arguments)
+            if (changed := file_growth.changed_beginning(engine, spooled, filename)) is not None:
+                reading.counts.problem(changed)
+            result = _replacing(engine, reread_dump, reading.run())
+            if mapping is None:
+                file_growth.remember(engine, spooled, filename, result, reading.tail)
+            return _with_home(engine, result, home)
     finally:
         spooled.path.unlink(missing_ok=True)
 
@@ -97,7 +109,7 @@ def ingest_again(
         dump = find(db, ident)
     format = format_by(mapping, format)  # noqa: A001
     with dump_locks.reading(engine, settings, dump.sha256, watch.moved), disk_full.in_words():
-        spooled = kept_dumps.unpacked(settings, dump.sha256)
+        spooled = kept_dumps.unpacked(settings, dump.sha256, dump.bytes)
         try:
             mapping = mapping or (_mapping_then(engine, dump) if format is None else None)
             format = format or _todays_format(spooled, dump)  # noqa: A001

@@ -21,6 +21,7 @@ from webapp.store.db import database, ids
 from webapp.store.models import Session
 from webapp.store.sessions import deletion
 from webapp.store.write import derived
+from webapp.store.write.grown_states import GrownState
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import SessionInput, SessionRows, columns
 from webapp.store.write.session_state import SessionState
@@ -29,6 +30,7 @@ from webapp.store.write.writing import SessionOutcome, SessionWriter, is_taken, 
 GIVES_WAY = 0.025
 """seconds between two transactions: SQLite has no queue, and who waits for the lock looks every tenth of a second"""
 _insert = sa.insert(Session).returning(Session.id)
+_find_changed = sa.select(Session.changed).where(Session.id == sa.bindparam("session"))
 _write_on = sa.update(Session).where(Session.id == sa.bindparam("session")).values(deleted_at=sa.bindparam("now"))
 
 
@@ -52,7 +54,9 @@ class UnfinishedSession:
             return None
         search.index_notes(connection, search.session_notes(self.state.session_id, external_id, start.title))
         derived.store(connection, self.state, external_id=external_id, key=key, deleted_at=None)
-        return SessionOutcome("new", self.state.session_id, key, self.count)
+        self.state.index = None
+        grown = GrownState(connection.scalar(_find_changed, {"session": self.state.session_id}) or 0, self.state)
+        return SessionOutcome("new", self.state.session_id, key, self.count, grown)
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
@@ -66,7 +70,7 @@ class UnfinishedSession:
     def write(self) -> None:
         session_rows = SessionRows(self.state, SessionParser(self.given.home.profile), self.problems.append)
         self.count = SessionWriter(self._transaction, session_rows, own_index=True).append(self.given.turns)
-        self.state.settle()
+        self.state.settle(more_may_come=True)
 
 
 @contextmanager

@@ -56,10 +56,14 @@ class NewSession:
     models: list[str] = field(default_factory=list)
     findings: list[RuleFinding] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    state: SessionState | None = None
+    """what its turns left, where it may grow soon"""
 
     def number(self, session_id: int) -> None:
         """Give the session its number."""
         base = session_id * TURNS_A_SESSION
+        if self.state is not None:
+            self.state.session_id, self.state.index = session_id, None
         self.turns = [
             (turn_id + base, session_id, None if original is None else original + base, *columns)
             for turn_id, _, original, *columns in self.turns
@@ -173,7 +177,14 @@ def new_session(session: SessionInput) -> NewSession:
     return folded(session)[0]
 
 
-def folded(session: SessionInput) -> tuple[NewSession, SessionState]:
+def growing_session(session: SessionInput) -> NewSession:
+    """The same, with the state from which it can grow."""
+    new, state = folded(session, more_may_come=True)
+    new.state = state
+    return new
+
+
+def folded(session: SessionInput, *, more_may_come: bool = False) -> tuple[NewSession, SessionState]:
     """As `new_session`, with the state that its turns left."""
     problems: list[Problem] = []
     index = search.Pending()
@@ -186,7 +197,7 @@ def folded(session: SessionInput) -> tuple[NewSession, SessionState]:
         if not session_rows.add(turn):
             break
     session_rows.fill_in_failures()
-    state.settle()
+    state.settle(more_may_come=more_may_come)
     values = columns(session.start, external_id, 1, ids.key(external_id, 1), session.home) | state.columns()
     new = NewSession(
         external_id,

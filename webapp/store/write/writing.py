@@ -91,7 +91,13 @@ def write_new(
         index.size += sum(len(raw) for _, raw in session.texts)
     _insert(connection, new, numbers)
     outcomes = {
-        id(session): SessionOutcome("new", numbers[id(session)], session.values["key"], len(session.turns))
+        id(session): SessionOutcome(
+            "new",
+            numbers[id(session)],
+            session.values["key"],
+            len(session.turns),
+            None if session.state is None else GrownState(changed, session.state),
+        )
         for session in new
     }
     return [outcomes.get(id(session)) for session in sessions]
@@ -237,6 +243,18 @@ class SessionWriter:
             if index is not None and (self._own_index or index.size - self._mark[2] > search.MOST_BYTES):
                 index.flush(connection, self._mark)
         session_rows.size = 0
+
+
+def grow(
+    connection: sa.Connection,
+    stored: growth.Stored,
+    turns: Iterable[Turn],
+    *,
+    on_problem: OnProblem,
+    index: search.Pending,
+) -> SessionOutcome:
+    """Append turns that follow those of a stored session, which the caller has locked; the caller commits."""
+    return _grow(connection, stored, turns, on_problem, index)
 
 
 def _after(turns: Iterable[Turn], skip: int) -> Iterator[Turn]:
