@@ -5,13 +5,16 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from tests.browser.conftest import serve, stop
 from tests.web import pages
 from webapp.web.transfer import LEAST, PACKERS, zstd
 
@@ -85,3 +88,18 @@ def test_with_a_token_no_cache_keeps_an_answer(make: Callable[..., Flask]) -> No
     client = make(token="a-token-of-enough-letters").test_client()
     answer = client.get("/api/sessions", headers={"Authorization": "Bearer a-token-of-enough-letters"})
     assert answer.headers["Cache-Control"] == "no-store" and "ETag" in answer.headers
+
+
+def test_files_come_packed_from_the_real_server_too(tmp_path: Path) -> None:
+    """Its file wrapper has a length, which the test client's has not."""
+    process, url = serve(tmp_path, "--no-examples")
+    try:
+        for path in ("/static/app.css", "/static/app.js", "/"):
+            plain = urllib.request.urlopen(url + path).read()
+            for packing, unpack in UNPACK.items():
+                asked = urllib.request.Request(url + path, headers={"Accept-Encoding": packing})
+                with urllib.request.urlopen(asked) as answer:
+                    assert answer.headers["Content-Encoding"] == packing
+                    assert unpack(answer.read()) == plain
+    finally:
+        stop(process)

@@ -70,7 +70,7 @@ def pack(response: Response) -> Response:
     etag, _ = response.get_etag()
     if etag is not None:
         response.set_etag(etag, weak=True)
-    if response.is_streamed:
+    if response.is_streamed or response.direct_passthrough:
         close = getattr(response.response, "close", None)
         response.response = ClosingIterator(_packed(response.iter_encoded(), PACKERS[name]()), close)
         response.direct_passthrough = False
