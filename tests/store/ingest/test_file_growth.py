@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry
-from tests.store.write.test_grown_states import findings
 from tests.store.write.test_growth import facts
+from tests.store.write.test_state_cache import findings
 from webapp.commands import _file_reader
 from webapp.commands._file_reader import FileReader
 from webapp.commands._input_files import InputFile
@@ -25,8 +25,9 @@ from webapp.store.labels import labels
 from webapp.store.models import Dump, DumpSession
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions
-from webapp.store.write import grown_states, stored_turns
+from webapp.store.write import stored_turns
 from webapp.store.write.session_state import PlacedTurn, SessionState
+from webapp.store.write.state_cache import grown_from_dumps
 
 TIME = "2026-01-02T03:04:05Z"
 DAMAGED = '{"type": "assistant", "cut'
@@ -269,7 +270,7 @@ def test_what_others_wrote_meanwhile_is_not_lost(watched, work, db, engine):
     db.expire_all()
     assert sessions.find(db, "s").label_count == 1
     growing_files.of(engine).take("run.jsonl")
-    grown_states.of(engine).take(sessions.find(db, "s").id, None)
+    grown_from_dumps(engine).take(sessions.find(db, "s").id, None)
     with path.open("ab") as file:
         file.write(text("claude_code", "s", 13, 15))
     assert brought(path, reader).new_turns == 2  # without a memory the whole file is read

@@ -28,8 +28,9 @@ from webapp.store.ingest.growing_files import GrowingFile
 from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult, problem_dict
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions.dumps import line
-from webapp.store.write import grown_states, writing
+from webapp.store.write import writing
 from webapp.store.write.growth import Stored
+from webapp.store.write.state_cache import grown_from_dumps
 
 _END = "the end of the session"
 _of_session = (Session.entry_count, Session.turn_count, Session.home_profile, Session.revision)
@@ -160,7 +161,7 @@ def _grow(
         row = connection.execute(_find, {"key": file.key}).one()
     kept_dumps.remove(settings, file.sha256)
     if outcome.grown is not None:
-        grown_states.of(engine).put(outcome.grown)
+        grown_from_dumps(engine).put(outcome.grown)
     _go_on(engine, file, spooled, filename, tuple(row[2:]), problems)
     return IngestResult(dump, [row.external_id], [file.key], said, True, 0, 1, outcome.new_turns)
 

@@ -21,16 +21,15 @@ from webapp.store.db import database, ids
 from webapp.store.models import Session
 from webapp.store.sessions import deletion
 from webapp.store.write import derived
-from webapp.store.write.grown_states import GrownState
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import SessionInput, SessionRows, columns
 from webapp.store.write.session_state import SessionState
+from webapp.store.write.state_cache import GrownState, find_changed
 from webapp.store.write.writing import SessionOutcome, SessionWriter, is_taken, lock
 
 GIVES_WAY = 0.025
 """seconds between two transactions: SQLite has no queue, and who waits for the lock looks every tenth of a second"""
 _insert = sa.insert(Session).returning(Session.id)
-_find_changed = sa.select(Session.changed).where(Session.id == sa.bindparam("session"))
 _write_on = sa.update(Session).where(Session.id == sa.bindparam("session")).values(deleted_at=sa.bindparam("now"))
 
 
@@ -55,7 +54,7 @@ class UnfinishedSession:
         search.index_notes(connection, search.session_notes(self.state.session_id, external_id, start.title))
         derived.store(connection, self.state, external_id=external_id, key=key, deleted_at=None)
         self.state.index = None
-        grown = GrownState(connection.scalar(_find_changed, {"session": self.state.session_id}) or 0, self.state)
+        grown = GrownState(connection.scalar(find_changed, {"session": self.state.session_id}) or 0, self.state)
         return SessionOutcome("new", self.state.session_id, key, self.count, grown)
 
     @contextmanager
