@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
-from webapp import logs, paths
+from webapp import account_settings, logs, paths
 from webapp.capture import specs
 
 
@@ -49,6 +50,18 @@ class Settings:
     prefix: str = ""
     """path under which browsers reach the pages, `/fencepost`; empty: none"""
     store: str | None = None
+    accounts: bool = False
+    newcomers: str = "none"
+    proxies: tuple[str, ...] = ()
+    proxy_header: str | None = None
+    oidc_issuer: str | None = None
+    oidc_client: str | None = None
+    oidc_secret: str | None = None
+
+    @property
+    def asks_login(self) -> bool:
+        """Whether pages and the API are for those alone who say who they are."""
+        return self.accounts or self.token is not None
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -74,6 +87,7 @@ class Settings:
             role=_role(environ),
             prefix=_prefix(environ),
             store=_store(environ),
+            **_access(environ),
         )
 
     def environment(self) -> dict[str, str]:
@@ -109,6 +123,13 @@ HELP = {
     "role": "all-in-one; web: pages, whose work others do; worker: does the work of a PostgreSQL database, no pages",
     "prefix": "path under which a proxy serves the pages, like /fencepost; unset: none",
     "store": "fsspec URL of kept dumps, waiting uploads and session dumps, such as s3://bucket/fencepost; unset: data",
+    "accounts": "1 to ask everybody for an account (fencepost user add; docs/accounts.md)",
+    "newcomers": "role of who comes by OpenID or proxy without an account: none (refused), reader or labeler",
+    "proxies": "addresses or networks of proxies whose words are believed, comma-separated",
+    "proxy_header": "header in which those proxies name the account that asks, such as X-Remote-User",
+    "oidc_issuer": "address of an OpenID provider that people sign in with",
+    "oidc_client": "what that provider calls this server: the client id",
+    "oidc_secret": "the client secret that it gave",
 }
 
 
@@ -200,6 +221,15 @@ def _store(environ: Mapping[str, str]) -> str | None:
     if url is not None and ("://" not in url or not url.isprintable()):
         raise BadSetting(f"FENCEPOST_STORE takes an fsspec URL, such as s3://bucket/folder, not {url[:100]!r}")
     return url
+
+
+def _access(environ: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of accounts, which do nothing without FENCEPOST_ACCOUNTS=1 and are refused then."""
+    is_on = _switch(environ, "FENCEPOST_ACCOUNTS")
+    try:
+        return {"accounts": is_on, **account_settings.read(environ, is_on=is_on)}
+    except account_settings.BadAccountSetting as bad:
+        raise BadSetting(str(bad)) from None
 
 
 def _switch(environ: Mapping[str, str], name: str) -> bool:

@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401 - what others import from here
 
+from webapp.store.models.accounts import Account, ApiToken, AuditEntry
 from webapp.store.models.base import TURNS_A_SESSION, Base
 from webapp.store.models.dumps import Dump, DumpSession, Job, Mapping
 from webapp.store.models.failures import FailureEvent, FailureOverlay, FormerFailureGroup

@@ -1,0 +1,190 @@
+"""Accounts, passwords, API tokens and the audit log, on both databases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from webapp.store.accounts import accounts, api_tokens, audit, passwords, roles, signing_in
+from webapp.store.accounts.accounts import BadAccount, NoSuchAccount
+from webapp.store.accounts.api_tokens import NoSuchToken
+from webapp.store.accounts.passwords import BadPassword
+from webapp.store.accounts.roles import BadRole
+from webapp.store.accounts.signing_in import NotAdmitted
+from webapp.store.models import Account, ApiToken
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def connection(engine: sa.Engine) -> Iterator[sa.Connection]:
+    with engine.begin() as opened:
+        yield opened
+
+
+def stored(connection: sa.Connection, name: str) -> str | None:
+    return connection.scalar(sa.select(Account.password).where(Account.name == name))
+
+
+def test_an_account_is_made_listed_changed_and_removed(connection: sa.Connection) -> None:
+    number = accounts.add(connection, " Ada ", "labeler", password=PASSWORD)
+    (line,) = accounts.lines(connection)
+    assert (line.id, line.name, line.role, line.has_password, line.signed_in_at) == (
+        number,
+        "Ada",
+        "labeler",
+        True,
+        None,
+    )
+    accounts.set_role(connection, number, "admin")
+    assert accounts.find(connection, "ADA").role == "admin"
+    api_tokens.make(connection, number, "ci", ["read"])
+    accounts.remove(connection, number)
+    assert accounts.lines(connection) == [] and api_tokens.lines(connection) == []
+    with pytest.raises(NoSuchAccount):
+        accounts.find(connection, "Ada")
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "\u202eada", "x" * 201, "\ud800", "a\0b"])
+def test_a_name_that_cannot_be_seen_is_refused(connection: sa.Connection, name: str) -> None:
+    with pytest.raises(BadAccount):
+        accounts.add(connection, name, "reader")
+
+
+@pytest.mark.parametrize(("first", "second"), [("Ada", "aDA"), ("ﬁn", "fin"), ("Straße", "STRASSE"), ("é", "e\u0301")])
+def test_names_that_look_alike_are_one(connection: sa.Connection, first: str, second: str) -> None:
+    accounts.add(connection, first, "reader")
+    with pytest.raises(BadAccount, match="there is an account"):
+        accounts.add(connection, second, "reader")
+    assert len(accounts.lines(connection)) == 1
+
+
+def test_a_role_is_one_of_three(connection: sa.Connection) -> None:
+    with pytest.raises(BadRole, match="reader, labeler, admin"):
+        accounts.add(connection, "Ada", "root")
+
+
+def test_the_password_is_an_argon2_hash_with_a_salt(connection: sa.Connection) -> None:
+    for name in ("Ada", "Bo"):
+        accounts.add(connection, name, "reader", password=PASSWORD)
+    hashes = stored(connection, "Ada"), stored(connection, "Bo")
+    assert all(text and text.startswith("$argon2id$v=19$m=19456,t=2,p=1$") for text in hashes)
+    assert hashes[0] != hashes[1]
+
+
+@pytest.mark.parametrize("password", ["", "short", "x" * 1001])
+def test_a_password_has_a_length(connection: sa.Connection, password: str) -> None:
+    with pytest.raises(BadPassword, match="12 to 1,000"):
+        accounts.add(connection, "Ada", "reader", password=password)
+
+
+def test_signing_in_takes_the_right_password_alone(connection: sa.Connection) -> None:
+    accounts.add(connection, "Ada", "reader", password=PASSWORD)
+    accounts.add(connection, "Bo", "reader")
+    account = signing_in.by_password(connection, "ada", PASSWORD)
+    assert account is not None and account.name == "Ada"
+    assert accounts.find(connection, "Ada").signed_in_at is not None
+    for name, password in (("Ada", PASSWORD + "x"), ("Ada", ""), ("Bo", ""), ("Bo", "nobody's password"), ("Eve", "x")):
+        assert signing_in.by_password(connection, name, password) is None
+
+
+def test_an_unknown_name_is_hashed_for_as_well(monkeypatch: pytest.MonkeyPatch, connection: sa.Connection) -> None:
+    checked = []
+    monkeypatch.setattr(passwords, "is_right", lambda password, stored: checked.append(stored) or False)
+    signing_in.by_password(connection, "Eve", "x")
+    assert checked == [None]
+
+
+def test_another_password_ends_logins_and_another_role_does_not(connection: sa.Connection) -> None:
+    number = accounts.add(connection, "Ada", "reader", password=PASSWORD)
+    account = signing_in.by_name(connection, "Ada")
+    assert account is not None
+    accounts.set_role(connection, number, "admin")
+    now = signing_in.by_stamp(connection, number, account.stamp)
+    assert now is not None and now.role == "admin"
+    accounts.set_password(connection, number, PASSWORD + "!")
+    assert signing_in.by_stamp(connection, number, account.stamp) is None
+
+
+def test_a_token_is_kept_as_a_digest_and_used_for_its_scopes(connection: sa.Connection) -> None:
+    number = accounts.add(connection, "Ada", "labeler")
+    token = api_tokens.make(connection, number, "ci", ["label", "read"])
+    kept = connection.execute(sa.select(ApiToken.digest, ApiToken.scopes)).one()
+    assert token not in kept.digest and len(kept.digest) == 64 and kept.scopes == "read label"
+    use = api_tokens.find(connection, token.encode())
+    assert use is not None and use.account == "Ada" and use.rights == {"read", "label"} and not use.is_noted
+    api_tokens.note_use(connection, use.id)
+    assert api_tokens.lines(connection)[0].used_at is not None
+    again = api_tokens.find(connection, token.encode())
+    assert again is not None and again.is_noted
+    assert api_tokens.find(connection, token[:-1].encode()) is None and not api_tokens.is_known(connection, b"")
+
+
+def test_a_token_has_no_right_beyond_its_accounts_role(connection: sa.Connection) -> None:
+    number = accounts.add(connection, "Ada", "admin")
+    token = api_tokens.make(connection, number, "ci", ["read", "ingest"])
+    accounts.set_role(connection, number, "reader")
+    use = api_tokens.find(connection, token.encode())
+    assert use is not None and use.rights == {"read"}
+    assert api_tokens.lines(connection)[0].lapsed == ("ingest",)
+    with pytest.raises(BadAccount, match="cannot have the scope ingest"):
+        api_tokens.make(connection, number, "more", ["ingest"])
+    for scopes in ([], ["root"]):
+        with pytest.raises(BadRole):
+            api_tokens.make(connection, number, "more", scopes)
+
+
+def test_a_revoked_token_is_none_and_nobody_revokes_anothers(connection: sa.Connection) -> None:
+    ada, bo = accounts.add(connection, "Ada", "admin"), accounts.add(connection, "Bo", "admin")
+    token = api_tokens.make(connection, ada, "ci", ["read"])
+    (line,) = api_tokens.lines(connection, ada)
+    with pytest.raises(NoSuchToken):
+        api_tokens.revoke(connection, line.id, account_id=bo)
+    api_tokens.revoke(connection, line.id, account_id=ada)
+    assert api_tokens.find(connection, token.encode()) is None
+
+
+def test_a_providers_subject_gets_an_account_and_never_anothers(connection: sa.Connection) -> None:
+    with pytest.raises(NotAdmitted, match="fencepost user add"):
+        signing_in.by_subject(connection, "https://id.example 7", "Ada", "none")
+    first = signing_in.by_subject(connection, "https://id.example 7", "Ada", "reader")
+    assert first.role == "reader"
+    assert signing_in.by_subject(connection, "https://id.example 7", "Ada Lovelace", "none").id == first.id
+    accounts.add(connection, "root", "admin", password=PASSWORD)
+    with pytest.raises(BadAccount):
+        signing_in.by_subject(connection, "https://id.example 8", "ROOT", "reader")
+
+
+def test_a_proxys_name_is_an_accounts(connection: sa.Connection) -> None:
+    with pytest.raises(NotAdmitted):
+        signing_in.by_proxy(connection, "Ada", "none")
+    made = signing_in.by_proxy(connection, "Ada", "labeler")
+    assert signing_in.by_proxy(connection, "ada", "none") == made and made.role == "labeler"
+
+
+def test_the_audit_log_is_read_from_its_end_in_pages(connection: sa.Connection) -> None:
+    for number in range(5):
+        act = audit.Act(
+            "Ada" if number % 2 else "Bo", "sign-in", "::1", "labels.save", f"POST /labels?at=\ud800{number}"
+        )
+        entry = audit.begin(connection, act)
+        if number != 4:
+            audit.finish(connection, entry, 303 if number else 422, {"judgement": "wrong"})
+    lines = audit.page(connection, limit=3)
+    assert [line.object[-1] for line in lines] == ["4", "3", "2"]
+    assert [line.outcome for line in lines[:2]] == ["unknown: it never ended", "done (303)"]
+    assert [line.object[-1] for line in audit.page(connection, before=lines[-1].id)] == ["1", "0"]
+    assert {line.author for line in audit.page(connection, author="Bo")} == {"Bo"}
+    assert audit.page(connection)[-1].outcome == "refused (422)"
+
+
+def test_a_long_object_is_cut_and_says_so(connection: sa.Connection) -> None:
+    audit.begin(connection, audit.Act("Ada", "v" * 300, "p" * 99, "a", "x" * 3000), 200)
+    assert audit.page(connection)[0].object.endswith("… (1,000 characters cut)")
+
+
+def test_every_role_reads_and_admin_alone_holds_every_right() -> None:
+    assert all("read" in rights for rights in roles.ROLES.values())
+    assert [name for name, rights in roles.ROLES.items() if rights == roles.ALL] == ["admin"]

@@ -1,0 +1,53 @@
+"""The settings of accounts: who comes without one, by which provider and through which proxies."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from typing import Any
+
+NEWCOMERS = ("none", "reader", "labeler")
+"""roles for who comes without an account; an admin is made by hand alone"""
+_OIDC = ("oidc_issuer", "oidc_client", "oidc_secret")
+_NAMES = ("newcomers", "proxies", "proxy_header", *_OIDC)
+
+
+class BadAccountSetting(ValueError):
+    """A setting of accounts cannot be read; the message names the variable and what it takes."""
+
+
+def read(environ: Mapping[str, str], *, is_on: bool) -> dict[str, Any]:
+    """What is set, by the names of `Settings`; raises `BadAccountSetting`, without accounts for anything."""
+    given = {name: value for name in _NAMES if (value := environ.get(f"FENCEPOST_{name.upper()}"))}
+    if given and not is_on:
+        raise BadAccountSetting(f"FENCEPOST_{next(iter(given)).upper()} does something with FENCEPOST_ACCOUNTS=1 alone")
+    if given.get("newcomers", "none") not in NEWCOMERS:
+        raise BadAccountSetting(f"FENCEPOST_NEWCOMERS takes {', '.join(NEWCOMERS)}, not {given['newcomers']!r}")
+    _check_provider(given)
+    proxies = _networks(given.pop("proxies", ""))
+    _check_header(given.get("proxy_header"), proxies)
+    return {"proxies": proxies, **given}
+
+
+def _check_provider(given: Mapping[str, str]) -> None:
+    if any(name in given for name in _OIDC) and not all(name in given for name in _OIDC):
+        raise BadAccountSetting("FENCEPOST_OIDC_ISSUER, _CLIENT and _SECRET go together: set all three, or none")
+    issuer = given.get("oidc_issuer", "https://")
+    if not issuer.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
+        raise BadAccountSetting("FENCEPOST_OIDC_ISSUER takes an address that begins with https://")
+
+
+def _check_header(header: str | None, proxies: tuple[str, ...]) -> None:
+    if header is not None and not proxies:
+        raise BadAccountSetting("FENCEPOST_PROXY_HEADER needs FENCEPOST_PROXIES: who may send that header")
+    if header is not None and not re.fullmatch(r"[A-Za-z0-9-]+", header):
+        raise BadAccountSetting("FENCEPOST_PROXY_HEADER takes the name of a header, such as X-Remote-User")
+
+
+def _networks(text: str) -> tuple[str, ...]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    try:
+        return tuple(str(ipaddress.ip_network(word)) for word in words)
+    except ValueError as error:
+        raise BadAccountSetting(f"FENCEPOST_PROXIES takes addresses or networks such as 10.0.0.0/8: {error}") from None

@@ -1,0 +1,128 @@
+"""Accounts: made, listed, changed and removed. Every function takes a connection whose transaction the caller ends."""
+
+from __future__ import annotations
+
+import secrets
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from webapp.store.accounts import passwords
+from webapp.store.accounts.roles import checked_role
+from webapp.store.labels.label_content import BadLabel, checked_author
+from webapp.store.models import Account, ApiToken
+
+_LONGEST_KEY = 600
+
+
+class BadAccount(ValueError):
+    """An account cannot be made as it was asked for; the message says why."""
+
+
+class NoSuchAccount(LookupError):
+    """No account has that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccountLine:
+    """An account as lists show it. Times are UTC; `signed_in_at` is None where that never was."""
+
+    id: int
+    name: str
+    role: str
+    has_password: bool
+    subject: str | None
+    tokens: int
+    made_at: datetime
+    signed_in_at: datetime | None
+
+
+def add(
+    connection: sa.Connection, name: str, role: str, *, password: str | None = None, subject: str | None = None
+) -> int:
+    """Make an account, and return its id; raises `BadAccount`, `BadRole`, `BadPassword`."""
+    name, key = checked_name(name)
+    row = {
+        "name": name,
+        "name_key": key,
+        "role": checked_role(role),
+        "password": None if password is None else passwords.hashed(password),
+        "subject": subject,
+        "stamp": new_stamp(),
+        "made_at": datetime.now(UTC),
+    }
+    try:
+        with connection.begin_nested():
+            number: int = connection.execute(sa.insert(Account).values(row).returning(Account.id)).scalar_one()
+    except sa.exc.IntegrityError:
+        taken = f"there is an account {name!r}, or one that differs from it in case alone"
+        raise BadAccount(taken if subject is None else f"{taken}, or one of that subject") from None
+    return number
+
+
+def checked_name(name: str) -> tuple[str, str]:
+    """The name as it is kept, and its key; raises `BadAccount`."""
+    try:
+        name = unicodedata.normalize("NFC", checked_author(name))
+    except BadLabel:
+        raise BadAccount("an account has a name of 1 to 200 characters that can be seen, on one line") from None
+    if len(key(name)) > _LONGEST_KEY:
+        raise BadAccount("the name is too long")
+    return name, key(name)
+
+
+def key(name: str) -> str:
+    """What two names share that are one."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name.strip()).casefold())
+
+
+def lines(connection: sa.Connection) -> list[AccountLine]:
+    """Every account, by name."""
+    tokens = sa.select(sa.func.count()).where(ApiToken.account_id == Account.id).scalar_subquery()
+    columns = (Account.id, Account.name, Account.role, Account.password.is_not(None), Account.subject, tokens)
+    query = sa.select(*columns, Account.made_at, Account.signed_in_at).order_by(Account.name_key)
+    return [AccountLine(*row) for row in connection.execute(query)]
+
+
+def find(connection: sa.Connection, name: str) -> AccountLine:
+    """The account of that name; raises `NoSuchAccount`."""
+    for line in lines(connection):
+        if key(line.name) == key(name):
+            return line
+    raise NoSuchAccount(f"there is no account {name[:200]!r}")
+
+
+def by_number(connection: sa.Connection, number: int) -> AccountLine:
+    """The account of that number; raises `NoSuchAccount`."""
+    for line in lines(connection):
+        if line.id == number:
+            return line
+    raise NoSuchAccount(f"there is no account {number}")
+
+
+def set_role(connection: sa.Connection, number: int, role: str) -> None:
+    """Holds from the next request on; raises `BadRole`."""
+    connection.execute(sa.update(Account).where(Account.id == number).values(role=checked_role(role)))
+
+
+def set_password(connection: sa.Connection, number: int, password: str) -> None:
+    """Give another password and end every login of the account; raises `BadPassword`."""
+    values = {"password": passwords.hashed(password), "stamp": new_stamp()}
+    connection.execute(sa.update(Account).where(Account.id == number).values(values))
+
+
+def end_logins(connection: sa.Connection, number: int) -> None:
+    """Sign the account out everywhere; its API tokens stay."""
+    connection.execute(sa.update(Account).where(Account.id == number).values(stamp=new_stamp()))
+
+
+def remove(connection: sa.Connection, number: int) -> None:
+    """Remove the account with its API tokens and logins; its labels and its lines of the audit log stay."""
+    connection.execute(sa.delete(ApiToken).where(ApiToken.account_id == number))
+    connection.execute(sa.delete(Account).where(Account.id == number))
+
+
+def new_stamp() -> str:
+    return secrets.token_hex(8)

@@ -1,0 +1,87 @@
+"""The audit log: every write is noted before it is done, and what came of it after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from webapp.store.models import AuditEntry
+
+_LONGEST = 2000
+"""characters of an object"""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """A write that is about to be done. `detail` says more of the object, where the address says too little."""
+
+    author: str
+    via: str
+    peer: str
+    act: str
+    object: str
+    detail: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """One line of the log. `status` is None where the request never came to its end."""
+
+    id: int
+    at: datetime
+    author: str
+    via: str
+    peer: str
+    act: str
+    object: str
+    detail: dict[str, Any] | None
+    status: int | None
+
+    @property
+    def outcome(self) -> str:
+        if self.status is None:
+            return "unknown: it never ended"
+        if self.status == 0:
+            return "done"
+        return f"done ({self.status})" if self.status < 400 else f"refused ({self.status})"
+
+
+def begin(connection: sa.Connection, act: Act, status: int | None = None) -> int:
+    """Note a write, and return the entry's id for `finish`; give `status` where it is done already."""
+    values = {
+        "at": datetime.now(UTC),
+        "author": act.author,
+        "via": act.via[:255],
+        "peer": act.peer[:64],
+        "act": act.act[:100],
+        "object": _cut(act.object),
+        "detail": act.detail,
+        "status": status,
+    }
+    number: int = connection.execute(sa.insert(AuditEntry).values(values).returning(AuditEntry.id)).scalar_one()
+    return number
+
+
+def finish(connection: sa.Connection, number: int, status: int, detail: dict[str, Any] | None) -> None:
+    values: dict[str, Any] = {"status": status} | ({"detail": detail} if detail else {})
+    connection.execute(sa.update(AuditEntry).where(AuditEntry.id == number).values(values))
+
+
+def page(
+    connection: sa.Connection, *, before: int | None = None, author: str | None = None, limit: int = 100
+) -> list[AuditLine]:
+    """`limit` lines, the newest first, older than the line `before`; of one author where one is named."""
+    names = ("id", "at", "author", "via", "peer", "act", "object", "detail", "status")
+    query = sa.select(*(getattr(AuditEntry, name) for name in names)).order_by(AuditEntry.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(AuditEntry.id < before)
+    if author:
+        query = query.where(AuditEntry.author == author)
+    return [AuditLine(*row) for row in connection.execute(query)]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text) - _LONGEST:,} characters cut)"

@@ -1,0 +1,88 @@
+"""Signing in: by password, as an OpenID provider's subject, or under the name that a trusted proxy says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from webapp.store.accounts import accounts, passwords
+from webapp.store.models import Account
+
+
+class NotAdmitted(LookupError):
+    """A provider or a proxy knows them, and they have no account here; the message says what an admin does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """Who signed in; `stamp` goes into their cookie."""
+
+    id: int
+    name: str
+    role: str
+    stamp: str
+
+
+_COLUMNS = (Account.id, Account.name, Account.role, Account.stamp)
+
+
+def by_password(connection: sa.Connection, name: str, password: str) -> SignedIn | None:
+    """None where name or password is wrong, in the same time; raises `MissingLibrary` without argon2-cffi."""
+    passwords.require()
+    query = sa.select(*_COLUMNS, Account.password).where(Account.name_key == accounts.key(name))
+    row = connection.execute(query).one_or_none()
+    if not passwords.is_right(password, None if row is None else row.password) or row is None:
+        return None
+    return _noted(connection, SignedIn(*row[:4]))
+
+
+def by_stamp(connection: sa.Connection, number: int, stamp: str) -> SignedIn | None:
+    """Whose cookie it is; None where the account is gone or its logins were ended."""
+    query = sa.select(*_COLUMNS).where(Account.id == number, Account.stamp == stamp)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else SignedIn(*row)
+
+
+def by_name(connection: sa.Connection, name: str) -> SignedIn | None:
+    row = connection.execute(sa.select(*_COLUMNS).where(Account.name_key == accounts.key(name))).one_or_none()
+    return None if row is None else SignedIn(*row)
+
+
+def by_subject(connection: sa.Connection, subject: str, name: str, newcomers: str) -> SignedIn:
+    """The account of a provider's subject, made with the role `newcomers` where there is none and that is not `none`.
+
+    An account of the same name that is another's is never given away. Raises `NotAdmitted`, `BadAccount`.
+    """
+    row = connection.execute(sa.select(*_COLUMNS).where(Account.subject == subject)).one_or_none()
+    if row is not None:
+        return _noted(connection, SignedIn(*row))
+    if newcomers == "none":
+        raise NotAdmitted(
+            f"You have no account here. An admin makes one with: fencepost user add NAME --subject '{subject}'"
+        )
+    accounts.add(connection, name, newcomers, subject=subject)
+    return by_subject(connection, subject, name, newcomers)
+
+
+def by_proxy(connection: sa.Connection, name: str, newcomers: str) -> SignedIn:
+    """The account of that name, made where there is none and `newcomers` is not `none`.
+
+    Raises `NotAdmitted`, `BadAccount`.
+    """
+    account = by_name(connection, name)
+    if account is None and newcomers == "none":
+        raise NotAdmitted(f"The proxy says that you are {name[:200]!r}, and there is no account of that name.")
+    if account is None:
+        accounts.add(connection, name, newcomers)
+        account = by_name(connection, name)
+    if account is None:
+        raise NotAdmitted(f"The account {name[:200]!r} was removed just now.")
+    return account
+
+
+def _noted(connection: sa.Connection, account: SignedIn) -> SignedIn:
+    now = datetime.now(UTC)
+    connection.execute(sa.update(Account).where(Account.id == account.id).values(signed_in_at=now))
+    return account
