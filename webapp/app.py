@@ -38,6 +38,7 @@ from webapp.web import (
     traces,
     transfer,
 )
+from webapp.web.accounts import account_pages, admin_pages, audit_pages, audit_trail, oidc_login
 from webapp.web.comparing import compare_pages
 from webapp.web.dumps import dump_pages, job_pages, mapping_api, mapping_pages, uploads, worker_process
 from webapp.web.failures import failure_actions, failure_pages, failures_api
@@ -72,6 +73,10 @@ BLUEPRINTS = (
     playground,
     traces,
     login,
+    account_pages,
+    admin_pages,
+    audit_pages,
+    oidc_login,
     guide,
     help_pages,
     health,
@@ -101,7 +106,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
-    for part in (transfer, guards, errors, filters, helpers, templating, worker_process, metrics, request_log):
+    parts = (transfer, guards, audit_trail, errors, filters, helpers, templating, worker_process, metrics, request_log)
+    for part in parts:
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
     prefix.init_app(app)

@@ -24,6 +24,8 @@ COMMANDS = {
     "profiles": "List the profiles: ours, the reports', a library's.",
     "mcp": "Serve what is stored to an agent, read-only (MCP).",
     "token": "Make an access token for FENCEPOST_TOKEN.",
+    "user": "Accounts and API tokens, for FENCEPOST_ACCOUNTS=1.",
+    "audit": "List who wrote what.",
     "prune": "Remove old sessions for good.",
     "work": "Do the work that waits behind the pages.",
     "db": "Create, migrate and check the database.",

@@ -19,6 +19,10 @@ from webapp.exports.base import MissingLibrary, UnknownExport
 from webapp.exports.text_patterns import BadPattern
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
+from webapp.store.accounts.accounts import BadAccount, NoSuchAccount
+from webapp.store.accounts.api_tokens import NoSuchToken
+from webapp.store.accounts.passwords import BadPassword
+from webapp.store.accounts.roles import BadRole
 from webapp.store.db import database
 from webapp.store.labels.label_content import BadLabel
 from webapp.store.sessions.filters import BadFilter
@@ -28,13 +32,17 @@ from webapp.store.sessions.turns import NoSuchTurn
 MISSING = (
     NoSuchSession,
     NoSuchTurn,
+    NoSuchAccount,
+    NoSuchToken,
+    BadAccount,
     BadLabel,
+    BadPassword,
     MissingLibrary,
     NotInstalled,
     database.NewerDatabase,
     sa.exc.OperationalError,
 )
-WRONG_USE = (BadFilter, BadMapping, BadPattern, UnknownExport, UnknownProfile)
+WRONG_USE = (BadFilter, BadMapping, BadPattern, BadRole, UnknownExport, UnknownProfile)
 
 
 def settings() -> Settings:

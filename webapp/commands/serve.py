@@ -25,8 +25,8 @@ from webapp.config import BadSetting, Settings
 def command(host: str, port: int, examples: bool, threads: int) -> None:
     """Serve the pages and the API until interrupted.
 
-    Listens on loopback alone unless FENCEPOST_TOKEN is set: what is stored here is what agents said. With
-    FENCEPOST_ROLE=worker it serves nothing and does what `fencepost work --stay` does.
+    Listens on loopback alone unless FENCEPOST_TOKEN or FENCEPOST_ACCOUNTS is set: what is stored here is what agents
+    said. With FENCEPOST_ROLE=worker it serves nothing and does what `fencepost work --stay` does.
     """
     memory.use_one_arena()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # service managers and containers: as Ctrl+C
@@ -59,10 +59,10 @@ def settings_for(host: str) -> Settings:
         raise click.UsageError(str(error)) from error
     if is_loopback(host) or settings.role == "worker":
         return settings
-    if settings.token is None:
+    if not settings.asks_login:
         raise click.UsageError(
-            f"{host} is not a loopback address: set FENCEPOST_TOKEN to a secret of your own first, so that not"
-            " everybody on the network can read the sessions."
+            f"{host} is not a loopback address: set FENCEPOST_TOKEN to a secret of your own first, or"
+            " FENCEPOST_ACCOUNTS=1 (docs/accounts.md), so that not everybody on the network can read the sessions."
         )
     return settings if host in ("0.0.0.0", "::") else replace(settings, trusted_hosts=(*settings.trusted_hosts, host))  # noqa: S104
 
@@ -92,9 +92,7 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
     """A waitress server that is bound and not yet running: waitress brings no types."""
     from webapp.app import create_app
     from webapp.store.db.database import NewerDatabase
-    from webapp.web import guards
     from webapp.web.server import listener
-    from webapp.web.server.admission import Admission
 
     try:
         app = create_app(settings)
@@ -107,10 +105,27 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
     prepare(app, examples)
     try:
         with app.app_context():
-            admission = Admission(settings, guards.login_cookie())
+            admission = admission_of(settings)
         return listener.serve(app, admission, host=host, port=port, threads=threads)
     except OSError as error:
         raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}; try another PORT") from error
+
+
+def admission_of(settings: Settings):  # type: ignore[no-untyped-def]
+    """What the server asks before it spools a body; within the app's context."""
+    from webapp.extensions import db
+    from webapp.store.accounts import api_tokens
+    from webapp.web import identity
+    from webapp.web.server.admission import Admission
+
+    engine = db.engine
+
+    def is_api_token(sent: bytes) -> bool:
+        with engine.connect() as connection:
+            return api_tokens.is_known(connection, sent)
+
+    cookies = identity.login_cookie(), identity.account_cookie()
+    return Admission(settings, *cookies, is_api_token, identity.guesses())
 
 
 def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]

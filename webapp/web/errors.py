@@ -16,6 +16,11 @@ from webapp.exports.base import MissingLibrary, UnknownExport
 from webapp.exports.text_patterns import BadPattern
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
+from webapp.store.accounts.accounts import BadAccount, NoSuchAccount
+from webapp.store.accounts.api_tokens import NoSuchToken
+from webapp.store.accounts.passwords import BadPassword
+from webapp.store.accounts.roles import BadRole
+from webapp.store.accounts.signing_in import NotAdmitted
 from webapp.store.db import disk_full
 from webapp.store.failures.events import BadState
 from webapp.store.failures.group_detail import NoSuchGroup
@@ -41,11 +46,11 @@ _READ_ONLY = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_READONLY_DIRECTORY, sqlite
 
 MISSING = (
     *(NoSuchSession, NoSuchTurn, NoSuchDump, NoSuchJob, NoSuchMapping, NoSuchHomeChange, NoSuchRule),
-    *(NoSuchGroup, NoSuchChange),
+    *(NoSuchGroup, NoSuchChange, NoSuchAccount, NoSuchToken),
 )
 BAD_REQUEST = (
     *(BadCursor, BadFilter, BadRule, BadScope, UnknownExport, BadPattern, MissingLibrary),
-    *(BadState, BadOverlay),
+    *(BadState, BadOverlay, BadAccount, BadPassword, BadRole),
 )
 
 
@@ -55,6 +60,7 @@ def init_app(app: Flask) -> None:
         on_missing: (*MISSING, UnknownProfile, NotKept, NoSuchRun),
         on_not_installed: (NotInstalled,),
         on_bad_request: BAD_REQUEST,
+        on_not_admitted: (NotAdmitted,),
         on_bad_body: (BadBody,),
         on_full: (disk_full.DiskFull,),
         on_busy: (OperationalError,),
@@ -108,6 +114,10 @@ def on_not_installed(error: NotInstalled) -> Answer:
 
 def on_bad_request(error: Exception) -> Answer:
     return answer(400, "bad_request", str(error))
+
+
+def on_not_admitted(error: Exception) -> Answer:
+    return answer(403, "forbidden", str(error))
 
 
 def on_bad_body(error: BadBody) -> Answer:

@@ -7,13 +7,10 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 from flask import Flask, Response, abort, current_app, redirect, request, url_for
-from werkzeug.exceptions import TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
-from webapp.web import body_limits, tokens, transfer
-from webapp.web.guessing import Guesses
+from webapp.web import access, body_limits, identity, transfer
 from webapp.web.health import OPEN_ENDPOINTS as HEALTH
-from webapp.web.login_cookie import LoginCookie
 
 CSP = "; ".join(
     (
@@ -35,13 +32,12 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-OPEN_ENDPOINTS = frozenset({"static", "login.form", "login.submit"}) | HEALTH
 
 
 def init_app(app: Flask) -> None:
     app.before_request(refuse_other_hosts)
     app.before_request(refuse_other_sites)
-    app.before_request(require_token)
+    app.before_request(require_right)
     app.before_request(limit_body)
     app.before_request(refuse_packed_body)
     app.after_request(add_headers)
@@ -108,51 +104,39 @@ def refuse_packed_body() -> None:
         abort(415, f"A body sent to this address may have {taken}, not the Content-Encoding {packing[:100]!r}.")
 
 
-def require_token() -> AnyResponse | None:
-    """With `FENCEPOST_TOKEN` set, ask every request for it: as a bearer token, or once in a form."""
-    login = login_cookie()
-    if login is None or request.endpoint in OPEN_ENDPOINTS or may_enter(login):
+def require_right() -> AnyResponse | None:
+    """Where a login is asked for, ask each route's right of who asks; a route without one is for nobody."""
+    settings = current_app.config["SETTINGS"]
+    endpoint = request.endpoint or ""
+    if endpoint.startswith(access.OF_ACCOUNTS) and not settings.accounts:
+        abort(404, "This server asks nobody for an account. FENCEPOST_ACCOUNTS=1 has it ask.")
+    right = access.RIGHT_OF.get(endpoint)
+    if not settings.asks_login or right == access.OPEN:
         return None
+    who = identity.current()
+    if who is None:
+        return ask_to_sign_in()
+    if endpoint and right not in who.rights:
+        abort(403, access.refusal(right, who.name))
+    return None
+
+
+def ask_to_sign_in() -> AnyResponse:
     if is_for_programs():
         abort(401, "Send the token as `Authorization: Bearer …`.")
     return redirect(url_for("login.form", next=request.full_path.removesuffix("?")))
-
-
-def login_cookie() -> LoginCookie | None:
-    """What reads this server's login cookies; None where no token is asked for."""
-    settings = current_app.config["SETTINGS"]
-    key, path = current_app.config["SECRET_KEY"], settings.prefix or "/"
-    return settings.token and LoginCookie(key, settings.token, settings.secure, path)
-
-
-def may_enter(login: LoginCookie) -> bool:
-    sent = tokens.bearer(request.headers.get("Authorization", ""))
-    if sent is None:
-        return login.is_in(request.cookies, request.host)
-    return is_token(sent, login.token)
-
-
-def is_token(sent: bytes, token: str) -> bool:
-    """Whether `sent` is the token; answers 429 to a peer that was wrong too often."""
-    guesses: Guesses = current_app.extensions.setdefault("fencepost_guesses", Guesses())
-    if wait := guesses.wait(request.remote_addr):
-        raise TooManyRequests("Too many wrong tokens came from here. Try again in a minute.", retry_after=wait)
-    if tokens.same(sent, token):
-        return True
-    guesses.wrong(request.remote_addr)
-    return False
 
 
 def add_headers(response: Response) -> Response:
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     if request.endpoint != "static":
+        if current_app.config["SETTINGS"].asks_login:
+            response.headers["Cache-Control"] = "no-store"
         response.headers.setdefault("Cache-Control", "no-store" if is_private(response) else "no-cache")
     return response
 
 
 def is_private(response: Response) -> bool:
-    """Whether no cache may keep an answer: all where a token is set; else programs' but for what can be revalidated."""
-    if current_app.config["SETTINGS"].token is not None:
-        return True
+    """Whether no cache may keep an answer though nobody signs in: programs' but for what can be revalidated."""
     return is_for_programs() and not transfer.is_tagged(response)

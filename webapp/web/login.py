@@ -1,45 +1,75 @@
-"""Signing in and out, on servers that ask for a token."""
+"""Signing in and out, on servers that ask for an account or a token."""
 
 from __future__ import annotations
 
-from flask import Blueprint, redirect, render_template, request, url_for
+from flask import Blueprint, current_app, g, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
+from webapp.extensions import db
+from webapp.store.accounts import signing_in
+from webapp.store.accounts.signing_in import SignedIn
 from webapp.store.labels.label_content import BadLabel
-from webapp.web import guards, people
+from webapp.web import access, identity, people, tokens
 from webapp.web.links import own_path
-from webapp.web.login_cookie import LIFE
+from webapp.web.login_cookie import LIFE, cookie_name
 
 blueprint = Blueprint("login", __name__)
 
 
 @blueprint.get("/login")
 def form() -> str:
-    return render_template("login/form.html", wrong=False)
+    return _form()
+
+
+def _form(**more: object) -> str:
+    settings = current_app.config["SETTINGS"]
+    is_open = not settings.asks_login
+    context = {"accounts": settings.accounts, "token": settings.token or is_open, "oidc": settings.oidc_issuer}
+    return render_template("login/form.html", **context, **more)
 
 
 @blueprint.post("/login")
 def submit() -> Response | tuple[str, int]:
-    login = guards.login_cookie()
+    """By an account's name and password where the form gives them, else by the server's token."""
+    if current_app.config["SETTINGS"].accounts and "account" in request.form:
+        return _by_password()
+    login = identity.login_cookie()
     sent = request.form.get("token", "").encode("utf-8", "surrogatepass")
-    if login is not None and not guards.is_token(sent, login.token):
-        return render_template("login/form.html", wrong=True), 422
+    if login is not None:
+        identity.refuse_guessing()
+    if current_app.config["SETTINGS"].asks_login and (login is None or not tokens.same(sent, login.token)):
+        identity.note_guess()
+        return _form(wrong="token"), 422
     if request.form.get("name", "").strip():
         try:
             people.remember(request.form["name"])
         except BadLabel as error:
-            return render_template("login/form.html", wrong=False, message=str(error)), 422
+            return _form(message=str(error)), 422
     response = redirect(own_path(request.args.get("next", "")), 303)
-    if login is not None:
-        response.set_cookie(
-            login.name(request.host),
-            login.value(),
-            max_age=LIFE,
-            path=login.path,
-            secure=login.secure,
-            httponly=True,
-            samesite="Lax",
-        )
+    return response if login is None else with_cookie(response, login.value())
+
+
+def _by_password() -> Response | tuple[str, int]:
+    identity.refuse_guessing()
+    with db.engine.begin() as connection:
+        account = signing_in.by_password(connection, request.form["account"], request.form.get("password", ""))
+    if account is None:
+        identity.note_guess()
+        return _form(wrong="account"), 422
+    return signed_in(account)
+
+
+def signed_in(account: SignedIn, target: str | None = None) -> Response:
+    """Go on to the page that was asked for, with the account's cookie."""
+    cookie = identity.account_cookie()
+    response = redirect(own_path(request.args.get("next", "") if target is None else target), 303)
+    return response if cookie is None else with_cookie(response, cookie.value(account.id, account.stamp))
+
+
+def with_cookie(response: Response, value: str) -> Response:
+    secure, path = current_app.config["SETTINGS"].secure, current_app.config["SETTINGS"].prefix or "/"
+    name = cookie_name(request.host, secure=secure, path=path)
+    response.set_cookie(name, value, max_age=LIFE, path=path, secure=secure, httponly=True, samesite="Lax")
     return response
 
 
@@ -47,15 +77,23 @@ def submit() -> Response | tuple[str, int]:
 def sign_out() -> Response:
     """Forget the browser's login; of another browser's nothing is forgotten."""
     response = redirect(url_for("login.form"), 303)
-    login = guards.login_cookie()
-    if login is not None:
-        name = login.name(request.host)
-        response.delete_cookie(name, login.path, secure=login.secure, httponly=True, samesite="Lax")
+    settings = current_app.config["SETTINGS"]
+    if settings.asks_login:
+        path = settings.prefix or "/"
+        name = cookie_name(request.host, secure=settings.secure, path=path)
+        response.delete_cookie(name, path, secure=settings.secure, httponly=True, samesite="Lax")
     return response
 
 
 @blueprint.app_template_global()
 def is_signed_in() -> bool:
     """Whether there is something to sign out of."""
-    login = guards.login_cookie()
-    return login is not None and login.is_in(request.cookies, request.host)
+    who: identity.Identity | None = g.get("identity")
+    return who is not None and who.has_cookie
+
+
+@blueprint.app_template_global()
+def may_open(endpoint: str) -> bool:
+    """Whether who asks may open a page of accounts, on a server that asks for them."""
+    who: identity.Identity | None = g.get("identity")
+    return who is not None and current_app.config["SETTINGS"].accounts and access.RIGHT_OF[endpoint] in who.rights

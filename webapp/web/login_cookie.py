@@ -16,6 +16,14 @@ _AHEAD = 60
 _VALUE = re.compile(r"([0-9]{1,12})\.([0-9a-f]{64})")
 
 
+def cookie_name(host: str, *, secure: bool, path: str) -> str:
+    """A name of this server's own: browsers send cookies to every port of a host."""
+    port = re.search(r":(\d{1,5})\Z", host)
+    name = f"fencepost-login-{port[1]}" if port else "fencepost-login"
+    whole_host = path == "/"  # what browsers ask of a cookie called __Host-
+    return f"{'__Host-' if whole_host else '__Secure-'}{name}" if secure else name
+
+
 @dataclass(frozen=True, slots=True)
 class LoginCookie:
     """Makes and reads the cookie of one server. Another key or another token makes all earlier ones void."""
@@ -27,11 +35,7 @@ class LoginCookie:
     """of this server's pages: where the cookie is sent to"""
 
     def name(self, host: str) -> str:
-        """A name of this server's own: browsers send cookies to every port of a host."""
-        port = re.search(r":(\d{1,5})\Z", host)
-        name = f"fencepost-login-{port[1]}" if port else "fencepost-login"
-        whole_host = self.path == "/"  # what browsers ask of a cookie called __Host-
-        return f"{'__Host-' if whole_host else '__Secure-'}{name}" if self.secure else name
+        return cookie_name(host, secure=self.secure, path=self.path)
 
     def value(self, now: float | None = None) -> str:
         issued = str(int(time.time() if now is None else now))

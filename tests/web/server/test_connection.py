@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from webapp.config import MEGABYTE
+from webapp.store.accounts import accounts, api_tokens
+from webapp.store.db import database
 from webapp.store.ingest import dump_files
 from webapp.web.body_limits import FORM, STRANGER
 from webapp.web.guards import HEADERS
@@ -100,3 +102,35 @@ def test_who_signed_in_may_send(serving: Callable[..., Address]) -> None:
     client.request("POST", "/api/dumps", b" " * MEGABYTE, {"Cookie": cookie})
     assert client.getresponse().status == 415
     client.close()
+
+
+def test_a_large_body_is_for_who_has_an_account(serving: Callable[..., Address], tmp_path: Path) -> None:
+    address = serving(accounts=True, proxies=("127.0.0.1/32",), proxy_header="X-Remote-User")
+    engine = database.connect(f"sqlite:///{tmp_path / 'w.sqlite3'}")
+    with engine.begin() as connection:
+        number = accounts.add(connection, "Ada", "admin", password="correct horse battery")
+        token = api_tokens.make(connection, number, "ci", ["ingest"])
+    engine.dispose()
+    cookie = signed_in(address)
+    for header, status in (
+        (f"Authorization: Bearer {token}", b"415"),
+        (f"Cookie: {cookie}", b"415"),
+        ("X-Remote-User: Ada", b"415"),
+        (f"Authorization: Bearer {token[:-1]}", b"401"),
+        (f"Cookie: {cookie[:-1]}", b"401"),
+        ("X-Other-User: Ada", b"401"),
+    ):
+        answer = answer_to(address, post("/api/dumps", MEGABYTE, header) + b" " * MEGABYTE)
+        assert answer.split()[1] == status, header
+
+
+def signed_in(address: Address) -> str:
+    """The cookie of Ada's browser."""
+    client = http.client.HTTPConnection(*address, timeout=60)
+    form = "account=Ada&password=correct+horse+battery"
+    headers = {"Host": "127.0.0.1", "Content-Type": "application/x-www-form-urlencoded"}
+    client.request("POST", "/login", form, headers)
+    answer = client.getresponse()
+    answer.read()
+    client.close()
+    return (answer.getheader("Set-Cookie") or "").partition(";")[0]

@@ -143,7 +143,7 @@ def asked_for(body: dict[str, Any]) -> dict[str, Any]:
         raise label_content.BadLabel('expects is "one", and there is no "expected"')
     return {
         **{name: body.get(name) for name in LABEL_TEXTS},
-        "author": str(body.get("author") or author()),
+        "author": people.checked_own(str(body.get("author") or author())),
         "judgement": str(body.get("judgement", "")),
         "expected": expected,
         "has_expected": "expected" in body,

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from webapp.config import Settings
-from webapp.web import body_limits, tokens
+from webapp.web import body_limits, proxies, tokens
+from webapp.web.account_cookie import AccountCookie
+from webapp.web.guessing import Guesses
 from webapp.web.login_cookie import LoginCookie
 from webapp.web.prefix import without
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """`cookie` is None where no token is asked for."""
+    """`cookie` is None where no token is asked for, `account_cookie` where no account is.
+
+    `is_api_token` looks into the database, so it is asked of large bodies alone, and never for a peer that guesses.
+    """
 
     settings: Settings
     cookie: LoginCookie | None
+    account_cookie: AccountCookie | None = None
+    is_api_token: Callable[[bytes], bool] = lambda sent: False
+    guesses: Guesses | None = None
 
-    def is_stranger(self, path: str, headers: Mapping[str, str]) -> bool:
-        """Whether the app will refuse this request for its token; `headers` are named as in CGI, without HTTP_."""
-        if self.cookie is None or self.own_path(path) == "/login":
+    def is_stranger(self, path: str, headers: Mapping[str, str], peer: str) -> bool:
+        """Whether the app will refuse this request for its login; `headers` are named as in CGI, without HTTP_."""
+        if not self.settings.asks_login or self.own_path(path) == "/login":
             return False
         sent = tokens.bearer(headers.get("AUTHORIZATION", ""))
         if sent is not None:
-            return not tokens.same(sent, self.cookie.token)
-        return not self.cookie.is_in_header(headers.get("COOKIE", ""), headers.get("HOST", ""))
+            return not self._is_token(sent, headers, peer)
+        header = (self.settings.proxy_header or "").upper().replace("-", "_")
+        if proxies.account_name(self.settings, peer, headers.get(header, "")) is not None:
+            return False
+        cookie, host = headers.get("COOKIE", ""), headers.get("HOST", "")
+        return not any(kind.is_in_header(cookie, host) for kind in (self.cookie, self.account_cookie) if kind)
+
+    def _is_token(self, sent: bytes, headers: Mapping[str, str], peer: str) -> bool:
+        if self.cookie is not None and tokens.same(sent, self.cookie.token):
+            return True
+        address = proxies.client_address(self.settings, peer, headers.get("X_FORWARDED_FOR", ""))
+        if self.guesses is None or self.guesses.wait(address):
+            return False
+        return self.settings.accounts and _is_large(headers) and self.is_api_token(sent)
 
     def most_bytes(self, path: str) -> int:
         return body_limits.most_bytes(self.own_path(path), self.settings)
@@ -36,3 +56,9 @@ class Admission:
     def own_path(self, path: str) -> str:
         """The path as the app's routes have it: without the prefix."""
         return without(path, self.settings.prefix)
+
+
+def _is_large(headers: Mapping[str, str]) -> bool:
+    """Whether the body may be more than a stranger may send: it says so, or does not say how long it is."""
+    length = headers.get("CONTENT_LENGTH", "")
+    return "TRANSFER_ENCODING" in headers or (length.isdecimal() and int(length[:20]) > body_limits.STRANGER)

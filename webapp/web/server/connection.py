@@ -63,8 +63,9 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
 
     error: Any
 
-    def __init__(self, adj: Any, admission: Admission) -> None:
+    def __init__(self, adj: Any, admission: Admission, peer: str) -> None:
         super().__init__(adj)
+        self._peer = peer
         self.begun = time.monotonic()
         self.was_cut = False
         self._admission = admission
@@ -80,7 +81,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         return len(data) if self.error or (self.connection_close and self.completed) else count
 
     def _admit(self) -> None:
-        self._stranger = self._admission.is_stranger(self.path, self.headers)
+        self._stranger = self._admission.is_stranger(self.path, self.headers, self._peer)
         self._most = body_limits.STRANGER if self._stranger else self._admission.most_bytes(self.path)
 
     def _refuse(self) -> None:
@@ -104,7 +105,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     error_task_class = RefusalTask
 
     def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:  # noqa: A002
-        self.parser_class = partial(Parser, admission=server.admission)
+        self.parser_class = partial(Parser, admission=server.admission, peer=str(addr[0]) if addr else "")
         self.sent = 0
         self._blocked: tuple[float, int] | None = None
         self._refusing = False

@@ -1,0 +1,41 @@
+"""`fencepost audit`: who wrote what."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from webapp import jsontext
+from webapp.commands import _store
+from webapp.store.accounts import audit
+from webapp.store.accounts.audit import AuditLine
+from webapp.visible import visible
+
+
+@click.command("audit", short_help="List who wrote what.")
+@click.option("--by", metavar="NAME", help="Of this account alone.")
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 100_000), help="The newest so many.")
+@click.option("--before", type=int, metavar="NUMBER", help="Older than the line of this number.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+def command(by: str | None, limit: int, before: int | None, as_json: bool) -> None:
+    """List the audit log, the newest first: when, who, how they came in, from where, what they did and to what.
+
+    Pages and the API write it while a login is asked for, and `fencepost user` does. A line whose outcome is unknown
+    was begun and never ended: the server was killed.
+    """
+    with _store.engine(_store.settings()) as engine, engine.connect() as connection:
+        lines = audit.page(connection, before=before, author=by, limit=limit)
+    if as_json:
+        _store.print_json({"entries": [asdict(line) | {"outcome": line.outcome} for line in lines]})
+        return
+    for line in lines:
+        click.echo(_words(line))
+    if not lines:
+        click.echo("nothing is noted" + (f" of {visible(by)}" if by else "") + (" before that" if before else " yet"))
+
+
+def _words(line: AuditLine) -> str:
+    who = f"{visible(line.author) or 'nobody by name'} ({visible(line.via) or 'signing in'}, {visible(line.peer)})"
+    detail = f" {visible(jsontext.dumps(line.detail))}" if line.detail else ""
+    return f"{line.id}\t{line.at:%Y-%m-%d %H:%M:%S}\t{who}\t{line.act}\t{visible(line.object)}{detail}\t{line.outcome}"

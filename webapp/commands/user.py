@@ -1,0 +1,170 @@
+"""`fencepost user`: accounts and their API tokens."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import click
+import sqlalchemy as sa
+
+from webapp.commands import _store
+from webapp.parsing.words import counted
+from webapp.store.accounts import accounts, api_tokens, audit, roles
+from webapp.store.accounts.accounts import AccountLine
+from webapp.visible import visible
+from webapp.web.people import system_user
+
+OFF = "no page asks for an account yet: set FENCEPOST_ACCOUNTS=1 where Fencepost is served"
+as_json_option = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+role_type = click.Choice(tuple(roles.ROLES))
+
+
+@click.group("user", short_help="Accounts and API tokens.")
+def command() -> None:
+    """Accounts: who may sign in, and what they may do.
+
+    A reader sees everything; a labeler also labels, reviews and runs profiles; an admin also imports, deletes and
+    manages accounts. Passwords are asked for on the terminal, or read from standard input where there is none.
+    """
+
+
+@contextmanager
+def _changing(act: str, of: str, **detail: Any) -> Iterator[sa.Connection]:
+    """A transaction with a line in the audit log."""
+    settings = _store.settings()
+    with _store.engine(settings) as engine, engine.begin() as connection:
+        yield connection
+        entry = audit.Act(system_user(), "command", "this machine", act, of, detail or None)
+        audit.begin(connection, entry, status=0)
+    if not settings.accounts:
+        click.echo(OFF, err=True)
+
+
+def _password() -> str:
+    """Asked twice on a terminal; else the first line of standard input."""
+    if sys.stdin.isatty():
+        answer: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
+        return answer
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+@command.command("add", short_help="Make an account.")
+@click.argument("name")
+@click.option("--role", type=role_type, default="labeler", show_default=True, help="What they may do.")
+@click.option("--no-password", is_flag=True, help="They come through the proxy, or by API token alone.")
+@click.option("--subject", metavar="SUBJECT", help="“ISSUER SUBJECT” of who signs in by OpenID; without a password.")
+@as_json_option
+def add(name: str, role: str, no_password: bool, subject: str | None, as_json: bool) -> None:
+    """Make the account NAME, which is also the author of its labels."""
+    password = None if no_password or subject else _password()
+    with _changing("user add", name, role=role) as connection:
+        accounts.add(connection, name, role, password=password, subject=subject)
+        line = accounts.find(connection, name)
+    _store.print_json(asdict(line)) if as_json else click.echo(f"{visible(line.name)} may sign in as {line.role}")
+
+
+@command.command("list", short_help="List accounts.")
+@as_json_option
+def list_accounts(as_json: bool) -> None:
+    """List accounts: role, how they sign in, when they last did."""
+    with _store.engine(_store.settings()) as engine, engine.connect() as connection:
+        lines = accounts.lines(connection)
+    if as_json:
+        _store.print_json({"accounts": [asdict(line) for line in lines]})
+        return
+    click.echo("\n".join(map(_words, lines)) or "there is no account yet: fencepost user add NAME --role admin")
+
+
+def _words(line: AccountLine) -> str:
+    ways = ["password"] * line.has_password + ["OpenID"] * bool(line.subject)
+    last = f"signed in {line.signed_in_at:%Y-%m-%d %H:%M} UTC" if line.signed_in_at else "never signed in"
+    how = " and ".join(ways) or "no password"
+    return f"{visible(line.name)}\t{line.role}\t{how}\t{counted(line.tokens, 'API token')}\t{last}"
+
+
+@command.command("role", short_help="Give another role.")
+@click.argument("name")
+@click.argument("role", type=role_type)
+@as_json_option
+def role(name: str, role: str, as_json: bool) -> None:
+    """Give NAME another role, from the next request on."""
+    with _changing("user role", name, role=role) as connection:
+        line = accounts.find(connection, name)
+        accounts.set_role(connection, line.id, role)
+    answer = {"name": line.name, "role": role}
+    _store.print_json(answer) if as_json else click.echo(f"{visible(line.name)} is {role}, was {line.role}")
+
+
+@command.command("password", short_help="Give another password.")
+@click.argument("name")
+@as_json_option
+def password(name: str, as_json: bool) -> None:
+    """Give NAME another password; who is signed in to the account signs in again."""
+    with _store.engine(_store.settings()) as engine, engine.connect() as connection:
+        accounts.find(connection, name)
+    words = _password()
+    with _changing("user password", name) as connection:
+        line = accounts.find(connection, name)
+        accounts.set_password(connection, line.id, words)
+    _store.print_json({"name": line.name}) if as_json else click.echo(f"{visible(line.name)} has another password")
+
+
+@command.command("remove", short_help="Remove an account.")
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do not ask first; needed where no terminal is there to ask.")
+@as_json_option
+def remove(name: str, yes: bool, as_json: bool) -> None:
+    """Remove NAME with its API tokens, at once. Its labels and its lines of the audit log stay."""
+    if not yes:
+        if not sys.stdin.isatty():
+            raise click.UsageError("nobody is there to ask: give --yes")
+        click.confirm(f"Remove the account {name}?", abort=True, err=True)
+    with _changing("user remove", name) as connection:
+        line = accounts.find(connection, name)
+        accounts.remove(connection, line.id)
+    _store.print_json({"removed": line.name}) if as_json else click.echo(f"{visible(line.name)} is removed")
+
+
+@command.command("token", short_help="Make an API token.")
+@click.argument("name")
+@click.argument("title")
+@click.option("--scope", "scopes", multiple=True, required=True, type=click.Choice(tuple(roles.RIGHTS)), help="Repeat.")
+@as_json_option
+def token(name: str, title: str, scopes: tuple[str, ...], as_json: bool) -> None:
+    """Make an API token of the account NAME, called TITLE, and print it: it is shown this once."""
+    with _changing("user token", name, title=title, scopes=list(scopes)) as connection:
+        line = accounts.find(connection, name)
+        made = api_tokens.make(connection, line.id, title, list(scopes))
+    _store.print_json({"account": line.name, "name": title, "token": made}) if as_json else click.echo(made)
+
+
+@command.command("tokens", short_help="List API tokens.")
+@click.argument("name", required=False)
+@as_json_option
+def tokens(name: str | None, as_json: bool) -> None:
+    """List the API tokens of NAME, or of everybody: number, scopes, when they were last used."""
+    with _store.engine(_store.settings()) as engine, engine.connect() as connection:
+        of = accounts.find(connection, name).id if name is not None else None
+        lines = api_tokens.lines(connection, of)
+    if as_json:
+        _store.print_json({"tokens": [asdict(line) for line in lines]})
+        return
+    for line in lines:
+        last = f"used {line.used_at:%Y-%m-%d %H:%M} UTC" if line.used_at else "never used"
+        click.echo(f"{line.id}\t{visible(line.account)}\t{visible(line.name)}\t{' '.join(line.scopes)}\t{last}")
+    if not lines:
+        click.echo("there is no API token")
+
+
+@command.command("revoke", short_help="Revoke an API token.")
+@click.argument("number", type=int)
+@as_json_option
+def revoke(number: int, as_json: bool) -> None:
+    """Revoke the API token NUMBER, at once (`fencepost user tokens` lists them)."""
+    with _changing("user revoke", f"API token {number}") as connection:
+        api_tokens.revoke(connection, number)
+    _store.print_json({"revoked": number}) if as_json else click.echo(f"API token {number} is revoked")

@@ -1,0 +1,66 @@
+"""Who may ask for which route: the one table, by the right that a route needs. What is not in it is for nobody."""
+
+from __future__ import annotations
+
+from webapp.store.accounts.roles import ADMIN, INGEST, LABEL, READ, RIGHTS
+
+OPEN = "open"
+"""for everybody, who signed in or not"""
+OWN = "own"
+"""for whoever signed in to an account, and for no API token: a token must not make another"""
+
+ROUTES = {
+    OPEN: """
+        static login.form login.submit login.sign_out health.alive health.ready oidc.begin oidc.finish
+    """,
+    READ: """
+        compare.compare_api compare.index compare.show
+        dumps.download dumps.index dumps.show jobs.show jobs.show_api
+        exports.index exports.labels_api exports.session_api
+        failures.atom failures.index failures.show failures_api.detail_api failures_api.list_api failures_api.same_api
+        growing.head guide.begin guide.end help.index help.picture help.show
+        homes.ask homes.index homes.question homes.show homes.show_api
+        labels.causes.index labels.index labels.lists.disagreements labels.lists.index
+        labels.name.ask labels.name.tell labels.review.index labels.turn.list_api labels.value
+        mapping_api.suggest mappings.index mappings.make metrics.show patterns.index
+        playground.case playground.index playground.markdown playground.raw playground.read
+        profiles.index profiles.list_api profiles.responses profiles.show
+        responses.index responses.list_api runs.show runs.show_api
+        selection.ask selection.compare selection.download selection.dumps_api selection.export
+        sessions.download_dump sessions.index sessions.list_api sessions.next_failure_api sessions.response
+        sessions.show sessions.show_api statistics.index
+        turns.case turns.download_decoded turns.download_raw turns.markdown turns.show turns.show_api
+    """,
+    LABEL: """
+        failure_actions.change labels.assign labels.causes.change labels.check labels.draw labels.hold
+        labels.lists.settle labels.progress labels.review.save labels.save labels.turn.put_api labels.turn.save
+        labels.undo runs.cancel runs.cancel_api runs.make runs.make_api selection.label
+        sessions.write_dump sessions.write_dump_api views.remove views.save
+    """,
+    INGEST: """
+        dumps.read_again dumps.upload dumps.upload_api guide.load_examples
+        jobs.cancel jobs.cancel_api jobs.choose_key mapping_api.read mappings.delete mappings.save playground.save
+        traces.export traces.logs traces.metrics
+    """,
+    ADMIN: """
+        homes.cancel homes.change homes.dismiss homes.forget homes.put_api homes.remember homes.undo
+        selection.delete selection.undo
+        accounts.index accounts.add accounts.change accounts.remove accounts.revoke audit.index
+    """,
+    OWN: """
+        account.show account.set_password account.make_token account.revoke_token account.end_logins
+    """,
+}
+RIGHT_OF = {endpoint: right for right, endpoints in ROUTES.items() for endpoint in endpoints.split()}
+OF_ACCOUNTS = ("account.", "accounts.", "audit.", "oidc.")
+"""what there is on servers alone that ask for accounts"""
+
+
+def refusal(right: str | None, name: str | None) -> str:
+    """What to say to somebody who has not the right that a route needs."""
+    whose = f"The account {name}" if name else "This token"
+    if right is None:
+        return "No rule says who may ask for this address, so nobody may."
+    if right == OWN:
+        return "This is for whoever signed in to an account, and for no token."
+    return f"{whose} has not the right “{right}” here: {RIGHTS[right]}."

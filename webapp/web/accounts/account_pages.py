@@ -1,0 +1,95 @@
+"""One's own account: password, API tokens, and signing out everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, redirect, render_template, request, url_for
+from werkzeug.exceptions import Forbidden
+from werkzeug.wrappers import Response
+
+from webapp.extensions import db
+from webapp.store.accounts import accounts, api_tokens, roles, signing_in
+from webapp.store.accounts.accounts import AccountLine, BadAccount
+from webapp.store.accounts.passwords import BadPassword
+from webapp.store.accounts.roles import BadRole
+from webapp.store.accounts.signing_in import SignedIn
+from webapp.web import identity, login
+from webapp.web.accounts import token_use
+
+blueprint = Blueprint("account", __name__, url_prefix="/account")
+
+
+@blueprint.get("")
+def show() -> str:
+    return _page()
+
+
+@blueprint.post("/password")
+def set_password() -> Response | tuple[str, int]:
+    """Another password, for who knows the present one; this browser stays signed in, every other signs in again."""
+    line, form = _line(), request.form
+    if form.get("password", "") != form.get("again", ""):
+        return _page(message="The two new passwords differ."), 422
+    try:
+        account = _changed(line, form.get("present", ""), form.get("password", ""))
+    except BadPassword as error:
+        return _page(message=f"{error}."), 422
+    if account is None:
+        identity.note_guess()
+        return _page(message="The present password is wrong."), 422
+    return login.signed_in(account, url_for("account.show", changed="password"))
+
+
+def _changed(line: AccountLine, present: str, password: str) -> SignedIn | None:
+    """The account with its new password; None where the present one is wrong."""
+    identity.refuse_guessing()
+    with db.engine.begin() as connection:
+        if line.has_password and signing_in.by_password(connection, line.name, present) is None:
+            return None
+        accounts.set_password(connection, line.id, password)
+        return signing_in.by_name(connection, line.name)
+
+
+@blueprint.post("/tokens")
+def make_token() -> str | tuple[str, int]:
+    """Make an API token, and show it this once."""
+    try:
+        with db.engine.begin() as connection:
+            made = api_tokens.make(connection, _line().id, request.form.get("name", ""), request.form.getlist("scope"))
+    except (BadAccount, BadRole) as error:
+        return _page(message=f"{error}."), 422
+    return _page(made=made)
+
+
+@blueprint.post("/tokens/<int:number>/revoke")
+def revoke_token(number: int) -> Response:
+    with db.engine.begin() as connection:
+        api_tokens.revoke(connection, number, account_id=_line().id)
+    return redirect(url_for("account.show", changed="token"), 303)
+
+
+@blueprint.post("/logins/end")
+def end_logins() -> Response:
+    """Sign out of every browser, this one too."""
+    with db.engine.begin() as connection:
+        accounts.end_logins(connection, _line().id)
+    return login.sign_out()
+
+
+def _line() -> AccountLine:
+    who = identity.current()
+    if who is None or who.name is None:
+        raise Forbidden("This is for whoever signed in to an account.")
+    with db.engine.connect() as connection:
+        return accounts.find(connection, who.name)
+
+
+def _page(**more: Any) -> str:
+    token_use.settle()
+    line = _line()
+    with db.engine.connect() as connection:
+        tokens = api_tokens.lines(connection, line.id)
+    rights = {right: words for right, words in roles.RIGHTS.items() if right in roles.ROLES[line.role]}
+    changed = request.args.get("changed", "")
+    return render_template("accounts/own.html", account=line, tokens=tokens, rights=rights, changed=changed, **more)

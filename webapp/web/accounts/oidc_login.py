@@ -1,0 +1,123 @@
+"""Signing in with an OpenID provider (Connect Core 1.0, code flow with PKCE), by Authlib; off until one is set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, abort, current_app, request, url_for
+from flask import session as cookie
+from werkzeug.exceptions import BadGateway, Forbidden
+from werkzeug.wrappers import Response
+
+from webapp.config import Settings
+from webapp.exports.base import MissingLibrary
+from webapp.extensions import db
+from webapp.extras import install_extra
+from webapp.store.accounts import signing_in
+from webapp.store.accounts.accounts import BadAccount
+from webapp.web import login
+from webapp.web.accounts import audit_trail
+from webapp.web.links import own_path
+
+blueprint = Blueprint("oidc", __name__, url_prefix="/login/oidc")
+TIMEOUT = 10
+"""seconds for each answer of the provider"""
+_KEY, _NEXT = "fencepost_oidc", "oidc_next"
+
+
+@blueprint.get("")
+def begin() -> Response:
+    """Send the browser to the provider. The page to go to after it waits in this browser's session."""
+    cookie[_NEXT] = own_path(request.args.get("next", ""))
+    client = _client()
+    with _Trouble():
+        answer: Response = client.authorize_redirect(url_for("oidc.finish", _external=True))
+    return answer
+
+
+@blueprint.get("/finish")
+def finish() -> Response:
+    """The provider sent the browser back: check what it says, and sign in whom it names."""
+    settings: Settings = current_app.config["SETTINGS"]
+    client = _client()
+    with _Trouble():
+        claims = _claims(client, settings)
+    subject = f"{settings.oidc_issuer} {claims['sub']}"
+    if len(subject) > 600:
+        raise Forbidden("The provider's name for you is longer than is kept.")
+    audit_trail.about(subject=subject)
+    try:
+        with db.engine.begin() as connection:
+            account = signing_in.by_subject(connection, subject, _name(claims), settings.newcomers)
+    except BadAccount as error:
+        raise Forbidden(f"No account was made for you: {error}. An admin can make one by hand.") from None
+    audit_trail.about(account=account.name)
+    return login.signed_in(account, cookie.pop(_NEXT, ""))
+
+
+def _claims(client: Any, settings: Settings) -> dict[str, Any]:
+    """What the ID token says, its signature, nonce, issuer, audience and time checked; raises as `_Trouble` knows."""
+    issuer = client.load_server_metadata().get("issuer")
+    if issuer != settings.oidc_issuer:
+        raise ValueError(f"it calls itself {str(issuer)[:200]!r}, not what FENCEPOST_OIDC_ISSUER says")
+    options = {
+        "iss": {"essential": True, "value": issuer},
+        "sub": {"essential": True},
+        "aud": {"essential": True, "value": settings.oidc_client},
+    }
+    claims: dict[str, Any] | None = client.authorize_access_token(claims_options=options).get("userinfo")
+    if claims is None:
+        raise ValueError("it sent no ID token")
+    return claims
+
+
+def _name(claims: dict[str, Any]) -> str:
+    names = (claims.get(name) for name in ("preferred_username", "email", "name"))
+    return next((name for name in names if isinstance(name, str) and name.strip()), str(claims["sub"]))
+
+
+def _client() -> Any:
+    """This app's client of the provider; 404 where none is set, `MissingLibrary` without Authlib."""
+    settings: Settings = current_app.config["SETTINGS"]
+    if settings.oidc_issuer is None:
+        abort(404, "This server knows no OpenID provider. FENCEPOST_OIDC_ISSUER names one.")
+    if _KEY not in current_app.extensions:
+        current_app.extensions[_KEY] = _registered(settings)
+    return current_app.extensions[_KEY]
+
+
+def _registered(settings: Settings) -> Any:
+    try:
+        from authlib.integrations.flask_client import OAuth
+    except ModuleNotFoundError:
+        raise MissingLibrary(f"OpenID needs Authlib: {install_extra('oidc')}") from None
+    return OAuth(current_app).register(
+        "oidc",
+        client_id=settings.oidc_client,
+        client_secret=settings.oidc_secret,
+        server_metadata_url=f"{str(settings.oidc_issuer).rstrip('/')}/.well-known/openid-configuration",
+        client_kwargs={
+            "scope": "openid profile email",
+            "code_challenge_method": "S256",
+            "default_timeout": TIMEOUT,
+        },
+    )
+
+
+class _Trouble:
+    """Says in words what a provider did wrong: 502 where it cannot be used, 403 where it refuses or is not believed."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        from authlib.common.errors import AuthlibBaseError
+        from joserfc.errors import JoseError
+        from requests import RequestException
+
+        if isinstance(error, RequestException):
+            current_app.logger.warning("the OpenID provider: %s", error)
+            raise BadGateway("The OpenID provider cannot be reached, or answers with an error.") from error
+        if isinstance(error, AuthlibBaseError | JoseError | ValueError | RuntimeError | TypeError):
+            current_app.logger.warning("the OpenID provider: %s", error)
+            raise Forbidden(f"You are not signed in. Of the OpenID provider: {str(error)[:300]}.") from error

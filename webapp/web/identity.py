@@ -1,0 +1,130 @@
+"""Who asks: found once a request, from its bearer token, the trusted proxy's header or its login cookie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flask import current_app, g, request
+from werkzeug.exceptions import TooManyRequests
+
+from webapp.config import Settings
+from webapp.extensions import db
+from webapp.store.accounts import api_tokens, roles, signing_in
+from webapp.store.accounts.signing_in import SignedIn
+from webapp.web import proxies, tokens
+from webapp.web.access import OWN
+from webapp.web.account_cookie import AccountCookie
+from webapp.web.accounts import token_use
+from webapp.web.guessing import Guesses
+from webapp.web.login_cookie import LoginCookie
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who asks, and their rights. `name` and `account_id` are None where that is no account's."""
+
+    rights: frozenset[str]
+    via: str
+    name: str | None = None
+    account_id: int | None = None
+    has_cookie: bool = False
+    """whether there is something to sign out of"""
+    is_program: bool = False
+
+
+ANYBODY = Identity(roles.ALL, "no login asked for")
+
+
+def current() -> Identity | None:
+    """Who asks; None for a stranger. Raises 429 for a peer that was wrong too often, `NotAdmitted`."""
+    if "identity" not in g:
+        g.identity = _find()
+    identity: Identity | None = g.identity
+    return identity
+
+
+def _find() -> Identity | None:
+    settings: Settings = current_app.config["SETTINGS"]
+    if not settings.asks_login:
+        return ANYBODY
+    sent = tokens.bearer(request.headers.get("Authorization", ""))
+    if sent is not None:
+        return of_bearer(sent)
+    header = request.headers.get(settings.proxy_header or "", "")
+    if (name := proxies.account_name(settings, request.remote_addr, header)) is not None:
+        with db.engine.begin() as connection:
+            return _of_account(signing_in.by_proxy(connection, name, settings.newcomers), "proxy")
+    return _of_cookies(settings)
+
+
+def of_bearer(sent: bytes) -> Identity | None:
+    """Whose token `sent` is: the server's own, or an account's; None where it is nobody's."""
+    refuse_guessing()
+    settings: Settings = current_app.config["SETTINGS"]
+    if settings.token is not None and tokens.same(sent, settings.token):
+        return Identity(roles.ALL, "token", is_program=True)
+    if settings.accounts:
+        with db.engine.connect() as connection:
+            use = api_tokens.find(connection, sent)
+        if use is not None:
+            if not use.is_noted:
+                token_use.note(db.engine, use.id)
+            via = f"API token {use.name}"
+            return Identity(use.rights, via, use.account, use.account_id, is_program=True)
+    note_guess()
+    return None
+
+
+def _of_cookies(settings: Settings) -> Identity | None:
+    login = login_cookie()
+    if login is not None and login.is_in(request.cookies, request.host):
+        return Identity(roles.ALL, "token", has_cookie=True)
+    cookie = account_cookie()
+    value = None if cookie is None else cookie.of(request.cookies, request.host)
+    if value is None:
+        return None
+    with db.engine.connect() as connection:
+        account = signing_in.by_stamp(connection, *value)
+    return None if account is None else _of_account(account, "sign-in", has_cookie=True)
+
+
+def _of_account(account: SignedIn, via: str, *, has_cookie: bool = False) -> Identity:
+    return Identity(roles.ROLES[account.role] | {OWN}, via, account.name, account.id, has_cookie)
+
+
+def login_cookie() -> LoginCookie | None:
+    """What reads the cookies of who gave the server's token; None where there is no such token."""
+    settings: Settings = current_app.config["SETTINGS"]
+    if settings.token is None:
+        return None
+    return LoginCookie(current_app.config["SECRET_KEY"], settings.token, settings.secure, settings.prefix or "/")
+
+
+def account_cookie() -> AccountCookie | None:
+    """What reads the cookies of who signed in to an account; None where nobody is asked for one."""
+    settings: Settings = current_app.config["SETTINGS"]
+    if not settings.accounts:
+        return None
+    return AccountCookie(current_app.config["SECRET_KEY"], settings.secure, settings.prefix or "/")
+
+
+def guesses() -> Guesses:
+    """The wrong tokens and passwords of the last minute."""
+    made: Guesses = current_app.extensions.setdefault("fencepost_guesses", Guesses())
+    return made
+
+
+def refuse_guessing() -> None:
+    """Answer 429 to a peer that was wrong too often, even where it is right now."""
+    if wait := guesses().wait(peer()):
+        raise TooManyRequests("Too many wrong tokens came from here. Try again in a minute.", retry_after=wait)
+
+
+def note_guess() -> None:
+    guesses().wrong(peer())
+
+
+def peer() -> str | None:
+    """The address that asks: behind a trusted proxy the one that the proxy names."""
+    settings: Settings = current_app.config["SETTINGS"]
+    return proxies.client_address(settings, request.remote_addr, request.headers.get("X-Forwarded-For", ""))
