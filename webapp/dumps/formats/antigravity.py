@@ -30,6 +30,8 @@ plugin = Antigravity()
 
 
 def _step(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    if not isinstance(entry.get("content"), str) and not entry.get("tool_calls"):
+        conversation.notes.append("a step without a readable content")
     kind, source, raw = text(entry.get("type")), str(entry.get("source")), text(entry.get("content"))
     texts = [Piece("text", raw, ("content",))] if raw else []
     if kind == "PLANNER_RESPONSE":

@@ -34,6 +34,8 @@ class Bfcl(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         key = _SCORED if _SCORED in entry else "result"
+        if (key in entry and entry[key] is None) or _holds_null(entry.get(key)):
+            conversation.notes.append(f"null stands under {key!r} where a model's answer should")
         turns = list(_answers(entry.get(key), (key,), conversation)) or [(Turn(0, "event"), None)]
         counts = {"input": entry.get("input_token_count"), "output": entry.get("output_token_count")}
         single = {name: total for name, value in counts.items() if (total := _total(value)) is not None}
@@ -47,6 +49,11 @@ plugin = Bfcl()
 def _is_result(value: dict[str, Any]) -> bool:
     has_id = "id" in value or "idx" in value
     return has_id and "result" in value and any(key in value for key in _KEYS)
+
+
+def _holds_null(value: Any) -> bool:
+    """Whether a list, or one within it, has null for an answer."""
+    return isinstance(value, list) and any(inner is None or _holds_null(inner) for inner in value)
 
 
 def _total(value: Any) -> int | None:

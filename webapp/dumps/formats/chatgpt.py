@@ -18,6 +18,8 @@ from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 _THOUGHTS = ("thoughts", "reasoning_recap")
 _TEXTS = ("text", "result", "content", "user_instructions", "user_profile", "model_set_context")
 
+_SPOKEN = ("text", "multimodal_text")
+
 
 class ChatGpt(Format):
     name = "chatgpt"
@@ -82,6 +84,12 @@ def _message(message: dict[str, Any], conversation: BranchedConversation) -> lis
         pieces = [Piece("call", raw, path, recipient, None, {"name": recipient, "arguments": raw})]
     model = text(as_object(message.get("metadata")).get("model_slug"))
     if not pieces:
+        if (
+            role == "assistant"
+            and kind in _SPOKEN
+            and not any(isinstance(part, dict) for part in as_list(content.get("parts")))
+        ):
+            conversation.notes.append(f"a message of kind {kind!r} without a readable part")
         return [(Turn(0, "event", role=kind or role), None)]
     return turns_of(pieces, role, conversation, model=model)
 

@@ -104,6 +104,8 @@ def _pieces(entry: dict[str, Any]) -> list[Piece]:
             pieces.append(
                 Piece("thinking", description, ("thoughts", index, "description") if "description" in thought else None)
             )
+    if not isinstance(entry.get("content"), str | list):  # beside calls it is an empty text
+        pieces.append(Piece("unread", "a message without a readable content"))
     if entry.get("content") or not as_list(entry.get("toolCalls")):
         pieces += content(entry.get("content"), ("content",))
     for call in as_list(entry.get("toolCalls")):

@@ -109,6 +109,8 @@ def _part(
         if part.get("synthetic") is True and role == "assistant":  # the program wrote it, not the model
             return [(Turn(0, "event", raw=raw, role="synthetic"), (*at, "text"))]
         return turns_of([Piece("text", raw, (*at, "text"))], role, conversation, model=model)
+    if kind in ("text", "reasoning") and not isinstance(raw, str):
+        conversation.notes.append(f"a part of type {kind!r} without a text (part {index} of the message)")
     if kind == "reasoning" and isinstance(raw, str):
         return turns_of([Piece("thinking", raw, (*at, "text"))], role, conversation, model=model)
     if kind == "tool":

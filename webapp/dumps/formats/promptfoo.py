@@ -38,6 +38,8 @@ class PromptFoo(Format):
         response, conversation.model = as_object(entry.get("response")), _model(entry)
         turns = _prompt(text(as_object(entry.get("prompt")).get("raw")), conversation)
         output, error = response.get("output"), text(response.get("error"))
+        if output is None and not any(holder.get("error") for holder in (response, entry)):
+            conversation.notes.append("the result holds no output and no error")
         if output is not None:
             answers = _answer(output, conversation)
             usage = as_object(response.get("tokenUsage"))
