@@ -11,7 +11,7 @@ from webapp.dumps.records import TooLarge
 
 PACKED_CHARACTERS = 8 * 1024 * 1024
 PACKED_VALUES = 400_000
-"""of one item, where a packed upload is read while its sender waits: some 300 MB in memory at most"""
+"""of one item of a packed upload: some 300 MB in memory at most"""
 _packed: ContextVar[int | None] = ContextVar("packed", default=None)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _QUOTED_BYTES = re.compile(_QUOTED.pattern.encode(), re.DOTALL)
@@ -44,7 +44,11 @@ def most_values(most: int) -> int:
 
 def where_more_may() -> str:
     """What to add to the words about what is too large."""
-    return "" if _packed.get() is None else " of what comes packed; sent plain, or with background=1, it may hold more"
+    return (
+        ""
+        if _packed.get() is None
+        else " of what comes packed; sent plain, or read by `fencepost ingest`, it may hold more"
+    )
 
 
 class Allowance:

@@ -20,6 +20,7 @@ from webapp.app import create_app
 from webapp.config import MEGABYTE, Settings
 from webapp.web.body_limits import FORM as FORMS
 from webapp.web.body_limits import most_bytes
+from webapp.web.dumps import worker_process
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -229,10 +230,40 @@ def test_other_routes_refuse_what_is_packed_in_words(
         )
 
 
+WORKER = """
+import resource, subprocess, sys
+subprocess.run([sys.executable, "-m", "webapp", "work"], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, flush=True)
+"""
+"""Between the tests and the worker, since the peak of a process begins with the size of the one that started it."""
+
+
+def peak_of_worker(app: Flask, body: bytes) -> tuple[int, int]:
+    """The most memory, in bytes, that a worker has while it reads this dump, and how many problems it has."""
+    client, settings = app.test_client(), app.config["SETTINGS"]
+    queued = client.post("/api/dumps?background=1&filename=a.json", data=body)
+    environ = {**os.environ, **settings.environment()}
+    with subprocess.Popen(
+        [sys.executable, "-c", WORKER], cwd=ROOT, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as worker:
+        assert worker.stdout
+        kilobytes = int(worker.stdout.readline())
+    job = client.get(queued.json["job"]["url"]).json["job"]
+    assert job["state"] == "done"
+    return kilobytes * 1024, job["result"]["problems"]
+
+
+def test_the_worker_grows_no_more_than_a_request(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_process, "wake", lambda: None)  # the one that is measured is started here
+    before, _ = peak_of_worker(app, gzip.compress(entry(b'"hello"')))
+    peak, problems = peak_of_worker(app, zstd.compress(entry(b'"' + b"a" * 30 * MEGABYTE + '🙂"'.encode())))
+    assert peak - before < MOST and problems, (before, peak, problems)
+
+
 def test_an_item_that_is_too_large_packed_is_said_and_taken_plain(app: Flask) -> None:
     big = entry(b'"' + b"a" * 9 * MEGABYTE + b'"')
     small = app.test_client().post("/api/dumps", data=gzip.compress(big), query_string={"filename": "a.json"})
     assert any("8 million characters" in problem["reason"] for problem in small.json["problems"])
-    assert "background=1" in small.json["problems"][0]["reason"]
+    assert "fencepost ingest" in small.json["problems"][0]["reason"]
     plain = app.test_client().post("/api/dumps", data=big + b" ", query_string={"filename": "b.json"})
     assert plain.status_code == 201 and plain.json["dump"]["turns"] == 1

@@ -42,9 +42,9 @@ def ingest(
     known_only: bool = False,
     mapping: Mapping[str, str] | None = None,
     watch: Progress | None = None,
-    waited_for: bool = False,
+    by_request: bool = False,
 ) -> IngestResult:
-    """Store the sessions of `stream`; in a request that is `waited_for`, items that come packed are limited.
+    """Store the sessions of `stream`; of what came `by_request`, read now or by the worker, packed items are limited.
 
     `home` is the profile that the sessions' own program used, over what the dump says. Raises `BadDump` and
     `UnknownFormat` after all that could be read is stored and the dump is noted as failed; the same bytes are
@@ -64,7 +64,7 @@ def ingest(
         with (
             dump_locks.reading(engine, settings, spooled.sha256, watch.moved),
             disk_full.in_words(),
-            of_packed(spooled.packed if waited_for else None),
+            of_packed(spooled.packed if by_request else None),
         ):
             reread_dump = _read_otherwise(engine, spooled.sha256, mapping)
             if reread_dump is None and (result := _already(engine, spooled.sha256)) is not None:

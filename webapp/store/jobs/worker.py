@@ -227,7 +227,7 @@ def _read(engine: sa.Engine, settings: Settings, job: jobs.JobLine, progress: Pr
         return ingest_again(engine, settings, job.dump_id or 0, **options)
     with uploads.opened(settings, job.spooled) as stream:
         progress.begin("unpacking", job.bytes)
-        return ingest(engine, settings, stream, filename=job.filename, **options)
+        return ingest(engine, settings, stream, filename=job.filename, by_request=True, **options)
 
 
 def _cancelled(progress: Progress) -> str:

@@ -111,7 +111,7 @@ def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> Inges
     source = cast(BinaryIO, _ClientStream(stream))
     try:
         options = how.for_ingest()
-        return ingest(db.engine, settings, source, filename=filename, watch=watch, waited_for=True, **options)
+        return ingest(db.engine, settings, source, filename=filename, watch=watch, by_request=True, **options)
     except UnknownFormat as error:
         return RefusedUpload(filename, 415, "unknown_format", str(error), "byte 0", watch.dump)
     except TooLarge as error:
