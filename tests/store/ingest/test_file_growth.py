@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,8 +22,9 @@ from webapp.commands._input_files import InputFile
 from webapp.config import Settings
 from webapp.store.ingest import growing_files, kept_dumps
 from webapp.store.ingest.start import IngestResult
+from webapp.store.jobs import pruning
 from webapp.store.labels import labels
-from webapp.store.models import Dump, DumpSession
+from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions
 from webapp.store.write import stored_turns
@@ -181,6 +183,20 @@ def test_cut_anywhere_it_is_as_at_once(kind, seed, bring: Bring, db, work):
     one, other = sessions.find(db, "s"), sessions.find(db, "at once")
     assert facts(one) == facts(other) and findings(db, "s") == findings(db, "at once")
     assert rows(db, one.id) == rows(db, other.id)
+
+
+def test_a_file_that_grew_lately_is_not_old(bring: Bring, db, engine):
+    bring(text("claude_code", "s", 0, 5), "run.jsonl")
+    old = datetime.now(UTC) - timedelta(days=100)
+    db.execute(sa.update(Dump).values(received_at=old))
+    db.execute(sa.update(Session).values(ingested_at=old))
+    db.commit()
+    before = old + timedelta(days=10)
+    with engine.connect() as connection:
+        assert pruning.prunable(connection, before).sessions == 1
+    assert bring(text("claude_code", "s", 0, 7), "run.jsonl").new_turns == 2
+    with engine.connect() as connection:
+        assert pruning.prunable(connection, before).sessions == 0
 
 
 def rows(db: orm.Session, session_id: int) -> list[tuple[object, ...]]:

@@ -10,6 +10,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import BinaryIO
 
 import sqlalchemy as sa
@@ -194,6 +195,7 @@ def _note(
     every = [*file.problems, *new, *([missing] if missing is not None else [])]
     values = {
         "sha256": spooled.sha256,
+        "received_at": datetime.now(UTC),
         "bytes": spooled.bytes if spooled.written is None else spooled.written.size,
         "turn_count": dump.turn_count + count,
         "problem_count": file.problem_count + len(new) + (missing is not None),
