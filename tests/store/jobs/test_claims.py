@@ -18,7 +18,7 @@ from tests.store.made import CALL, entry
 from webapp.config import BadSetting, Settings
 from webapp.store.ingest.progress import Progress
 from webapp.store.jobs import jobs, worker
-from webapp.store.jobs.heartbeat import Heartbeat
+from webapp.store.jobs.heartbeat import Heartbeat, of_job
 from webapp.store.models import Dump, Job, Session
 
 MINE, OTHER = "one:1:aa", "two:2:bb"
@@ -73,16 +73,15 @@ def test_who_lost_a_job_neither_ends_it_nor_puts_it_back(engine: sa.Engine, sett
     job = find(engine, number)
     assert jobs.end(engine, settings, job, "done", {}, None, owner=OTHER) is False
     jobs.put_back(engine, number, OTHER)
-    assert find(engine, number).owner == MINE and jobs.path_of(settings, job).exists()
-    with Heartbeat(engine, number, OTHER) as heartbeat:
-        assert heartbeat.lost
+    assert find(engine, number).owner == MINE and (settings.data / "dumps" / "incoming" / job.spooled).exists()
+    assert Heartbeat(engine, number, OTHER).lost and not Heartbeat(engine, number, MINE).lost
 
 
 def test_a_sign_of_life_says_how_far_it_is_and_hears_the_wish_to_stop(engine: sa.Engine, settings: Settings) -> None:
     number = make(engine, settings)
     jobs.take(engine, MINE)
     workers.silent(engine)
-    with Heartbeat(engine, number, MINE) as heartbeat:
+    with of_job(engine, number, MINE) as heartbeat:
         heartbeat.tell(Progress(phase="storing", read=3, bytes=9, turns=2))
         heartbeat.beat()
         assert (find(engine, number).progress["read"], heartbeat.cancelled) == (3, False)
@@ -115,9 +114,7 @@ def test_a_worker_that_loses_its_job_stops(
 @pytest.fixture
 def three(settings: Settings) -> Iterator[list[workers.Process]]:
     with contextlib.ExitStack() as stack:
-        processes = [stack.enter_context(workers.start(settings, "--stay")) for _ in range(3)]
-        stack.callback(lambda: [process.kill() for process in processes])
-        yield processes
+        yield [stack.enter_context(workers.ending(workers.start(settings, "--stay"))) for _ in range(3)]
 
 
 @pytest.mark.postgres
@@ -130,7 +127,7 @@ def test_three_processes_share_the_jobs_and_one_is_killed(
     three[0].kill()
     pid = f":{three[0].pid}:"
     assert workers.until(lambda: all(not job.live or pid in (job.owner or "") for job in all_of(engine)))
-    workers.silent(engine)
+    workers.silent(engine, three[0].pid)
     assert workers.until(lambda: all(not job.live for job in all_of(engine)))
     assert {job.state for job in all_of(engine)} == {"done"} and sum(job.tries for job in all_of(engine)) <= 1
     assert sorted(db.scalars(sa.select(Session.turn_count))) == [10] * 36

@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.store.jobs.workers import silent
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp import parsing
 from webapp.config import Settings
@@ -150,6 +151,7 @@ def kill_in_the_middle(bring: Bring, engine: sa.Engine, settings: Settings, prof
         assert child.stdout is not None and child.stdout.readline() == b"waiting\n"
         assert runs.end_killed(engine, settings) == 0
         child.kill()
+    silent(engine)
 
 
 @pytest.fixture
@@ -189,16 +191,6 @@ def test_a_killed_replay_is_ended_by_the_next(
     assert counted(db) == {"s1": 3, "s2": 1, "long": 30}
 
 
-def test_an_interrupted_replay_is_counted_at_once(engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
-    def interrupt(done: int, total: int) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        runs.replay(engine, settings, "direct", on_progress=interrupt)
-    assert db.scalars(sa.select(Run.state)).all() == ["interrupted"]
-    assert counted(db) == {"s1": 3, "s2": 1}
-
-
 def test_what_a_session_grows_by_meanwhile_is_counted(
     bring: Bring, engine: sa.Engine, settings: Settings, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,6 +218,18 @@ FEW_AT_ONCE = 4
 @pytest.fixture
 def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(response_chunks, "AT_ONCE", FEW_AT_ONCE)
+
+
+def test_an_interrupted_replay_is_counted_at_once(
+    few_at_once: None, engine: sa.Engine, settings: Settings, db: orm.Session
+) -> None:
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        runs.replay(engine, settings, "direct", on_progress=interrupt)
+    assert db.scalars(sa.select(Run.state)).all() == ["interrupted"]
+    assert counted(db) == {"s1": 3, "s2": 0}
 
 
 def all_rows(engine: sa.Engine) -> dict[str, list[Any]]:

@@ -1,6 +1,6 @@
-"""A worker's signs of life: a thread of its own writes them, with how far the job is, and reads whether it is to stop.
+"""A worker's signs of life: a thread of its own writes them, with how far a job is, and reads whether it is to stop.
 
-The thread that reads the dump writes nothing of this: it may be within a transaction of its own, beside which SQLite
+The thread that does the work writes nothing of this: it may be within a transaction of its own, beside which SQLite
 takes no other.
 """
 
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,33 +17,21 @@ import sqlalchemy as sa
 from webapp.store.db import clock, database
 from webapp.store.ingest.progress import Progress
 from webapp.store.jobs import claims
-from webapp.store.models import Job
+from webapp.store.models import Job, Run, RunChunk
 
 _TOLD = ("phase", "read", "bytes", "turns", "sessions", "problems", "format", "dump")
 _log = logging.getLogger(__name__)
 
 
 class Heartbeat:
-    """Of one job that `owner` works at, between `with` and its end. `lost` says that somebody else has it by now."""
+    """Of one job that `owner` works at. `lost` says that somebody else has it by now."""
 
     def __init__(self, engine: sa.Engine, number: int, owner: str) -> None:
         self._engine = engine
         self._mine = sa.and_(Job.id == number, Job.owner == owner, Job.state == "running")
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._go_on, name="heartbeat", daemon=True)
         self.progress: dict[str, Any] = {}
         self.cancelled = self.lost = False
-
-    def __enter__(self) -> Heartbeat:
         self._look()
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._ended.set()
-        self._thread.join()
 
     def tell(self, progress: Progress) -> None:
         """Note how far the job is; the next sign of life says it."""
@@ -60,9 +49,53 @@ class Heartbeat:
             cancelled = connection.scalar(sa.select(Job.cancelled).where(self._mine))
         self.cancelled, self.lost = bool(cancelled), cancelled is None
 
-    def _go_on(self) -> None:
-        while not self._ended.wait(claims.BEAT):
+
+@contextmanager
+def of_job(engine: sa.Engine, number: int, owner: str) -> Iterator[Heartbeat]:
+    """Signs of life for a job until this ends."""
+    heartbeat = Heartbeat(engine, number, owner)
+    with _beating(heartbeat.beat):
+        yield heartbeat
+
+
+@contextmanager
+def of_run(engine: sa.Engine, number: int, owner: str) -> Iterator[None]:
+    """Signs of life for the chunks of a run that `owner` has, and for the run where that is its own, until this ends.
+
+    Not on SQLite, where nobody asks for them.
+    """
+    mine = (
+        sa.update(RunChunk).where(RunChunk.run_id == number, RunChunk.owner == owner, RunChunk.state == "running"),
+        sa.update(Run).where(Run.id == number, Run.owner == owner),
+    )
+
+    def beat() -> None:
+        for update in mine:
+            with engine.begin() as connection:
+                connection.execute(update.values(beat_at=clock.now()))
+
+    if not claims.is_shared(engine):
+        yield
+        return
+    with _beating(beat):
+        yield
+
+
+@contextmanager
+def _beating(beat: Callable[[], None]) -> Iterator[None]:
+    ended = threading.Event()
+
+    def go_on() -> None:
+        while not ended.wait(claims.BEAT):
             try:
-                self.beat()
+                beat()
             except sa.exc.OperationalError as busy:
-                _log.warning("no sign of life of a job: %s", busy.orig)
+                _log.warning("no sign of life: %s", busy.orig)
+
+    thread = threading.Thread(target=go_on, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

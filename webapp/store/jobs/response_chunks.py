@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,24 +46,27 @@ _responses = (
     .join(Session, Session.id == Turn.session_id)
     .outerjoin(_mine, sa.and_(_mine.turn_id == Turn.id, _mine.profile == sa.bindparam("profile")))
     .outerjoin(_home, sa.and_(_home.turn_id == Turn.id, _home.profile == Session.home_profile))
-    .where(
-        Turn.session_id.in_(sa.bindparam("sessions", expanding=True)),
-        Turn.ordinal.between(sa.bindparam("first"), sa.bindparam("last")),
-        is_response,
-    )
+    .where(Turn.id.between(sa.bindparam("low"), sa.bindparam("high")), is_response, ~is_unfinished)
     .order_by(Turn.id)
 ).execution_options(yield_per=_ROWS)
+_responses_of_some = _responses.where(Turn.session_id.in_(sa.bindparam("sessions", expanding=True)))
 _last_ordinal = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa.bindparam("session"))
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Whole sessions, or of one session the turns from `first` to `last`; `ends` says that no more of it follow."""
+    """The responses whose turn ids go from `low` to `high`, both in it; where sessions are named, theirs alone."""
 
-    session_ids: tuple[int, ...]
-    first: int = 0
-    last: int = TURNS_A_SESSION
-    ends: bool = True
+    low: int
+    high: int
+    session_ids: tuple[int, ...] | None = None
+
+    @property
+    def part_of(self) -> int | None:
+        """The session of which this is a part; None where it has whole sessions."""
+        first, last = self.low // TURNS_A_SESSION, self.high // TURNS_A_SESSION
+        is_whole = (self.low, self.high + 1) == (first * TURNS_A_SESSION, (last + 1) * TURNS_A_SESSION)
+        return None if is_whole else first
 
 
 @dataclass(slots=True)
@@ -118,30 +121,38 @@ def plan(connection: sa.Connection, session_ids: set[int] | None) -> list[Chunk]
     for number, turns in connection.execute(query).all():
         if session_ids is not None and number not in session_ids:
             continue
-        if size + turns > AT_ONCE and together:
-            chunks.append(Chunk(tuple(together)))
+        is_long = turns > 2 * AT_ONCE
+        if together and (is_long or size + turns > AT_ONCE):
+            chunks.append(_whole(together, session_ids))
             together, size = [], 0
-        if turns > 2 * AT_ONCE:
+        if is_long:
             chunks += _parts(connection, number)
         else:
             together.append(number)
             size += turns
-    return chunks + ([Chunk(tuple(together))] if together else [])
+    return chunks + ([_whole(together, session_ids)] if together else [])
+
+
+def _whole(together: list[int], session_ids: set[int] | None) -> Chunk:
+    low, high = together[0] * TURNS_A_SESSION, (together[-1] + 1) * TURNS_A_SESSION - 1
+    return Chunk(low, high, None if session_ids is None else tuple(together))
 
 
 def _parts(connection: sa.Connection, session_id: int) -> list[Chunk]:
     last = connection.scalar(_last_ordinal, {"session": session_id}) or 0
-    return [
-        Chunk((session_id,), first, first + AT_ONCE - 1, first + AT_ONCE > last)
-        for first in range(0, last + 1, AT_ONCE)
-    ]
+    first, end = session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION
+    lows = [first + ordinal for ordinal in range(0, last + 1, AT_ONCE)]
+    return [Chunk(low, high - 1) for low, high in zip(lows, [*lows[1:], end], strict=True)]
 
 
 def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> ParsedChunk:
     """Parse what is new of a chunk."""
     parsed = ParsedChunk(chunk)
-    about = {"profile": parser.name, "version": parser.version, "sessions": chunk.session_ids}
-    result = connection.execute(_responses, {**about, "first": chunk.first, "last": chunk.last})
+    about = {"profile": parser.name, "version": parser.version, "low": chunk.low, "high": chunk.high}
+    if chunk.session_ids is None:
+        result = connection.execute(_responses, about)
+    else:
+        result = connection.execute(_responses_of_some, {**about, "sessions": chunk.session_ids})
     for batch in result.partitions(_ROWS):
         new: list[tuple[int, str, Trace]] = []
         for turn_id, version, verdict, raw, old, failed in batch:
@@ -156,10 +167,10 @@ def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> Par
     return parsed
 
 
-def parsed_chunks(engine: sa.Engine, parser: Profile, chunks: list[Chunk], processes: int) -> Chunks:
-    """All chunks in order, parsed by so many processes, of which this one is the first."""
+def parsed_chunks(engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], processes: int) -> Chunks:
+    """All chunks in order, parsed by so many processes, this one among them; `chunks` is read on as needed."""
     with relaxed_gc.seldom():
-        if processes > 1 and len(chunks) > processes:
+        if processes > 1:
             yield from _in_processes(engine, parser, chunks, processes - 1)
             return
         for chunk in chunks:
@@ -171,21 +182,23 @@ def _parse(engine: sa.Engine, parser: Profile, chunk: Chunk) -> ParsedChunk:
         return parse_chunk(connection, parser, chunk)
 
 
-def _in_processes(engine: sa.Engine, parser: Profile, chunks: Iterable[Chunk], helpers: int) -> Chunks:
+def _in_processes(engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], helpers: int) -> Chunks:
     """A few chunks are always under way; what no helper has begun, while none has ended, this process parses itself."""
     about = (engine.url.render_as_string(hide_password=False), parser.name)
     fresh = multiprocessing.get_context("spawn")  # this process may have threads, which a fork would not survive
-    left = deque(chunks)
+    following = next(chunks, None)
     with ProcessPoolExecutor(helpers, fresh, _begin_worker, about) as pool:
         waiting: deque[Future[ParsedChunk]] = deque()
         try:
-            while left or waiting:
+            while following or waiting:
                 under_way = sum(not future.done() for future in waiting)
-                while left and under_way < 2 * helpers:
-                    waiting.append(pool.submit(_parse_here, left.popleft()))
+                while following and under_way < 2 * helpers:
+                    waiting.append(pool.submit(_parse_here, following))
+                    following = next(chunks, None)
                     under_way += 1
-                if left and not waiting[0].done() and len(waiting) < _MOST_WAITING * helpers:
-                    waiting.append(_finished(_parse(engine, parser, left.popleft())))
+                if following and not waiting[0].done() and len(waiting) < _MOST_WAITING * helpers:
+                    waiting.append(_finished(_parse(engine, parser, following)))
+                    following = next(chunks, None)
                 else:
                     yield waiting.popleft().result()
         finally:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from webapp import parsing
 from webapp.parsing.installing import refuse_absent
 from webapp.store.db.database import writing
+from webapp.store.jobs import run_chunks
 from webapp.store.models import Run
 from webapp.store.sessions.filters import Filters, of_parameters
 
@@ -74,14 +75,19 @@ def filters_of(scope: Mapping[str, Any]) -> Filters | None:
     return of_parameters({name: str(value) for name, value in active.items()}) if active else None
 
 
-def next_queued(connection: sa.Connection) -> int | None:
-    return connection.scalar(sa.select(Run.id).where(Run.state == "queued").order_by(Run.id).limit(1))
+def next_free(engine: sa.Engine) -> int | None:
+    """The first run that a page asked for and of which there is something that no worker has."""
+    with engine.connect() as connection:
+        for row in connection.execute(_live).all():
+            is_running = row.state == "running" and row.scope.get(QUEUED)
+            if row.state == "queued" or (is_running and run_chunks.are_free(engine, connection, row.id)):
+                return int(row.id)
+    return None
 
 
 def are_waiting(connection: sa.Connection) -> bool:
-    """Whether the worker has runs to do, those that a killed one left included."""
-    states = connection.execute(sa.select(Run.state, Run.scope).where(Run.state.in_(LIVE)))
-    return any(row.state == "queued" or row.scope.get(QUEUED) for row in states)
+    """Whether there are runs that a page asked for and that have not ended."""
+    return any(row.state == "queued" or row.scope.get(QUEUED) for row in connection.execute(_live))
 
 
 def cancel(engine: sa.Engine, number: int) -> None:
@@ -107,6 +113,7 @@ def recent(connection: sa.Connection, profile: str | None = None) -> list[RunLin
 
 
 _query = sa.select(Run.__table__)
+_live = sa.select(Run.id, Run.state, Run.scope).where(Run.state.in_(LIVE)).order_by(Run.id)
 
 
 def _line(row: sa.Row[Any]) -> RunLine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -15,34 +15,20 @@ from sqlalchemy import orm
 from webapp import parsing
 from webapp.config import Settings
 from webapp.parsing.installing import refuse_absent
+from webapp.store.db import clock
 from webapp.store.db.database import writing
-from webapp.store.db.dialect import change
 from webapp.store.index.bit_sliced_index import slots_of
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.helper_process import processors
-from webapp.store.jobs import response_chunks
-from webapp.store.jobs.response_chunks import COUNTED, ParsedChunk
+from webapp.store.jobs import chunk_writing, claims, heartbeat, response_chunks, run_chunks
+from webapp.store.jobs.chunk_writing import Cancelled
+from webapp.store.jobs.response_chunks import COUNTED, Chunk, ParsedChunk
 from webapp.store.jobs.run_queue import QUEUED, filters_of, filters_scope
-from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Run, Session
+from webapp.store.models import Run, RunChunk
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
-from webapp.store.write import derived, facets, regrouping, rows
-from webapp.store.write.parser import OURS
-
-_UNCOUNTED = "uncounted"
-"""the part of a run's scope that names the session whose parses were stored and not counted yet"""
-_sessions: sa.Table = Session.__table__  # type: ignore[assignment]
-_set_facets = (
-    sa.update(_sessions)
-    .where(_sessions.c.id == sa.bindparam("session"))
-    .values(facets=sa.bindparam("counted", type_=_sessions.c.facets.type), changed=change())
-)
 
 OnProgress = Callable[[int, int], None]
-
-
-class Cancelled(Exception):
-    """The run was cancelled; what it stored before is counted."""
 
 
 class ParserDied(RuntimeError):
@@ -53,14 +39,15 @@ class ParserDied(RuntimeError):
 class Replay:
     """A run: `counts` holds responses, each verdict, rescued; `new` of them were parsed, the others had been before.
 
-    `state` is running, done, cancelled, failed, interrupted where its process ended before it did, or queued where a
-    page asked for it and it goes on later.
+    `state` is running, done, cancelled, failed, or interrupted where its process ended before it did. Both count what
+    this process stored, which is all of it unless workers share the run.
     """
 
     id: int
     profile: str
     version: str
     scope: dict[str, Any]
+    total: int
     state: str = "running"
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
     new: int = 0
@@ -86,43 +73,99 @@ def replay(
     """
     refuse_absent(parsing.profile(profile))
     scope = _session_scope(engine, session) | filters_scope(filters)
+    owner = claims.new_owner()
     try:
         with ExitStack() as lock:
-            run = _begin(engine, settings, profile, scope, lock)
-            _go_through(engine, run, processes or processors(), on_progress)
+            run = _begin(engine, settings, profile, scope, owner, lock)
+            lock.callback(_end, engine, run.id, "interrupted")
+            _go_through(engine, run, owner, processes or processors(), on_progress)
     finally:
         end_killed(engine, settings)
     return run
 
 
-def take_up(engine: sa.Engine, settings: Settings, number: int, on_progress: OnProgress, processes: int) -> None:
-    """Do a run that was queued; where `on_progress` raises, it is queued again."""
+def take_up(engine: sa.Engine, number: int, owner: str, on_progress: OnProgress, processes: int) -> None:
+    """Do what nobody else does of a run that a page asked for; where `on_progress` raises, the rest waits."""
+    if (run := start(engine, number)) is None:
+        return
+    try:
+        _go_through(engine, run, owner, processes, on_progress)
+    except (parsing.UnknownProfile, ParserDied, run_chunks.KillsWorkers):
+        _end(engine, number, "failed")
+
+
+def start(engine: sa.Engine, number: int) -> Replay | None:
+    """A run that goes on, cut into chunks where that was not done yet; None where it has ended."""
     with engine.connect() as connection:
         row = connection.execute(sa.select(Run.profile, Run.scope).where(Run.id == number)).one()
-    with dump_files.alone(settings.data, _lock_name(number)) as is_free:
-        if not is_free:
-            return
+    run = Replay(number, row.profile, _version(row.profile), row.scope, 0)
+    with engine.connect() as connection:
+        state = connection.scalar(sa.select(Run.state).where(Run.id == number))
+    if state == "queued":
+        total, chunks = _plan(engine, row.scope)
+        values = {"state": "running", "started_at": datetime.now(UTC), "total": total}
         with writing(engine) as connection:
-            values = {"state": "running", "started_at": datetime.now(UTC)}
-            connection.execute(sa.update(Run).where(Run.id == number, Run.state == "queued").values(values))
-        run = Replay(number, row.profile, _version(row.profile), row.scope)
-        try:
-            _go_through(engine, run, processes, on_progress)
-        except (parsing.UnknownProfile, ParserDied):
-            _end(engine, number, "failed")
-        finally:
-            _end(engine, number, "queued")
+            queued = sa.update(Run).where(Run.id == number, Run.state == "queued")
+            if connection.execute(queued.values(values)).rowcount:
+                _insert_chunks(connection, number, chunks)
+    with engine.connect() as connection:
+        now = connection.execute(sa.select(Run.state, Run.total).where(Run.id == number)).one()
+    run.total = now.total or 0
+    return run if now.state == "running" else None
+
+
+def replay_chunk(engine: sa.Engine, number: int, low: int, owner: str) -> bool:
+    """Parse and store the chunk of a run that begins with the turn id `low`; False where somebody else has it.
+
+    One that is stored already, or whose run has ended, is True: there is nothing left to do.
+    """
+    with engine.connect() as connection:
+        profile = connection.scalar(sa.select(Run.profile).where(Run.id == number, Run.state == "running"))
+        state = connection.scalar(sa.select(RunChunk.state).where(RunChunk.run_id == number, RunChunk.low == low))
+    if profile is None or state in (None, "done"):
+        return True
+    try:
+        chunk = run_chunks.claim(engine, number, owner, low)
+        if chunk is None:
+            return False
+        with heartbeat.of_run(engine, number, owner), engine.connect() as connection:
+            parsed = response_chunks.parse_chunk(connection, parsing.profile(profile), chunk)
+            connection.rollback()
+            chunk_writing.store(engine, number, profile, owner, parsed)
+    except Cancelled:
+        settle(engine, number)
+    except (parsing.UnknownProfile, run_chunks.KillsWorkers):
+        _end(engine, number, "failed")
+    finally:
+        run_chunks.release(engine, number, owner)
+    return True
 
 
 def end_killed(engine: sa.Engine, settings: Settings) -> int:
-    """Count what runs left uncounted whose process ended, and note that they were interrupted; how many there were.
+    """Note that runs of commands were interrupted whose process ended, and count what ended runs left uncounted.
 
-    One that a page asked for is queued again.
+    Gives how many runs there were. One that a page asked for goes on with the next worker.
     """
     with engine.connect() as connection:
-        query = sa.select(Run.id, Run.state, Run.scope).where(Run.state.in_(("running", "cancelled")))
-        unfinished = [row for row in connection.execute(query) if row.state == "running" or _UNCOUNTED in row.scope]
-    return sum(_end_killed(engine, settings, row) for row in unfinished)
+        chunks_left = sa.exists().where(RunChunk.run_id == Run.id)
+        silent = claims.is_left(engine, Run.beat_at)
+        query = sa.select(Run.id, Run.state, Run.scope, silent.label("silent"))
+        rows = connection.execute(query.where(sa.or_(Run.state == "running", chunks_left))).all()
+    ended = 0
+    for row in rows:
+        if row.state != "running":
+            settle(engine, row.id)
+            ended += 1
+        elif not row.scope.get(QUEUED) and row.silent:
+            with dump_files.alone(settings.data, _lock_name(row.id)) as is_free:
+                ended += is_free and _end(engine, row.id, "interrupted")
+    return ended
+
+
+def settle(engine: sa.Engine, run_id: int) -> None:
+    """Count what a run that has ended left uncounted, and forget its chunks."""
+    with writing(engine) as connection:
+        run_chunks.settle(connection, run_id)
 
 
 def _version(profile: str) -> str:
@@ -130,14 +173,6 @@ def _version(profile: str) -> str:
         return parsing.profile(profile).version
     except parsing.UnknownProfile:
         return ""
-
-
-def _end_killed(engine: sa.Engine, settings: Settings, run: sa.Row[Any]) -> bool:
-    with dump_files.alone(settings.data, _lock_name(run.id)) as is_free:
-        if is_free and run.state == "cancelled":
-            _recount_cancelled(engine, run.id)
-            return True
-        return is_free and _end(engine, run.id, "queued" if run.scope.get(QUEUED) else "interrupted")
 
 
 def _lock_name(run_id: int) -> str:
@@ -151,34 +186,61 @@ def _session_scope(engine: sa.Engine, session: str | None) -> dict[str, Any]:
         return {"session_id": sessions.find(db, session).id}
 
 
-def _begin(engine: sa.Engine, settings: Settings, profile: str, scope: dict[str, Any], lock: ExitStack) -> Replay:
-    """A run that goes on from now; its `lock` is held before anybody can see it."""
+def _begin(
+    engine: sa.Engine, settings: Settings, profile: str, scope: dict[str, Any], owner: str, lock: ExitStack
+) -> Replay:
+    """A run of this process alone that goes on from now; its `lock` is held before anybody can see it."""
+    total, chunks = _plan(engine, scope)
+    values = {"profile": profile, "scope": scope, "state": "running", "total": total, "owner": owner}
     with writing(engine) as connection:
-        values = {"profile": profile, "scope": scope, "state": "running", "started_at": datetime.now(UTC)}
+        values |= {"started_at": datetime.now(UTC), "beat_at": clock.now()}
         run_id = connection.scalars(sa.insert(Run).values(values).returning(Run.id)).one()
+        _insert_chunks(connection, run_id, chunks)
         lock.enter_context(dump_files.alone(settings.data, _lock_name(run_id)))
-    return Replay(run_id, profile, _version(profile), scope)
+    return Replay(run_id, profile, _version(profile), scope, total)
 
 
-def _go_through(engine: sa.Engine, run: Replay, processes: int, on_progress: OnProgress) -> None:
-    parser = parsing.profile(run.profile)
-    ids = _session_ids(engine, run.scope)
+def _plan(engine: sa.Engine, scope: dict[str, Any]) -> tuple[int, list[Chunk]]:
+    """How many responses there are in a scope as it is now, and the chunks of them."""
+    ids = _session_ids(engine, scope)
     with engine.connect() as connection:
-        total = response_chunks.total(connection, ids)
-        chunks = response_chunks.plan(connection, ids)
+        return response_chunks.total(connection, ids), response_chunks.plan(connection, ids)
+
+
+def _insert_chunks(connection: sa.Connection, run_id: int, chunks: list[Chunk]) -> None:
+    """A run without any is done at once."""
+    run_chunks.insert(connection, run_id, chunks)
+    if not chunks:
+        chunk_writing.advance(connection, run_id, {})
+
+
+def _go_through(engine: sa.Engine, run: Replay, owner: str, processes: int, on_progress: OnProgress) -> None:
+    parser = parsing.profile(run.profile)
+    chunks = run_chunks.claimed(engine, run.id, owner)
+    processes = processes if run.total > processes * response_chunks.AT_ONCE else 1
     try:
-        with closing(response_chunks.parsed_chunks(engine, parser, chunks, processes)) as parsed_chunks:
+        with (
+            heartbeat.of_run(engine, run.id, owner),
+            closing(response_chunks.parsed_chunks(engine, parser, chunks, processes)) as parsed_chunks,
+        ):
             for parsed in parsed_chunks:
-                _store(engine, run, parsed, total)
-                on_progress(run.counts["responses"], total)
+                if chunk_writing.store(engine, run.id, run.profile, owner, parsed):
+                    _count(run, parsed)
+                on_progress(run.counts["responses"], run.total)
     except Cancelled:
-        run.state = "cancelled"
-        _recount_cancelled(engine, run.id)
-        return
+        settle(engine, run.id)
     except BrokenProcessPool:
         raise ParserDied(f"a process that ran {run.profile} died") from None
-    _end(engine, run.id, "done", run.counts)
-    run.state = "done"
+    finally:
+        run_chunks.release(engine, run.id, owner)
+    with engine.connect() as connection:
+        run.state = connection.scalars(sa.select(Run.state).where(Run.id == run.id)).one()
+
+
+def _count(run: Replay, parsed: ParsedChunk) -> None:
+    for name, count in parsed.counts.items():
+        run.counts[name] += count
+    run.new += len(parsed.parses)
 
 
 def _session_ids(engine: sa.Engine, scope: dict[str, Any]) -> set[int] | None:
@@ -194,104 +256,11 @@ def _session_ids(engine: sa.Engine, scope: dict[str, Any]) -> set[int] | None:
         return {ids[slot] for slot in slots_of(narrowed.view)}
 
 
-def _store(engine: sa.Engine, run: Replay, parsed: ParsedChunk, total: int) -> None:
-    """Keep a chunk's traces, count them, and note how far the run is, in one transaction."""
-    for name, count in parsed.counts.items():
-        run.counts[name] += count
-    run.new += len(parsed.parses)
+def _end(engine: sa.Engine, run_id: int, state: str) -> bool:
+    """Note how a running run ended and count what it left uncounted; False where it has ended before."""
     with writing(engine) as connection:
-        query = sa.select(Run.scope).where(Run.id == run.id, Run.state == "running").with_for_update()
-        scope = connection.scalars(query).one_or_none()
-        if scope is None:
-            raise Cancelled
-        uncounted = _uncounted(scope)
-        folded = _keep(connection, run.profile, parsed)
-        goes_on = None if parsed.chunk.ends else parsed.chunk.session_ids[0]
-        unfinished_ids = {goes_on} & (folded | uncounted)
-        _refold(connection, (folded | uncounted) - unfinished_ids)
-        scope = _without_uncounted(scope) | ({_UNCOUNTED: goes_on} if unfinished_ids else {})
-        progress = run.counts["responses"] / max(1, total)
-        values = {"scope": scope, "progress": progress, "counts": run.counts}
-        connection.execute(sa.update(Run).where(Run.id == run.id).values(values))
-
-
-def _keep(connection: sa.Connection, profile: str, parsed: ParsedChunk) -> set[int]:
-    """Store what was parsed anew and count it; the sessions that have to be folded anew for it."""
-    locked_sessions = _locked(connection, parsed.added)
-    kept_parses = [row for row in parsed.parses if row[0] // TURNS_A_SESSION in locked_sessions]
-    versions = _replaced(connection, profile, [row[0] for row in kept_parses])
-    rows.insert_values(connection, rows.parses, rows.PARSE, kept_parses)
-    kept_repairs = [row for row in parsed.repairs if row[0] // TURNS_A_SESSION in locked_sessions]
-    rows.insert_values(connection, rows.repairs, rows.REPAIR, kept_repairs)
-    if profile == OURS:
-        regrouping.regroup(connection, [row[0] for row in kept_parses])
-    overtaken = {turn // TURNS_A_SESSION for turn, _ in versions.items() ^ parsed.versions.items()}
-    folded = {
-        row.id
-        for row in locked_sessions.values()
-        if profile in (row.home_profile, OURS) or row.facets is None or row.id in overtaken
-    }
-    counted = [
-        {
-            "session": number,
-            "counted": facets.recounted(row.facets, profile, parsed.removed.get(number, ()), parsed.added[number]),
-        }
-        for number, row in locked_sessions.items()
-        if number not in folded
-    ]
-    if counted:
-        connection.execute(_set_facets, counted)
-    return folded
-
-
-def _locked(connection: sa.Connection, session_ids: Iterable[int]) -> dict[int, sa.Row[Any]]:
-    """Those sessions that are still there; nobody else writes them before the transaction ends."""
-    query = sa.select(Session.id, Session.home_profile, Session.facets).where(Session.id.in_(list(session_ids)))
-    locked = connection.execute(query.order_by(Session.id).with_for_update(key_share=True))
-    return {row.id: row for row in locked}
-
-
-def _replaced(connection: sa.Connection, profile: str, turn_ids: list[int]) -> dict[int, str]:
-    """Remove what the profile made of these turns before; the version of each such parse."""
-    mine = sa.and_(Parse.turn_id.in_(turn_ids), Parse.profile == profile)
-    versions: dict[int, str] = dict(connection.execute(sa.select(Parse.turn_id, Parse.version).where(mine)).all())
-    if versions:
-        connection.execute(sa.delete(Parse).where(mine))
-        repairs = sa.and_(ParseRepair.turn_id.in_(turn_ids), ParseRepair.profile == profile)
-        connection.execute(sa.delete(ParseRepair).where(repairs))
-    return versions
-
-
-def _end(engine: sa.Engine, run_id: int, state: str, counts: dict[str, int] | None = None) -> bool:
-    """Count what is not counted yet and note how a running run ended; False where it has ended before."""
-    with writing(engine) as connection:
-        query = sa.select(Run.scope).where(Run.id == run_id, Run.state == "running")
-        scope = connection.scalars(query.with_for_update()).one_or_none()
-        if scope is None:
+        running = sa.update(Run).where(Run.id == run_id, Run.state == "running")
+        if not connection.execute(running.values(state=state, finished_at=datetime.now(UTC))).rowcount:
             return False
-        _refold(connection, _uncounted(scope))
-        values: dict[str, Any] = {"state": state, "scope": _without_uncounted(scope)}
-        values |= {"finished_at": datetime.now(UTC)} if state != "queued" else {}
-        values |= {"progress": 1.0, "counts": counts} if counts else {}
-        connection.execute(sa.update(Run).where(Run.id == run_id).values(values))
+    settle(engine, run_id)
     return True
-
-
-def _recount_cancelled(engine: sa.Engine, run_id: int) -> None:
-    with writing(engine) as connection:
-        scope = connection.scalars(sa.select(Run.scope).where(Run.id == run_id)).one()
-        _refold(connection, _uncounted(scope))
-        connection.execute(sa.update(Run).where(Run.id == run_id).values(scope=_without_uncounted(scope)))
-
-
-def _uncounted(scope: dict[str, Any]) -> set[int]:
-    return {scope[_UNCOUNTED]} if _UNCOUNTED in scope else set()
-
-
-def _without_uncounted(scope: dict[str, Any]) -> dict[str, Any]:
-    return {name: part for name, part in scope.items() if name != _UNCOUNTED}
-
-
-def _refold(connection: sa.Connection, session_ids: Iterable[int]) -> None:
-    for session_id in sorted(session_ids):
-        derived.refold(connection, session_id)

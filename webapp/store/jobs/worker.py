@@ -20,6 +20,7 @@ from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
 from webapp.store.jobs import claims, jobs, run_queue, runs, uploads
 from webapp.store.jobs.heartbeat import Heartbeat
+from webapp.store.jobs.heartbeat import of_job as heartbeat_of_job
 from webapp.store.models import Dump
 from webapp.store.sessions.dumps import NoSuchDump
 
@@ -71,7 +72,7 @@ def work_once(engine: sa.Engine, settings: Settings, owner: str, ends: Ends) -> 
     while not ends() and (number := jobs.take(engine, owner)) is not None:
         do(engine, settings, number, owner, ends)
     changes.work_all(engine, ends)
-    _run(engine, settings, ends)
+    _run(engine, settings, owner, ends)
     with locks.alone(engine, "trials") as mine:
         if mine:
             trials.count_all(engine, lambda: ends() or _is_asked(engine))
@@ -80,8 +81,9 @@ def work_once(engine: sa.Engine, settings: Settings, owner: str, ends: Ends) -> 
 def _is_asked(engine: sa.Engine) -> bool:
     """Whether somebody waits for more than trying profiles."""
     with engine.connect() as connection:
-        is_queued = jobs.are_free(engine, connection) or run_queue.are_waiting(connection)
-        return is_queued or changes.are_running(connection)
+        if jobs.are_free(engine, connection) or changes.are_running(connection):
+            return True
+    return run_queue.next_free(engine) is not None
 
 
 def is_work_free(engine: sa.Engine) -> bool:
@@ -98,10 +100,9 @@ def is_work_left(connection: sa.Connection) -> bool:
     return is_queued or trials.are_lacking(connection)
 
 
-def _run(engine: sa.Engine, settings: Settings, ends: Ends) -> None:
+def _run(engine: sa.Engine, settings: Settings, owner: str, ends: Ends) -> None:
     """The next run that was asked for. Jobs go first: a run gives way to them after each chunk, and goes on later."""
-    with engine.connect() as connection:
-        number = run_queue.next_queued(connection)
+    number = run_queue.next_free(engine)
     if number is None or ends():
         return
 
@@ -111,7 +112,7 @@ def _run(engine: sa.Engine, settings: Settings, ends: Ends) -> None:
                 raise Stopped(False)
 
     with suppress(Stopped):
-        runs.take_up(engine, settings, number, give_way, processors())
+        runs.take_up(engine, number, owner, give_way, processors())
 
 
 def take_up(engine: sa.Engine, settings: Settings) -> None:
@@ -154,7 +155,7 @@ def do(engine: sa.Engine, settings: Settings, number: int, owner: str, ends: End
     """A job that `owner` claimed, to its end, whatever that is; one that is interrupted is put back."""
     with engine.connect() as connection:
         job = jobs.find(connection, number)
-    with Heartbeat(engine, number, owner) as heartbeat:
+    with heartbeat_of_job(engine, number, owner) as heartbeat:
         progress = Progress(_teller(heartbeat, ends), dump=job.dump_id, bytes=job.bytes)
         try:
             state, result = _outcome(engine, settings, job, progress)

@@ -81,5 +81,33 @@ class Run(Base):
     state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     progress: orm.Mapped[float] = orm.mapped_column(default=0.0)
     counts: orm.Mapped[dict[str, int] | None] = orm.mapped_column(ExactJson)
+    total: orm.Mapped[int | None] = orm.mapped_column(sa.BigInteger)
+    """responses that it goes over, as counted when it was cut into chunks"""
+    owner: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
+    """the command that does it alone; NULL where workers share its chunks"""
+    beat_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    """the last sign of life of its owner, by the database's clock"""
     started_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
     finished_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+
+
+class RunChunk(Base):
+    """A part of a run that goes on: the responses of a range of turn ids, claimed by one worker at a time."""
+
+    __tablename__ = "run_chunk"
+    __table_args__ = (sa.Index("ix_run_chunk_state", "run_id", "state", "low"),)
+
+    run_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
+    low: orm.Mapped[int] = orm.mapped_column(sa.BigInteger, primary_key=True, autoincrement=False)
+    high: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    """the last turn id, in the chunk"""
+    session_ids: orm.Mapped[list[int] | None] = orm.mapped_column(ExactJson)
+    """of which sessions alone, where filters narrow the run"""
+    state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
+    """waiting, running or done"""
+    owner: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
+    beat_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+    tries: orm.Mapped[int] = orm.mapped_column(default=0)
+    """how many workers died over it"""
+    uncounted: orm.Mapped[bool] = orm.mapped_column(default=False)
+    """its session, of which it is a part, is folded once the last part is stored"""
