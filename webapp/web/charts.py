@@ -45,6 +45,13 @@ def columns(buckets: Sequence[Bucket]) -> Iterator[tuple[Bucket, list[Bar]]]:
         yield bucket, bars
 
 
+def spark_bars(series: Sequence[int]) -> str:
+    """The bars of a sparkline as one path, which is quicker than an element each: 3 of every 4 wide, 2 to 19 high."""
+    most = max(series, default=0)
+    heights = [(4 * at, round(18 * count / most, 1) + 1) for at, count in enumerate(series) if count]
+    return "".join(f"M{x} 20v-{height:g}h3v{height:g}z" for x, height in heights)
+
+
 def most_responses(buckets: Sequence[Bucket]) -> int:
     """How many responses the fullest stretch has: the height of the chart."""
     return max((sum(entry.count for entry in bucket.verdicts) for bucket in buckets), default=0)

@@ -151,6 +151,15 @@ def test_overlays_that_cannot_be_meant(db: orm.Session) -> None:
 
 
 @pytest.mark.usefixtures("stored")
+def test_the_largest_groups_for_merging(db: orm.Session, bring: Bring) -> None:
+    bring(lines(response("more", HOURS, COMMA)))
+    db.rollback()
+    commas = (COMMA_KEY, overlay.title(COMMA_KEY, ()))
+    assert groups.largest(db, 9) == [commas, (FENCED_KEY, overlay.title(FENCED_KEY, ()))]
+    assert groups.largest(db, 1) == [commas]
+
+
+@pytest.mark.usefixtures("stored")
 def test_a_group_whole(db: orm.Session) -> None:
     detail = group_detail.find(db, COMMA_KEY, Filters(), now=NOW)
     assert detail.line is not None and detail.line.count == 4

@@ -11,6 +11,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from flask.testing import FlaskClient
 
+from webapp.web import charts
+
 COMMA = '```json\n{"tool": "run", "arguments": {"n": %d,}}\n```'
 CLOSER = '```json\n{"tool": "run", "arguments": {"n": %d}}}\n```'
 GOOD = '```json\n{"tool": "run", "arguments": {"n": %d}}\n```'
@@ -212,3 +214,14 @@ def test_a_group_without_labels_is_exported_as_tests_that_say_so(failing: FlaskC
     assert "2 of 3 responses" in file and "- 1 whose value people have said" in file
     assert "Not in it: 1 more without a known value" in file and "most=1000" in file
     compile(file, "test_failure_group.py", "exec")
+
+
+def test_bars_of_a_sparkline() -> None:
+    assert charts.spark_bars((0, 4, 1)) == "M4 20v-19h3v19zM8 20v-5.5h3v5.5z"
+    assert charts.spark_bars(()) == charts.spark_bars((0, 0)) == ""
+
+
+def test_an_example_too_long_to_be_read_says_how_long_it_is(client: FlaskClient, post: Any) -> None:
+    lines = session("long", ["x" * 200_000 + COMMA], 8)
+    assert post(lines.encode(), "f.jsonl", home="windlass-strict").status_code == 201
+    assert f"{200_000 + len(COMMA % 0):,} bytes, too long to be drawn here" in text(client, "/failures")

@@ -86,6 +86,15 @@ def in_view(db: orm.Session, scope_in_view: Scope) -> dict[str, GroupPlaces]:
     return _groups(scope_in_view, scope_in_view.views, _people(db))
 
 
+def largest(db: orm.Session, limit: int) -> list[tuple[str, str]]:
+    """Key and title of the groups with most responses, whenever those were."""
+    scope_in_view, people = scope(db, Filters()), _people(db)
+    groups_in_view = _groups(scope_in_view, scope_in_view.views, people)
+    counts = {key: sum(bits.bit_count() for _, bits in places) for key, places in groups_in_view.items()}
+    ordered = sorted(counts, key=lambda key: (-counts[key], key))
+    return [(key, overlay.title(key, people.changes)) for key in ordered[:limit]]
+
+
 class Lines:
     """Makes lines of groups in one scope."""
 

@@ -10,6 +10,7 @@ from sqlalchemy import orm
 
 from webapp.parsing import Trace
 from webapp.store.db import heads
+from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import Parse, Turn
 from webapp.store.write.parser import OURS
 
@@ -26,14 +27,22 @@ class ExampleText:
     ours: Trace | None
 
 
+_size = heads.Length(Turn.raw)
+_texts = (
+    sa.select(
+        *(Turn.id, _size),
+        sa.type_coerce(sa.case((_size <= LONGEST, Turn.raw)), PackedText),
+        sa.type_coerce(sa.case((_size <= LONGEST, Parse.trace)), PackedJson),
+    )
+    .outerjoin(Parse, sa.and_(Parse.turn_id == Turn.id, Parse.profile == OURS))
+    .where(Turn.id.in_(sa.bindparam("turns", expanding=True)), Turn.raw.is_not(None))
+)
+
+
 def of_turns(db: orm.Session, turn_ids: Collection[int]) -> dict[int, ExampleText]:
     """The texts by turn; of a turn that has none nothing."""
-    if not turn_ids:
-        return {}
-    sizes = sa.select(Turn.id, heads.Length(Turn.raw)).where(Turn.id.in_(turn_ids), Turn.raw.is_not(None))
-    by_size = {row[0]: int(row[1] or 0) for row in db.execute(sizes)}
-    short = [turn_id for turn_id, size in by_size.items() if size <= LONGEST]
-    texts = {row[0]: row[1] for row in db.execute(sa.select(Turn.id, Turn.raw).where(Turn.id.in_(short)))}
-    query = sa.select(Parse.turn_id, Parse.trace).where(Parse.turn_id.in_(short), Parse.profile == OURS)
-    traces = {row[0]: Trace.from_dict(row[1]) for row in db.execute(query)}
-    return {turn_id: ExampleText(texts.get(turn_id), size, traces.get(turn_id)) for turn_id, size in by_size.items()}
+    rows = db.execute(_texts, {"turns": list(turn_ids)}) if turn_ids else ()
+    return {
+        turn_id: ExampleText(raw, size or 0, None if trace is None else Trace.from_dict(trace))
+        for turn_id, size, raw, trace in rows
+    }

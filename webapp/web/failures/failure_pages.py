@@ -26,6 +26,7 @@ from webapp.store.sessions import views as view_store
 from webapp.store.sessions.example_texts import ExampleText
 from webapp.store.sessions.filters import HOME, Filters, of_parameters
 from webapp.store.write.home import UNKNOWN
+from webapp.web import charts
 from webapp.web.exports import download
 from webapp.web.failures import feed, group_report, one_line
 from webapp.web.homes import questions
@@ -38,6 +39,7 @@ blueprint = Blueprint("failures", __name__)
 A_PAGE = 30
 REPRODUCED = 1_500_000
 """code points that the parser is given for the smallest reproduction on a page"""
+MOST_OTHERS = 200
 _OVER = ("under", "sort", *list_filters.OF_PARSE)
 
 
@@ -136,8 +138,7 @@ def label_url(detail: GroupDetail, filters: Filters, *, external: bool = False) 
 
 def other_groups(key: str) -> list[tuple[str, str]]:
     """The largest other groups, to merge this one into: key and title."""
-    lines = groups.page(db.session, Filters(), limit=200).groups
-    return [(line.key, line.title) for line in lines if line.key != key]
+    return [(other, title) for other, title in groups.largest(db.session, MOST_OTHERS) if other != key]
 
 
 def reproduction_of(detail: GroupDetail, filters: Filters) -> dict[str, Any]:
@@ -188,4 +189,5 @@ def same_failure(session: Session, position: int) -> SameFailure | None:
 
 
 blueprint.app_template_global("group_url")(group_url)
+blueprint.app_template_global("spark_bars")(charts.spark_bars)
 blueprint.app_template_global("share_words")(group_report.percent)
