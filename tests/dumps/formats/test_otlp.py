@@ -5,8 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import struct
+from pathlib import Path
 
 import pytest
+
+from tests.dumps.conftest import gather
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "00f067aa0ba902b7"
 
@@ -245,3 +248,13 @@ def test_empty_spans_and_records_are_one_problem_however_many(got, outer, scopes
     assert [turn.raw for turn in dump.only] == ["A"]
     (problem,) = dump.problems
     assert problem.at.endswith(f"{inner}[0]") and problem.reason.startswith("20,001 spans or log records hold nothing")
+
+
+def test_a_log_record_may_hold_its_body_as_json_text(tmp_path: Path) -> None:
+    said = {"index": 0, "message": {"role": "assistant", "content": "The answer {}"}}
+    record = {"eventName": "gen_ai.choice", "traceId": "a" * 32, "spanId": "b" * 16}
+    path = tmp_path / "logs.json"
+    records = [{**record, "body": {"stringValue": json.dumps(said)}}]
+    path.write_text(json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}))
+    turns = [turn for turns in gather(path, path.name).turns for turn in turns]
+    assert [turn.raw for turn in turns if turn.kind == "response"] == ["The answer {}"]

@@ -27,7 +27,7 @@ class Pairs(Format):
     by_key = True
 
     def sniff(self, head: DumpHead) -> int:
-        if head.shape not in ("lines", "array", "object"):
+        if head.shape not in ("lines", "array", "object", "parquet"):
             return 0
         fitting = sum(map(_is_pair, head.objects))
         return 40 if fitting and 2 * fitting >= len(head.objects) else 0

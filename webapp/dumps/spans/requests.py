@@ -39,13 +39,18 @@ def opened_span(entry: dict[str, Any]) -> EntrySpan:
     return span
 
 
+_BODY = {"message", "content", "role", "tool_calls", "finish_reason"}
+"""keys of what a model's log record says"""
+
+
 def _logged(record: dict[str, Any], at: Path) -> tuple[str, Attributes]:
     """A log record as an event of its span: what its body says, and its attributes."""
     body, attributes = record.get("body"), Attributes(record.get("attributes"), (*at, "attributes"))
     listed = as_object(as_object(body).get("kvlistValue")).get("values")
     event = Attributes(listed, (*at, "body", "kvlistValue", "values"))
     if not listed and (said_plainly := plain(body)) is not None:
-        values = said_plainly if isinstance(said_plainly, dict) else {"content": said_plainly}
+        whole = as_object(parsed(said_plainly))  # a body that was written as JSON text, too
+        values = whole if whole.keys() & _BODY or whole is said_plainly else {"content": said_plainly}
         event.values = {str(key): value for key, value in values.items()}
     name = record.get("eventName") or record.get("event_name") or attributes.text("event.name")
     event.values, event.paths = {**attributes.values, **event.values}, {**attributes.paths, **event.paths}
