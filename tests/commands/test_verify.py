@@ -74,3 +74,37 @@ def test_a_file_that_is_stored_whole(run: Run, log: Path) -> None:
 def test_a_file_that_was_not_ingested_and_one_that_is_not_there(run: Run, log: Path) -> None:
     assert run("verify", str(log)).exit_code == 1
     assert run("verify", str(log.parent / "nothing")).exit_code == 2
+
+
+def body(said: str) -> dict[str, Any]:
+    return {"model": "m", "choices": [{"message": {"role": "assistant", "content": said}}], "padding": ["x"] * 60}
+
+
+def test_json_that_was_a_text_and_is_stored_as_its_value_is_there(run: Run, tmp_path: Path) -> None:
+    runs = tmp_path / "runs.jsonl"
+    line = {
+        "id": "r",
+        "run_type": "llm",
+        "trace_id": "t",
+        "inputs": "{}",
+        "outputs": json.dumps(body("short"), indent=1),
+    }
+    runs.write_text(json.dumps(line) + "\n")
+    run("ingest", str(runs))
+    assert run("verify", str(runs)).exit_code == 0
+
+
+def test_cassettes_and_events_are_compared_by_what_they_hold(run: Run, tmp_path: Path) -> None:
+    cassette = tmp_path / "cassette.yaml"
+    exchange = {
+        "request": {"method": "POST", "uri": "https://api.openai.com/v1/chat/completions", "body": '{"messages": [1]}'},
+        "response": {"status": {"code": 200}, "body": {"string": json.dumps(body(LONG))}},
+    }
+    cassette.write_text(f"interactions:\n- {json.dumps(exchange)}\nversion: 1\n")
+    message = {"id": "m", "object": "thread.message", "thread_id": "t", "role": "assistant"}
+    content = [{"type": "text", "text": {"value": "short", "annotations": ["x"] * 60}}]
+    events = tmp_path / "events.sse"
+    events.write_text(f"event: thread.message.completed\ndata: {json.dumps({**message, 'content': content})}\n\n")
+    run("ingest", str(cassette), str(events))
+    assert run("verify", str(cassette)).exit_code == 0
+    assert run("verify", str(events)).exit_code == 0

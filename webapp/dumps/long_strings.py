@@ -17,6 +17,7 @@ from webapp.dumps.sessions import lines
 from webapp.dumps.source import Source, opened
 from webapp.dumps.spool import spool
 from webapp.dumps.stream import DocumentMember, Item, walk
+from webapp.dumps.yaml_items import items
 
 _MOST_MEMBER = 16 * 1024**3
 """bytes of a member of an archive, as archives are read"""
@@ -25,6 +26,9 @@ _CLOSED = object()
 LONG = 200
 """Characters; a longer string is content, a shorter one may be a name or a setting."""
 _PARAGRAPH = re.compile(r"\n\s*\n")
+
+_CASSETTE = re.compile(r"(?:\A|\n)((?:http_)?interactions):[ \t]*\r?\n\s*- ")
+_EVENT_FIELD = re.compile(r"(?:event|id|retry):|data:[ \t]*(.*)|:")
 
 
 class LongString(NamedTuple):
@@ -42,6 +46,9 @@ def long_strings(path: Path, filename: str) -> Iterator[LongString | Problem]:
             yield from _of_document(source)
         elif head.shape == "lines":
             for entry in lines(source):
+                yield from (entry,) if isinstance(entry, Problem) else strings_of(entry[1], entry[0])
+        elif head.shape == "text" and (cassette := _CASSETTE.search(head.text)):
+            for entry in items(source, cassette[1]):
                 yield from (entry,) if isinstance(entry, Problem) else strings_of(entry[1], entry[0])
         elif head.shape == "text":
             yield from _of_text(source)
@@ -135,11 +142,16 @@ def _of_text(source: Source) -> Iterator[LongString]:
     for piece in source.text():
         *whole, rest = _PARAGRAPH.split(rest + piece)
         for paragraph in whole:
-            if len(paragraph) > LONG:
-                yield LongString(f"paragraph {line}", paragraph)
+            yield from _of_paragraph(f"paragraph {line}", paragraph)
             line += 1
-    if len(rest) > LONG:
-        yield LongString(f"paragraph {line}", rest)
+    yield from _of_paragraph(f"paragraph {line}", rest)
+
+
+def _of_paragraph(at: str, paragraph: str) -> Iterator[LongString]:
+    """The paragraph; of an event of a stream what it holds."""
+    fields = [_EVENT_FIELD.match(line) for line in paragraph.splitlines() if line.strip()]
+    texts = [field[1] for field in fields if field and field[1] is not None] if all(fields) else [paragraph]
+    yield from (LongString(at, text) for text in texts if len(text) > LONG)
 
 
 def strings_of(value: Any, at: str) -> Iterator[LongString]:

@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp import dumps as readers
+from webapp import jsontext
 from webapp.dumps.long_strings import LONG, LongString, long_strings, strings_of, within
 from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
 from webapp.dumps.spool import Spooled
@@ -133,20 +134,33 @@ class _StoredStrings:
     def hold_within(self, texts: set[str]) -> set[str]:
         """Those of `texts` that stand within a longer stored text, as they are or but for white space."""
         plain = {text: "".join(text.split()) for text in texts}
+        values = {text: _canonical(value) for text in texts if (value := within(text)) is not None}
         matches: set[str] = set()
         for turn in self._turns():
+            if values:  # JSON that was a text, and stands in the entry as the value that it holds
+                entry = _canonical(_entry_of(turn))
+                matches |= {text for text, value in values.items() if value and value in entry}
             for _, stored_text in _long_of(turn):
                 bare = "".join(stored_text.split())
                 matches |= {text for text in plain if text in stored_text or plain[text] in bare}
             for text in matches:
                 plain.pop(text, None)
+                values.pop(text, None)
         return matches
+
+
+def _entry_of(turn: Any) -> Any:
+    return turn.source if turn.raw_at is None else whole_entry(turn.source, turn.raw, turn.raw_at)
+
+
+def _canonical(value: Any) -> str:
+    """The value as JSON, the same wherever it stands; "" where it is nested too deeply."""
+    return (jsontext.canonical([value]) or "")[1:-1]
 
 
 def _long_of(turn: Any) -> Iterator[LongString]:
     yield from strings_of(turn.raw, "raw")
-    entry = turn.source if turn.raw_at is None else whole_entry(turn.source, turn.raw, turn.raw_at)
-    yield from strings_of(entry, "entry")
+    yield from strings_of(_entry_of(turn), "entry")
     yield from strings_of(turn.tool_calls, "tool calls")
 
 
