@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-from contextlib import suppress
 from inspect import iscoroutinefunction
-from pathlib import Path
 
 from flask import Flask
 
@@ -45,6 +41,7 @@ from webapp.web.failures import failure_actions, failure_pages, failures_api
 from webapp.web.homes import home_pages
 from webapp.web.ids import Int64Converter, SessionIdConverter, SessionIds
 from webapp.web.labels import queue_pages
+from webapp.web.secret_key import secret_key
 from webapp.web.sessions import growth, saved_views, selection, session_pages
 from webapp.web.turns import turn_pages
 
@@ -84,9 +81,6 @@ BLUEPRINTS = (
 )
 
 
-KEY_BYTES = 32
-
-
 def create_app(settings: Settings | None = None) -> Flask:
     """The app over a migrated database. Raises `BadSetting`, and `NewerDatabase` for one that newer code made."""
     settings = settings or Settings.from_environment()
@@ -103,6 +97,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     with app.app_context():
         database.prepare(db.engine, durable=settings.durable)
         database.migrate(db.engine)
+        app.config["SECRET_KEY"] = secret_key(settings, db.engine)
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
@@ -118,7 +113,6 @@ def configure(app: Flask, settings: Settings) -> None:
     settings.data.mkdir(parents=True, exist_ok=True)
     app.config.update(
         SETTINGS=settings,
-        SECRET_KEY=secret_key_of(settings),
         SQLALCHEMY_ENGINES={"default": database.options(settings.database)},
         MAX_CONTENT_LENGTH=settings.max_upload,
         SESSION_COOKIE_NAME="fencepost",
@@ -128,28 +122,3 @@ def configure(app: Flask, settings: Settings) -> None:
         SEND_FILE_MAX_AGE_DEFAULT=31536000,
     )
     app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
-
-
-def secret_key_of(settings: Settings) -> bytes:
-    """The key that was set, so that a login holds on every machine, or else the data folder's own."""
-    if settings.secret_key is not None:
-        return settings.secret_key.encode("utf-8", "surrogateescape")
-    return secret_key(settings.data / "secret_key")
-
-
-def secret_key(path: Path) -> bytes:
-    """The key kept in `path`, made at random on the first run and readable by its owner alone.
-
-    It is linked into place whole, so that of two servers that start at once both read the same key. A key that a full
-    disk or a hand left short is made anew, since anybody may guess it: who was signed in signs in again.
-    """
-    if path.exists() and path.stat().st_size < KEY_BYTES:
-        path.unlink(missing_ok=True)
-    if not path.exists():
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
-        with suppress(FileExistsError):
-            os.link(draft, path)
-        draft.unlink()
-    return path.read_bytes()

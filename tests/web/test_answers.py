@@ -14,11 +14,11 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.web import pages
-from webapp.app import secret_key
 from webapp.dumps.records import BadDump
 from webapp.extensions import db
 from webapp.store.db.types import ExactText
 from webapp.store.models import Base
+from webapp.web.secret_key import key_in
 
 POISON = "\ud800\u202e\x00</b>\U000e0041![x](http://evil.example)\n"
 Post = Callable[..., Any]
@@ -127,4 +127,4 @@ def test_no_redirect_leads_elsewhere_or_breaks(client: FlaskClient, wanted: str)
 def test_an_empty_secret_key_is_made_anew(tmp_path: Path) -> None:
     path = tmp_path / "key"
     path.touch()
-    assert len(secret_key(path)) == 32 and secret_key(path) == path.read_bytes()
+    assert len(key_in(path)) == 32 and key_in(path) == path.read_bytes()

@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from webapp.app import secret_key
+from webapp.web.secret_key import key_in
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:5001", "[::1]:5001"])
@@ -131,8 +131,8 @@ def test_login_leads_nowhere_else(make: Callable[..., Flask], wanted: str) -> No
 
 def test_the_secret_key_is_random_kept_and_private(tmp_path: Path, app: Flask) -> None:
     path = tmp_path / "key"
-    key = secret_key(path)
-    assert len(key) == 32 and secret_key(path) == key
+    key = key_in(path)
+    assert len(key) == 32 and key_in(path) == key
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert app.config["SECRET_KEY"] != key
 
