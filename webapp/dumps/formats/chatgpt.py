@@ -84,11 +84,9 @@ def _message(message: dict[str, Any], conversation: BranchedConversation) -> lis
         pieces = [Piece("call", raw, path, recipient, None, {"name": recipient, "arguments": raw})]
     model = text(as_object(message.get("metadata")).get("model_slug"))
     if not pieces:
-        if (
-            role == "assistant"
-            and kind in _SPOKEN
-            and not any(isinstance(part, dict) for part in as_list(content.get("parts")))
-        ):
+        parts = as_list(content.get("parts"))
+        unread = None in parts or not any(isinstance(part, dict) for part in parts)  # an image has no words
+        if role == "assistant" and kind in _SPOKEN and unread:
             conversation.notes.append(f"a message of kind {kind!r} without a readable part")
         return [(Turn(0, "event", role=kind or role), None)]
     return turns_of(pieces, role, conversation, model=model)

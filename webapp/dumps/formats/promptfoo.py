@@ -38,15 +38,15 @@ class PromptFoo(Format):
         response, conversation.model = as_object(entry.get("response")), _model(entry)
         turns = _prompt(text(as_object(entry.get("prompt")).get("raw")), conversation)
         output, error = response.get("output"), text(response.get("error"))
-        if output is None and not any(holder.get("error") for holder in (response, entry)):
-            conversation.notes.append("the result holds no output and no error")
         if output is not None:
             answers = _answer(output, conversation)
             usage = as_object(response.get("tokenUsage"))
             counts = {"input": usage.get("prompt"), "output": usage.get("completion")}
             turns += with_once(answers, spent(counts, response.get("cost", entry.get("cost"))))
-        if error is None and entry.get("failureReason") == _API_ERROR:
+        if error is None and entry.get("failureReason") in ((None, _API_ERROR) if output is None else (_API_ERROR,)):
             error = text(entry.get("error"))
+        if output is None and error is None:
+            conversation.notes.append("the result holds no output and no error")
         return [*turns, (Turn(0, "error", raw=error, role="provider"), None)] if error is not None else turns
 
 
