@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.dumps.conftest import gather
+from webapp.dumps.formats import otlp
+from webapp.dumps.spans.requests import opened_span
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "00f067aa0ba902b7"
 
@@ -258,3 +260,47 @@ def test_a_log_record_may_hold_its_body_as_json_text(tmp_path: Path) -> None:
     path.write_text(json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}))
     turns = [turn for turns in gather(path, path.name).turns for turn in turns]
     assert [turn.raw for turn in turns if turn.kind == "response"] == ["The answer {}"]
+
+
+ID_AND_TIME = {"spanId": "1", "startTimeUnixNano": "1"}
+
+
+@pytest.mark.parametrize(
+    "bare",
+    [
+        {"name": "a"},
+        {"traceId": "1"},
+        {"spanId": "1"},
+        {"startTimeUnixNano": "1"},
+        {"attributes": [{"key": "a"}]},
+        {"attributes": [{"key": "a", "value": {}}]},
+        {"attributes": [{"value": {"intValue": 1}}]},
+        {"events": [{}, {"timeUnixNano": "1"}]},
+        {"status": {}, "kind": 1},
+    ],
+)
+def test_spans_that_say_nothing_are_not_worked_on(got, monkeypatch, bare):
+    """A megabyte of the shortest is 70,000 spans, each of which would take as long as one that says something."""
+    worked = []
+    monkeypatch.setattr(otlp, "opened_span", lambda entry: worked.append(entry) or opened_span(entry))
+    value = json.loads(trace(span({"gen_ai.completion": "A"})))
+    value["resourceSpans"].append({"scopeSpans": [{"spans": [bare] * 1000}]})
+    dump = got(json.dumps(value))
+    assert [turn.raw for turn in dump.only] == ["A"] and len(worked) == 1
+    (problem,) = dump.problems
+    assert problem.at.endswith("spans[0]") and problem.reason.startswith("1,000 spans")
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        ID_AND_TIME,
+        {"attributes": [{"key": "a", "value": {"intValue": 0}}]},
+        {"attributes": {"a": 1}},
+        {"events": [{"name": "a"}]},
+        {"status": {"code": 2}},
+    ],
+)
+def test_spans_that_say_something_are_turns(got, named):
+    dump = got(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [named]}]}]}))
+    assert len(dump.only) == 1 and not any("hold nothing" in problem.reason for problem in dump.problems)

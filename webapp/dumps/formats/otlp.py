@@ -18,6 +18,7 @@ from webapp.dumps.sessions import entries_of
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
 from webapp.dumps.spans.attributes import Attributes, id_hex
+from webapp.dumps.spans.bare_spans import is_bare
 from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.spilled_entries import SpilledEntries, spilled
 from webapp.dumps.stream import walk
@@ -197,20 +198,20 @@ def _put(aside: SpilledEntries, names: dict[str, str], at: str, entry: dict[str,
 
 
 def _spans(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
-    """The spans and log records of a dump. Empty ones are one problem together: a kilobyte may be a million of them."""
+    """The spans and log records of a dump; those that say nothing are one problem: a kilobyte may be a million."""
     first, count = "", 0
     for entry in _said(source, head):
-        if isinstance(entry, Problem) or any(_of(entry[1]).values()):
+        if isinstance(entry, Problem) or not _is_bare(entry[1]):
             yield entry
         else:
             first, count = first or entry[0], count + 1
     if count:
-        yield Problem(first, f"{count:,} spans or log records hold nothing and were left out; this is the first")
+        nothing = "hold nothing but a name or an id and were left out; this is the first"
+        yield Problem(first, f"{count:,} spans or log records {nothing}")
 
 
-def _of(entry: dict[str, Any]) -> dict[str, Any]:
-    """The span or the log record of an entry."""
-    return as_object(entry.get("span", entry.get("log")))
+def _is_bare(entry: dict[str, Any]) -> bool:
+    return is_bare(entry["span"]) if "span" in entry else not any(as_object(entry.get("log")).values())
 
 
 def _said(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:

@@ -33,7 +33,7 @@ class Attributes:
 
     def first(self, *keys: str) -> Any:
         """The value of the first of `keys` that there is and that is neither None nor empty."""
-        for key in keys:
+        for key in keys if self.values else ():
             value = self.values.get(key)
             if value is not None and value != "":
                 return value
@@ -41,7 +41,7 @@ class Attributes:
 
     def text(self, *keys: str) -> str | None:
         """The first of `keys` that is a text."""
-        for key in keys:
+        for key in keys if self.values else ():
             value = self.values.get(key)
             if isinstance(value, str) and value:
                 return value
