@@ -57,7 +57,7 @@ OF_ACCOUNTS = ("account.", "accounts.", "audit.", "oidc.")
 
 
 def refusal(right: str | None, name: str | None) -> str:
-    """What to say to somebody who has not the right that a route needs."""
+    """What to say to who has not the right that a route needs; `name` is an account's, None of a token."""
     whose = f"The account {name}" if name else "This token"
     if right is None:
         return "No rule says who may ask for this address, so nobody may."

@@ -117,7 +117,7 @@ def require_right() -> AnyResponse | None:
     if who is None:
         return ask_to_sign_in()
     if endpoint and right not in who.rights:
-        abort(403, access.refusal(right, who.name))
+        abort(403, access.refusal(right, None if who.is_program else who.name))
     return None
 
 

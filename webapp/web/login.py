@@ -62,6 +62,7 @@ def _by_password() -> Response | tuple[str, int]:
 def signed_in(account: SignedIn, target: str | None = None) -> Response:
     """Go on to the page that was asked for, with the account's cookie."""
     cookie = identity.account_cookie()
+    g.signed_in = account.name
     response = redirect(own_path(request.args.get("next", "") if target is None else target), 303)
     return response if cookie is None else with_cookie(response, cookie.value(account.id, account.stamp))
 
@@ -90,6 +91,19 @@ def is_signed_in() -> bool:
     """Whether there is something to sign out of."""
     who: identity.Identity | None = g.get("identity")
     return who is not None and who.has_cookie
+
+
+@blueprint.app_template_global()
+def may(right: str) -> bool:
+    """Whether who asks has a right; where no login is asked for everybody has each."""
+    who: identity.Identity | None = g.get("identity")
+    return right in who.rights if who is not None else not current_app.config["SETTINGS"].asks_login
+
+
+@blueprint.app_template_global()
+def reads_alone() -> str:
+    """What a page says in place of a form to who may not label."""
+    return "Your account reads, and does not label: an admin can give it the role labeler."
 
 
 @blueprint.app_template_global()

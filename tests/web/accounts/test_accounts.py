@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 
@@ -208,6 +209,23 @@ def test_every_write_is_in_the_audit_log_with_its_object(guarded: Flask) -> None
     assert "refused (422)" in acts[2] and "/api/session/s/turns/1/label" in acts[3] and "a.json" in acts[4]
     assert "account: Ada" in acts[5] and "done (303)" in acts[5]
     assert "labels.turn.put_api" not in client.get("/audit?by=Bo").text
+
+
+def test_an_upload_is_logged_with_its_files_and_a_sign_in_with_its_name(guarded: Flask) -> None:
+    client = sign_in(guarded)
+    client.post("/dumps", data={"file": (io.BytesIO(pages.SESSION), "monday.json")})
+    client.post("/login", data={"account": "Eve", "password": "nope"})
+    page = client.get("/audit").text
+    assert "files: monday.json" in page and "nobody by name" in page and "account: Eve" in page
+    assert "login.submit" in client.get("/audit?by=Ada").text and "account: Eve" not in client.get("/audit?by=Ada").text
+
+
+def test_a_reader_is_told_so_in_place_of_the_forms_of_labels(guarded: Flask) -> None:
+    sign_in(guarded).post("/api/dumps", data=pages.SESSION)
+    reader, labeler = sign_in(guarded, "Cy"), sign_in(guarded, "Bo")
+    for path in ("/labels?at=s.1", "/sessions/s/turns/1"):
+        assert "does not label" in reader.get(path).text and "does not label" not in labeler.get(path).text
+    assert 'id="judge"' not in reader.get("/labels?at=s.1").text
 
 
 def test_a_write_that_never_ended_stays_in_the_log(guarded: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

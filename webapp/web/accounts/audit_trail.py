@@ -66,7 +66,7 @@ def _is_sign_in(response: Response) -> bool:
 
 def _act(who: identity.Identity | None) -> audit.Act:
     return audit.Act(
-        author="" if who is None else who.name or "",
+        author=g.get("signed_in", "") if who is None else who.name or "",
         via="" if who is None else who.via,
         peer=identity.peer() or "",
         act=request.endpoint or "",

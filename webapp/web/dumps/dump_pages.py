@@ -32,6 +32,7 @@ from webapp.store.ingest.result import IngestResult, problem_dict
 from webapp.store.jobs import jobs, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.write import arrival
+from webapp.web.accounts import audit_trail
 from webapp.web.dumps import dump_rows, worker_process
 from webapp.web.dumps.uploads import (
     RefusedUpload,
@@ -88,6 +89,7 @@ def upload() -> AnyResponse | tuple[str, int]:
     files = [file for file in request.files.getlist("file") if file.filename]
     if not files:
         return _list([], "Choose at least one file first."), 422
+    audit_trail.about(files=[file.filename for file in files])
     how = upload_options(request.form)
     results = [(file.filename or "upload", _taken(file, how)) for file in files]
     status = max((result.status for _, result in results if isinstance(result, RefusedUpload)), default=200)
