@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import Any, Callable  # noqa: UP035 — collections.abc.Callable takes no list in Python 3.9.1
 
-from .plain_values import FAILURE_FIELDS, failure_parts, snapshot
+from .plain_values import failure_parts, snapshot
 
 REPEATS = 3  # failing calls of one kind from one line that are kept before the rest of them is only counted
 MOST_CALLS = 2_000  # calls kept for one response
@@ -48,15 +48,14 @@ class CallRecorder:
         self.active = True
 
     def stop(self) -> list[dict[str, Any]]:
-        """The calls in the order in which they ended, with their values and sites."""
+        """The calls in the order in which they ended, with values and sites; errors as `FAILURE_FIELDS` has them."""
         with self.lock:
             self.active = False
             for call in self.calls:
-                call["site"] = site_of(call["site"])
-                if isinstance(call["value"], bytes):
+                if call["site"] is not None:
+                    call["site"] = site_of(call["site"])
+                if type(call["value"]) is bytes:
                     call["value"] = marshal.loads(call["value"])  # noqa: S302 — written a moment ago, below
-                elif type(call["error"]) is tuple:
-                    call["error"] = dict(zip(FAILURE_FIELDS, call["error"]))  # noqa: B905 — Python 3.9 has no strict
             return self.calls
 
     def run(self, sink: str, text: str, decode: Callable[[], Any], ended: Callable[[Any], int] | None = None) -> Any:
@@ -139,12 +138,8 @@ def caller_of(frame: Any) -> tuple[Any, ...] | None:
     return inner
 
 
-def site_of(caller: tuple[Any, ...] | None) -> dict[str, Any] | None:
-    return None if caller is None else _site(caller)
-
-
 @functools.lru_cache(maxsize=1000)
-def _site(caller: tuple[Any, ...]) -> dict[str, Any]:
+def site_of(caller: tuple[Any, ...]) -> dict[str, Any]:
     code, line = caller[:2]
     source = linecache.getline(code.co_filename, line).strip()
     site = {"file": code.co_filename, "line": line, "function": code.co_name, "source": source[:200]}

@@ -117,7 +117,7 @@ def _closers_behind(raw: str, text: str, end: int) -> int:
 
     A text that ends at its first brace is what a pattern finds that stops early: that one removes nothing.
     """
-    behind = _CLOSERS.match(raw, end)
+    behind = _CLOSERS.match(raw, end) if raw[end : end + 1] in ("}", "]") else None
     if behind is None or 0 <= text.find("}") == len(text) - 1:
         return 0
     if text.count("{") <= text.count("}") and text.count("[") <= text.count("]"):

@@ -9,7 +9,7 @@ import re
 import sys
 from typing import Any, Callable  # noqa: UP035 — collections.abc.Callable takes no list in Python 3.9.1
 
-_AT_LINE = re.compile(r"at line (\d+) column (\d+)")
+_AT_LINE = re.compile(r"at line (\d+) column (\d+)|^<string>:(\d+) .* at column (\d+)$", re.DOTALL)  # Rust's; json5's
 _DEEPEST = 500  # levels of a value that are shown
 
 
@@ -39,7 +39,7 @@ def position_of(error: BaseException, wording: str, text: str) -> int | None:
     if isinstance(position, int):
         return position
     place = _AT_LINE.search(wording)
-    line, column = (int(place[1]), int(place[2])) if place else (0, 0)
+    line, column = (int(place[1] or place[3]), int(place[2] or place[4])) if place else (0, 0)
     if isinstance(error, SyntaxError) and error.lineno and error.offset:
         line, column = error.lineno, error.offset
         column += len(text) - len(text.lstrip(" \t")) if line == 1 else 0

@@ -51,9 +51,17 @@ class Call:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Call:
-        error = ParserFailure.from_dict(data["error"]) if data["error"] else None
-        facts = data["value"], error, data["site"], data["inside"], data["count"]
-        return cls(data["sink"], data["text"], data["ok"], *facts)
+        error = ParserFailure(*data["error"]) if data["error"] else None
+        return cls(
+            data["sink"],
+            data["text"],
+            data["ok"],
+            data["value"],
+            error,
+            data["site"],
+            data["inside"],
+            data["count"],
+        )
 
 
 @dataclass(frozen=True)
