@@ -17,7 +17,7 @@ from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
-from webapp.dumps.spans.attributes import Attributes, id_hex
+from webapp.dumps.spans.attributes import Attributes, id_hex, unread
 from webapp.dumps.spans.bare_spans import is_bare
 from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.spilled_entries import SpilledEntries, spilled
@@ -219,8 +219,20 @@ def _said(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
         if isinstance(group, Problem):
             yield group
         else:
-            yield from spans_of(at, group)
+            for entry in spans_of(at, group):
+                yield entry
+                if not isinstance(entry, Problem):
+                    yield from _unread_values(*entry)
             yield from logs.logs_of(at, group)
+
+
+def _unread_values(at: str, entry: dict[str, Any]) -> Iterator[Problem]:
+    """What a span or one of its events says in a type that OTLP does not have, of which nothing is read."""
+    span = entry["span"]
+    events = [event.get("attributes") for event in as_list(span.get("events")) if isinstance(event, dict)]
+    for key, names in chain.from_iterable(map(unread, (span.get("attributes"), *events))):
+        types = ", ".join(names[:5])
+        yield Problem(at, f"the value of {key} is of no type that OTLP has ({types}); it was left out")
 
 
 def spans_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:

@@ -11,6 +11,7 @@ from webapp.dumps.messages.pieces import Path
 from webapp.dumps.values import as_list
 
 _SCALARS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
+_TYPES = frozenset((*_SCALARS, "arrayValue", "kvlistValue"))
 _HEX = re.compile(r"[0-9a-fA-F]+")
 MOST_INDEX = 10_000
 
@@ -78,6 +79,16 @@ def plain(value: Any) -> Any:
         listed = [pair for pair in as_list(pairs.get("values")) if isinstance(pair, dict)]
         return {str(pair.get("key")): plain(pair.get("value")) for pair in listed}
     return None
+
+
+def unread(listed: Any) -> list[tuple[str, list[str]]]:
+    """The attributes whose value has none of OTLP's types, each with the keys that it has in their place."""
+    pairs = [pair for pair in as_list(listed) if isinstance(pair, dict)]
+    return [
+        (str(pair.get("key")), [str(key) for key in value])
+        for pair in pairs
+        if isinstance(value := pair.get("value"), dict) and value and not value.keys() & _TYPES
+    ]
 
 
 def parsed(value: Any) -> Any:
