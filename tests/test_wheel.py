@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.gate.test_workflow import steps, write_project
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -92,6 +94,26 @@ def test_the_wheel_has_the_pytest_plugin_and_an_isolated_worker_for_it(program: 
     command = [python, "-I", "-m", "webapp.gate.worker"]
     done = subprocess.run(command, input=asked, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert '"outcome": "right"' in done.stdout
+
+
+def test_the_workflow_of_the_page_on_ci_installs_the_wheel_and_runs(program: Path, tmp_path: Path) -> None:
+    """Its lines as they stand, once `fencepost` is taken away; by a constraint its name stands for the wheel."""
+    folder, python = program.parent, program.with_name("python")
+    (wheel,) = program.parents[2].glob("dist/*.whl")
+    (tmp_path / "ours.txt").write_text(f"fencepost @ {wheel.as_uri()}\n")
+    write_project(project := tmp_path / "project")
+    run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "fencepost", cwd=tmp_path)
+    assert not program.exists()
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    pins = f"{ROOT / 'constraints.txt'} {tmp_path / 'ours.txt'}"
+    environ = os.environ | {"PATH": path, "PIP_CONSTRAINT": pins, "XDG_DATA_HOME": str(tmp_path)}
+    codes = []
+    install, check, tests = steps()
+    for line in (install, check, check, tests):
+        done = subprocess.run(["sh", "-c", line], cwd=project, env=environ, capture_output=True, text=True)
+        codes.append(done.returncode)
+    assert codes == [0, 1, 0, 0], done.stdout + done.stderr
+    assert "passed" in done.stdout and program.exists()
 
 
 def test_an_editable_install_has_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

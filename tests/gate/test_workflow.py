@@ -45,13 +45,19 @@ def run(folder: Path, line: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "acme_parser.py").write_text(TOLERANT)
+def write_project(folder: Path) -> None:
+    """A project as the page describes it, but for the baseline."""
+    folder.mkdir(exist_ok=True)
+    (folder / "acme_parser.py").write_text(TOLERANT)
     write(
-        tmp_path / "cases.jsonl",
+        folder / "cases.jsonl",
         [CASES[0], CASES[1], CASES[2], *({**CASES[1], "id": f"like {n}", "split": "test"} for n in range(3))],
     )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    write_project(tmp_path)
     return tmp_path
 
 
