@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from array import array
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import sqlalchemy as sa
@@ -97,6 +97,7 @@ def holds(one: Row, filters: Filters, but: str = "") -> bool:
         "agent": filters.agent in (None, *one.facets["agents"]),
         "finding": filters.finding in (None, *one.facets["finding"]),
         "format": filters.format in (None, one.format),
+        "service": filters.service in (None, one.service),
         "home": filters.home in (None, one.home),
         "since": since is None or moment(one.when) >= since,
         "until": until is None or moment(one.when) < until,
@@ -148,18 +149,39 @@ def test_a_facet_counts_what_its_value_would_show(some: list[Row], filters: Filt
 
 
 @settings(max_examples=50, deadline=None)
-@given(rows, st.lists(rows, max_size=3), st.sets(st.integers(1, 60)))
+@given(rows, st.lists(rows, max_size=3), st.sets(st.integers(1, 60)), st.sampled_from((1, 4, 16)), st.booleans())
 def test_what_is_added_later_is_as_if_it_were_read_at_once(
-    first: list[Row], later: list[list[Row]], gone: set[int]
+    first: list[Row], later: list[list[Row]], gone: set[int], most_since: int, looks_between: bool
 ) -> None:
+    with patch.object(bit_sliced_index, "_MOST_SINCE", most_since):
+        state = State().extended(first)
+        known = {one.id: one for one in first}
+        for some in later:
+            before, expected = state, said(state) if looks_between else None
+            state = state.extended(some)
+            assert expected is None or said(before) == expected, "what is new leaves earlier states as they are"
+            known |= {one.id: one for one in some}
+        state = state.extended([], gone)
+        known = {number: one for number, one in known.items() if number not in gone}
+        assert said(state) == said(State().extended([known[number] for number in sorted(known)]))
+    assert all(state.numbers["id"].values[state.slot(number) or 0] == number for number in known)
+
+
+@given(rows, rows, rows)
+def test_two_states_grow_out_of_one(first: list[Row], one: list[Row], other: list[Row]) -> None:
     state = State().extended(first)
-    known = {one.id: one for one in first}
-    for some in later:
-        state = state.extended(some)
-        known |= {one.id: one for one in some}
-    state = state.extended([], gone)
-    known = {number: one for number, one in known.items() if number not in gone}
-    assert said(state) == said(State().extended([known[number] for number in sorted(known)]))
+    grown = state.extended(one)
+    state.extended(other)
+    assert said(grown) == said(State().extended(first).extended(one))
+
+
+def test_a_write_copies_no_set_of_many_sessions() -> None:
+    """At 1,000,000 sessions copies of all sets took 190 ms a write, and memory that did not come back."""
+    column = bit_sliced_index.Column().extended(range(500), [3] * 500, 500)
+    later = column.extended([500], [4], 501)
+    assert later.members is column.members and later.planes is column.planes and list(later.slots) == [500]
+    numbers = bit_sliced_index.no_numbers().extended(range(500))
+    assert numbers.extended([7]).values is numbers.values
 
 
 def said(state: State) -> dict[Any, Any]:
@@ -199,7 +221,7 @@ def test_sets_of_slots(first: set[int], second: set[int]) -> None:
 @given(st.lists(st.integers(0, 2**62), min_size=1, max_size=40), st.integers(0, 2**63 - 1), st.data())
 def test_numbers_by_their_digits(values: list[int], bound: int, data: st.DataObject) -> None:
     cut = data.draw(st.integers(0, len(values)))
-    numbers = bit_sliced_index.NO_NUMBERS.extended(values[:cut]).extended(values[cut:])
+    numbers = bit_sliced_index.no_numbers().extended(values[:cut]).extended(values[cut:])
     among = data.draw(st.sets(st.integers(0, len(values) - 1), min_size=1))
     view = bit_sliced_index.of_slots(sorted(among))
     assert numbers.total(bit_sliced_index.View(view)) == sum(values[slot] for slot in among)
@@ -210,7 +232,7 @@ def test_numbers_by_their_digits(values: list[int], bound: int, data: st.DataObj
         min(values[slot] for slot in among),
         max(values[slot] for slot in among),
     )
-    assert numbers.values == array("q", values)
+    assert list(numbers.values) == values
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ class _FailureIndex:
             old = self.snapshot
             if old is not None and old.state is state:
                 return old
-            if old is None or old.state.first_ids is not state.first_ids or old.state.size > state.size:
+            if old is None or old.state.reading is not state.reading or old.state.size > state.size:
                 self.snapshot = self._whole(connection, state)
             else:
                 self.snapshot = self._refreshed(connection, old, state)

@@ -66,7 +66,7 @@ def of_sessions(connection: sa.Connection, state: State, under: str, session_ids
 
 
 def _read(connection: sa.Connection, state: State, under: str, ids: Sequence[int] | None) -> Iterator[StoredFailure]:
-    slots = None if ids is None else {slot for session_id in ids if (slot := state.slot(session_id)) is not None}
+    slots = None if ids is None else frozenset(slot for number in ids if (slot := state.slot(number)) is not None)
     homes = {slot: names[0] for slot, names in _by_slot(state, "home", slots).items()}
     findings = {slot: tuple(rules) for slot, rules in _by_slot(state, "finding", slots).items()}
     whens, alive = state.numbers["when"].values, View(state.alive)
@@ -103,16 +103,14 @@ def recorded_key(text: str) -> str:
     return short(f"{VERSION}|recorded in the dump: {kind_of(text).replace('|', ' ')}", 255)
 
 
-def _by_slot(state: State, dimension: str, slots: set[int] | None) -> dict[int, list[str]]:
+def _by_slot(state: State, dimension: str, slots: frozenset[int] | None) -> dict[int, list[str]]:
     """The values of a dimension that each of these slots has, None for all slots."""
     values: dict[int, list[str]] = {}
     for value, column in state.columns(dimension).items():
         if slots is None:
             having: Iterable[int] = slots_of(column.set())
-        elif column.slots is not None:
-            having = slots.intersection(column.slots)
         else:
-            having = [slot for slot in slots if column.members >> slot & 1]
+            having = column.among(slots)
         for slot in having:
             values.setdefault(slot, []).append(value)
     return values

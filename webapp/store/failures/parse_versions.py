@@ -80,7 +80,7 @@ def warm(engine: sa.Engine) -> None:
 
 def _leads_to(known: ParseVersions, state: State) -> bool:
     """Whether `state` is the known one with some sessions changed, not one that was read again from the beginning."""
-    return known.state.first_ids is state.first_ids and known.state.size <= state.size
+    return known.state.reading is state.reading and known.state.size <= state.size
 
 
 def _whole(connection: sa.Connection, state: State, profile: str) -> ParseVersions:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from itertools import islice
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
@@ -19,6 +20,8 @@ from webapp.store.index.state import State
 
 __all__ = ["State", "current", "warm"]
 
+_AT_ONCE = 20_000
+"""sessions whose rows are in memory together while all are read"""
 _REREAD = 4000
 """Once so many slots more are dead than alive, all is read again, beside the requests."""
 
@@ -91,7 +94,10 @@ def _read(connection: sa.Connection) -> State:
     was_on = gc.isenabled()
     gc.disable()
     try:
-        return State().extended(session_reader.everything(connection))
+        rows, state = session_reader.everything(connection), State()
+        while some := list(islice(rows, _AT_ONCE)):
+            state = state.extended(some)
+        return state
     finally:
         if was_on:
             gc.enable()

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 Bits = int
 """a set of slots: slot n is in it where digit n is 1"""
 
 _SPARSE = 128
 """one slot in so many, or fewer, are kept as a list"""
+_MOST_SINCE = 16
+"""slots that came since a column's sets were made, before they are made again"""
 _DIGITS = [bytes(48 + (byte >> digit & 1) for byte in range(256)) for digit in range(8)]
 _IN_BYTE = [tuple(digit for digit in range(8) if byte >> digit & 1) for byte in range(256)]
 _SOME = re.compile(rb"[^\0]", re.DOTALL)
@@ -52,7 +56,7 @@ class View:
         self.bits = bits
         self._data: bytes | None = None
 
-    def holds(self, slots: Iterable[int]) -> list[bool]:
+    def holds(self, slots: Collection[int]) -> list[bool]:
         """Whether each of `slots` is in view."""
         if self._data is None:
             self._data = to_bytes(self.bits)
@@ -64,60 +68,85 @@ class View:
 class Column:
     """What the sessions have of one value: which have it, and how often each.
 
-    Many sessions: `members`, and `planes`, a set a binary digit, least first. Few: `slots` and `numbers`.
+    Many sessions: `members`, and `planes`, a set a binary digit, least first. Few, and those that came since the
+    sets were made: `slots` and `numbers`, so that a write copies no set. None is in both.
     A column that only says which sessions has neither planes nor numbers.
     """
 
     members: Bits = 0
     planes: tuple[Bits, ...] = ()
-    slots: array[int] | None = None
+    slots: array[int] = field(default_factory=lambda: array("I"))
     numbers: array[int] | None = None
 
     def set(self) -> Bits:
         """The sessions that have it."""
-        return self.members if self.slots is None else of_slots(self.slots)
+        return self.members | of_slots(self.slots) if self.slots else self.members
 
     def sessions(self, view: View) -> int:
         """How many sessions in view have it."""
-        if self.slots is None:
-            return (self.members & view.bits).bit_count()
-        return sum(view.holds(self.slots))
+        of_many = (self.members & view.bits).bit_count()
+        return of_many + sum(view.holds(self.slots)) if self.slots else of_many
 
     def total(self, view: View) -> int:
         """How often the sessions in view have it, all together."""
-        if self.slots is None:
-            return summed(self.planes, view.bits)
+        of_many = summed(self.planes, view.bits)
+        if not self.slots or self.numbers is None:
+            return of_many
         is_held = view.holds(self.slots)
-        return sum(number for number, is_there in zip(self.numbers or (), is_held, strict=True) if is_there)
+        return of_many + sum(number for number, is_there in zip(self.numbers, is_held, strict=True) if is_there)
+
+    def among(self, slots: frozenset[int]) -> frozenset[int]:
+        """Those of `slots` that have it."""
+        return slots.intersection(self.slots).union(slot for slot in slots if self.members >> slot & 1)
 
     def extended(self, slots: Sequence[int], numbers: Sequence[int] | None, size: int) -> Column:
         """This column and more: `slots` are new and ascending, all below `size`, the number of slots there are."""
-        if self.slots is None and self.members:
-            more = _planes(slots, numbers) if numbers is not None else ()
-            return Column(self.members | of_slots(slots), _either(self.planes, more))
-        all_slots = (self.slots or array("I")) + array("I", slots)
-        all_numbers = None if numbers is None else (self.numbers or array("q")) + array("q", numbers)
-        if len(all_slots) * _SPARSE > size:
-            return Column(of_slots(all_slots), () if all_numbers is None else _planes(all_slots, all_numbers))
-        return Column(slots=all_slots, numbers=all_numbers)
+        few = self.slots + array("I", slots)
+        of_few = None if numbers is None else (self.numbers or array("q")) + array("q", numbers)
+        most = _MOST_SINCE if self.members else size // _SPARSE
+        if len(few) <= most:
+            return Column(self.members, self.planes, few, of_few)
+        planes = () if of_few is None else _either(self.planes, _planes(few, of_few))
+        return Column(self.members | of_slots(few), planes)
 
 
-@dataclass(frozen=True, slots=True)
 class Numbers:
-    """A number from 0 to 2 ** 63 - 1 for every slot: as a list, as planes (least first), and where it is not 0."""
+    """A number from 0 to 2 ** 63 - 1 for every slot: as a list, as planes (least first), and where it is not 0.
 
-    values: array[int]
-    planes: tuple[Bits, ...]
-    positive: Bits
+    `values` goes on behind `size` where a later state added to it. Planes are made of what is new when asked for.
+    """
 
-    def extended(self, values: Sequence[int]) -> Numbers:
+    __slots__ = ("_positive", "_sliced", "size", "values")
+
+    def __init__(self, values: array[int], size: int, sliced: tuple[int, tuple[Bits, ...]] = (0, ())) -> None:
+        """`sliced` says of how many of the slots there are planes already, and these."""
+        self.values = values
+        self.size = size
+        self._sliced = sliced
+        self._positive: Bits | None = None
+
+    @property
+    def planes(self) -> tuple[Bits, ...]:
+        known, planes = self._sliced
+        if known < self.size:
+            planes = _either(planes, tuple(plane << known for plane in _digits(self.values[known : self.size])))
+            self._sliced = self.size, planes
+        return planes
+
+    @property
+    def positive(self) -> Bits:
+        if self._positive is None:
+            self._positive = reduce(or_, self.planes, 0)
+        return self._positive
+
+    def extended(self, new: Sequence[int]) -> Numbers:
         """With the next slots' numbers."""
-        first = len(self.values)
-        planes = _either(self.planes, tuple(plane << first for plane in _digits(array("q", values))))
-        positive = 0
-        for plane in planes:
-            positive |= plane
-        return Numbers(self.values + array("q", values), planes, positive)
+        values = self.values if len(self.values) == self.size else self.values[: self.size]
+        code = max(values.typecode, _code(max(new, default=0)), key=_CODES.index)
+        if code != values.typecode:
+            values = array(code, values)
+        values.extend(array(code, new))
+        return Numbers(values, self.size + len(new), self._sliced)
 
     def total(self, view: View) -> int:
         return summed(self.planes, view.bits)
@@ -143,7 +172,17 @@ class Numbers:
         return number
 
 
-NO_NUMBERS = Numbers(array("q"), (), 0)
+_CODES = "BHIq"
+"""of arrays, the narrowest first"""
+
+
+def _code(number: int) -> str:
+    return next(code for code in _CODES if code == "q" or number >> 8 * array(code).itemsize == 0)
+
+
+def no_numbers() -> Numbers:
+    """For no slots."""
+    return Numbers(array("B"), 0)
 
 
 def summed(planes: tuple[Bits, ...], bits: Bits) -> int:
@@ -201,10 +240,10 @@ def _planes(slots: Sequence[int], numbers: Sequence[int]) -> tuple[Bits, ...]:
 def _digits(cells: array[int]) -> tuple[Bits, ...]:
     """The planes of numbers that stand one after the other."""
     width = max(cells, default=0).bit_length()
-    data = cells.tobytes()
+    data, size = cells.tobytes(), cells.itemsize
     planes: list[Bits] = []
     for place in range(0, width, 8):
-        column = data[place >> 3 :: 8][::-1] if _LITTLE else data[7 - (place >> 3) :: 8][::-1]
+        column = data[place >> 3 if _LITTLE else size - 1 - (place >> 3) :: size][::-1]
         planes += [int(column.translate(_DIGITS[digit]), 2) for digit in range(min(8, width - place))]
     return tuple(planes)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from webapp.store.index.bit_sliced_index import NO_NUMBERS, Bits, Column, Numbers, of_slots
+from webapp.store.index.bit_sliced_index import Bits, Column, Numbers, no_numbers, of_slots
 from webapp.store.index.session_reader import Row
 
 _T = TypeVar("_T")
@@ -30,14 +30,16 @@ _MOST_KEPT = 200
 class State:
     """`alive` are the slots that hold a session; one that changes gets a new slot, and its old one is dead.
 
-    `first_ids` are ascending, for the slots from 0 on; `moved` has the slots of sessions that came or changed later.
+    The ids of the first `ordered` slots are ascending; `moved` has the slots of sessions that came or changed later.
     """
 
     size: int = 0
     alive: Bits = 0
-    first_ids: array[int] = field(default_factory=lambda: array("q"))
+    ordered: int = 0
+    reading: object = field(default_factory=object)
+    """the same in all states that grew out of one reading, in which a slot keeps its session"""
     moved: Mapping[int, int] = field(default_factory=dict)
-    numbers: Mapping[str, Numbers] = field(default_factory=lambda: dict.fromkeys(NUMBERS, NO_NUMBERS))
+    numbers: Mapping[str, Numbers] = field(default_factory=lambda: {name: no_numbers() for name in NUMBERS})
     dimensions: Mapping[Dimension, Columns] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict)
     """what was worked out from this state and may be asked for again; see `keeping`"""
@@ -61,8 +63,9 @@ class State:
         """Where a session stands; also one that was deleted, whose slot is dead."""
         if (slot := self.moved.get(session_id)) is not None:
             return slot
-        at = bisect_left(self.first_ids, session_id)
-        return at if at < len(self.first_ids) and self.first_ids[at] == session_id else None
+        ids, ordered = self.numbers["id"].values, self.ordered
+        at = bisect_left(ids, session_id, 0, ordered)
+        return at if at < ordered and ids[at] == session_id else None
 
     def slots(self, session_ids: Iterable[int]) -> Bits:
         """The slots of these sessions that are there."""
@@ -74,25 +77,30 @@ class State:
         return sorted(dimension[1] for dimension in self.dimensions if dimension[0] == "verdict")
 
     def extended(self, rows: Iterable[Row], removed: Iterable[int] = ()) -> State:
-        """With these sessions as they are now, and without those that are gone."""
+        """With these sessions, in the order of their ids, as they are now, and without those that are gone."""
         gathered = _Gathered(self.size)
         for row in rows:
             gathered.add(row)
-        dead = [slot for number in (*gathered.ids, *removed) if (slot := self.slot(number)) is not None]
-        new = ((1 << len(gathered.ids)) - 1) << self.size
+        ids = gathered.numbers["id"]
+        dead = [slot for number in (*ids, *removed) if (slot := self.slot(number)) is not None]
+        new = ((1 << len(ids)) - 1) << self.size
+        in_order = self.ordered == self.size and (not self.size or not ids or ids[0] > self._last_id())
         dead_bits = of_slots(dead)
         return replace(
             self,
             size=gathered.next,
             alive=(self.alive | dead_bits) ^ dead_bits | new,
-            first_ids=self.first_ids if self.size else array("q", gathered.ids),
-            moved={**self.moved, **dict(zip(gathered.ids, range(self.size, gathered.next), strict=True))}
-            if self.size
-            else {},
+            ordered=gathered.next if in_order else self.ordered,
+            moved=self.moved
+            if in_order
+            else {**self.moved, **dict(zip(ids, range(self.size, gathered.next), strict=True))},
             numbers={name: self.numbers[name].extended(values) for name, values in gathered.numbers.items()},
             dimensions=self._dimensions(gathered),
             cache={},
         )
+
+    def _last_id(self) -> int:
+        return self.numbers["id"].values[self.size - 1]
 
     def _dimensions(self, gathered: _Gathered) -> dict[Dimension, Columns]:
         dimensions = dict(self.dimensions)
@@ -106,7 +114,7 @@ class State:
 
 
 _EMPTY = Column()
-_Pair = tuple[list[int], list[int]]
+_Pair = tuple["array[int]", "array[int]"]
 
 
 class _Gathered:
@@ -114,14 +122,14 @@ class _Gathered:
 
     def __init__(self, first: int) -> None:
         self.next = first
-        self.ids: list[int] = []
-        self.numbers: dict[str, list[int]] = {name: [] for name in NUMBERS}
-        self.counted: dict[Dimension, dict[Any, _Pair]] = defaultdict(lambda: defaultdict(lambda: ([], [])))
+        self.numbers: dict[str, array[int]] = {name: array("q") for name in NUMBERS}
+        self.counted: dict[Dimension, dict[Any, _Pair]] = defaultdict(
+            lambda: defaultdict(lambda: (array("I"), array("q")))
+        )
 
     def add(self, row: Row) -> None:
         slot = self.next
         self.next += 1
-        self.ids.append(row.id)
         for name in NUMBERS:
             self.numbers[name].append(getattr(row, name))
         counted, facets = self.counted, row.facets
