@@ -6,11 +6,13 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from webapp import account_settings, logs, paths
 from webapp.capture import specs
+from webapp.extras import install_extra
 
 
 class BadSetting(ValueError):
@@ -50,6 +52,8 @@ class Settings:
     prefix: str = ""
     """path under which browsers reach the pages, `/fencepost`; empty: none"""
     store: str | None = None
+    broker: str | None = None
+    queue: str = "fencepost"
     accounts: bool = False
     newcomers: str = "none"
     proxies: tuple[str, ...] = ()
@@ -87,6 +91,8 @@ class Settings:
             role=_role(environ),
             prefix=_prefix(environ),
             store=_store(environ),
+            broker=_broker(environ),
+            queue=environ.get("FENCEPOST_QUEUE") or "fencepost",
             **_access(environ),
         )
 
@@ -122,6 +128,8 @@ HELP = {
     "secret_key": "what logins are signed with, 32 characters or more, the same on each machine; unset: made once",
     "role": "all-in-one; web: pages, whose work others do; worker: does the work of a PostgreSQL database, no pages",
     "prefix": "path under which a proxy serves the pages, like /fencepost; unset: none",
+    "broker": "amqp://… or redis://…: Celery tells workers what waits; unset: they look into the database",
+    "queue": "name of the broker's queue, where others use it too; unset: fencepost",
     "store": "fsspec URL of kept dumps, waiting uploads and session dumps, such as s3://bucket/fencepost; unset: data",
     "accounts": "1 to ask everybody for an account (fencepost user add; docs/accounts.md)",
     "newcomers": "role of who comes by OpenID or proxy without an account: none (refused), reader or labeler",
@@ -214,6 +222,17 @@ def _prefix(environ: Mapping[str, str]) -> str:
     if prefix and not _PREFIX.fullmatch(prefix):
         raise BadSetting(f"FENCEPOST_PREFIX takes a path of letters, digits and . _ - like /fencepost, not {prefix!r}")
     return prefix
+
+
+def _broker(environ: Mapping[str, str]) -> str | None:
+    url = environ.get("FENCEPOST_BROKER") or None
+    if url is not None and not url.startswith(("amqp://", "amqps://", "redis://", "rediss://")):
+        raise BadSetting(f"FENCEPOST_BROKER takes amqp://… or redis://…, not {url.partition('://')[0][:20]!r}")
+    if url is not None and not (environ.get("FENCEPOST_DATABASE") or "").startswith("postgresql"):
+        raise BadSetting("FENCEPOST_BROKER needs FENCEPOST_DATABASE on PostgreSQL: SQLite has one worker")
+    if url is not None and find_spec("celery") is None:
+        raise BadSetting(f"FENCEPOST_BROKER needs Celery: {install_extra('broker')}")
+    return url
 
 
 def _store(environ: Mapping[str, str]) -> str | None:

@@ -14,6 +14,7 @@ from webapp import logs
 from webapp.commands import _store
 from webapp.config import Settings
 from webapp.store.ingest import dump_files
+from webapp.store.ingest.helper_process import processors
 from webapp.store.jobs import worker
 
 _NICER = 10
@@ -21,7 +22,8 @@ _NICER = 10
 
 @click.command("work", short_help="Do the work that waits behind the pages.")
 @click.option("--stay", is_flag=True, help="Go on until SIGTERM or Ctrl-C; PostgreSQL only, as many as you like.")
-def command(stay: bool) -> None:
+@click.option("--processes", type=click.IntRange(1), metavar="N", help="With a broker: tasks at once [processors].")
+def command(stay: bool, processes: int | None) -> None:
     """Read uploads, run profiles and change parsers that pages asked for, until nothing waits.
 
     A server does this by itself; run it with --stay on further machines that share its PostgreSQL database and its
@@ -32,7 +34,7 @@ def command(stay: bool) -> None:
     settings = _store.settings()
     logs.configure(settings.log)
     if stay:
-        work_on(settings)
+        work_on(settings, processes)
         return
     ends = _ends()
     threading.Thread(target=_until_closed, args=(ends,), daemon=True).start()
@@ -44,10 +46,13 @@ def command(stay: bool) -> None:
     sys.stdout.flush()
 
 
-def work_on(settings: Settings) -> None:
+def work_on(settings: Settings, processes: int | None = None) -> None:
     """Be one of several workers, until SIGTERM or Ctrl-C: the role `worker`."""
     if not settings.database.startswith("postgresql"):
         raise click.UsageError("--stay needs FENCEPOST_DATABASE on PostgreSQL: on SQLite the server has its worker")
+    if settings.broker:
+        _work_for_broker(settings, processes or processors())
+        return
     ends = _ends()
     tempfile.tempdir = str(dump_files.incoming(settings.data))
     with _store.engine(settings) as engine:
@@ -55,6 +60,17 @@ def work_on(settings: Settings) -> None:
         sys.stdout.flush()
         worker.work_on(engine, settings, ends.is_set, ends.wait)
     click.echo("stopped")
+
+
+def _work_for_broker(settings: Settings, processes: int) -> None:
+    """Celery's worker, which ends its tasks before it ends; none of its processes keeps another's connections."""
+    from webapp.broker import tasks
+
+    with _store.engine(settings):
+        pass  # at the newest revision
+    tempfile.tempdir = str(dump_files.incoming(settings.data))
+    options = ["--without-gossip", "--without-mingle", "--loglevel=WARNING", f"--concurrency={processes}"]
+    tasks.app(settings).worker_main(["worker", "--pool=prefork", f"--queues={settings.queue}", *options])
 
 
 def _ends() -> threading.Event:

@@ -229,7 +229,13 @@ def are_live(connection: sa.Connection) -> bool:
 
 def are_free(engine: sa.Engine, connection: sa.Connection) -> bool:
     """Whether there are jobs that no worker has."""
-    return connection.scalar(sa.select(Job.id).where(_is_free(engine)).limit(1)) is not None
+    return bool(free(engine, connection, most=1))
+
+
+def free(engine: sa.Engine, connection: sa.Connection, most: int = MOST_SHOWN) -> list[int]:
+    """The numbers of the first jobs that no worker has."""
+    query = sa.select(Job.id).where(_is_free(engine)).order_by(Job.id).limit(most)
+    return list(connection.scalars(query))
 
 
 def _is_free(engine: sa.Engine) -> sa.ColumnElement[bool]:

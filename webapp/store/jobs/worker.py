@@ -62,8 +62,8 @@ def work_on(engine: sa.Engine, settings: Settings, ends: Ends, wait: Callable[[f
         wait(LOOKS)
 
 
-def work_once(engine: sa.Engine, settings: Settings, owner: str, ends: Ends) -> None:
-    """Jobs first, then changes of home profiles, then the next run, then trials."""
+def work_once(engine: sa.Engine, settings: Settings, owner: str, ends: Ends, processes: int | None = None) -> None:
+    """Jobs first, then changes of home profiles, then the next run in so many processes, then trials."""
     with locks.alone(engine, "tidy") as mine:
         if mine:
             tidy(engine, settings)
@@ -72,7 +72,7 @@ def work_once(engine: sa.Engine, settings: Settings, owner: str, ends: Ends) -> 
     while not ends() and (number := jobs.take(engine, owner)) is not None:
         do(engine, settings, number, owner, ends)
     changes.work_all(engine, ends)
-    _run(engine, settings, owner, ends)
+    _run(engine, owner, ends, processes or processors())
     with locks.alone(engine, "trials") as mine:
         if mine:
             trials.count_all(engine, lambda: ends() or _is_asked(engine))
@@ -100,7 +100,7 @@ def is_work_left(connection: sa.Connection) -> bool:
     return is_queued or trials.are_lacking(connection)
 
 
-def _run(engine: sa.Engine, settings: Settings, owner: str, ends: Ends) -> None:
+def _run(engine: sa.Engine, owner: str, ends: Ends, processes: int) -> None:
     """The next run that was asked for. Jobs go first: a run gives way to them after each chunk, and goes on later."""
     number = run_queue.next_free(engine)
     if number is None or ends():
@@ -112,7 +112,7 @@ def _run(engine: sa.Engine, settings: Settings, owner: str, ends: Ends) -> None:
                 raise Stopped(False)
 
     with suppress(Stopped):
-        runs.take_up(engine, number, owner, give_way, processors())
+        runs.take_up(engine, number, owner, give_way, processes)
 
 
 def take_up(engine: sa.Engine, settings: Settings) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from flask import Flask, current_app
 
+from webapp.broker.sending import Messenger
 from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.ingest import dump_files
@@ -35,6 +36,9 @@ class WorkerSupervisor:
 
     def __init__(self, settings: Settings, engine: sa.Engine) -> None:
         self._settings, self._engine = settings, engine
+        self._messenger = Messenger(settings, engine)
+        if settings.broker:
+            self._messenger.start()
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._watcher: threading.Thread | None = None
@@ -42,6 +46,7 @@ class WorkerSupervisor:
 
     def wake(self) -> None:
         """See to it that there is a worker; call it whenever a job was made. The role `web` has none."""
+        self._messenger.wake()
         with self._lock:
             if self._watcher is not None or self._closed or self._settings.role == "web":
                 return
