@@ -75,16 +75,20 @@ def ingest(
                     return grown
             if known_only and format is None:
                 format = sniffed(spooled, filename)  # noqa: A001
-            arguments = (engine, settings, spooled, filename, format, home, reread_dump, mapping, watch)
-            reading = DumpIngest(*arguments)
-            if (changed := file_growth.changed_beginning(engine, spooled, filename)) is not None:
-                reading.counts.problem(changed)
-            result = _replacing(engine, reread_dump, reading.run())
-            if mapping is None:
-                file_growth.remember(engine, spooled, filename, result, reading.tail)
-            return _with_home(engine, result, home)
+            reading = DumpIngest(engine, settings, spooled, filename, format, home, reread_dump, mapping, watch)
+            return _with_home(engine, _read_whole(engine, reading, reread_dump), home)
     finally:
         spooled.path.unlink(missing_ok=True)
+
+
+def _read_whole(engine: sa.Engine, reading: DumpIngest, reread_dump: DumpLine | None) -> IngestResult:
+    """Read all of a file, say where what was read of it before has changed, and note where it ends."""
+    if (changed := file_growth.changed_beginning(engine, reading.spooled, reading.filename)) is not None:
+        reading.counts.problem(changed)
+    result = _replacing(engine, reread_dump, reading.run())
+    if reading.mapping is None:
+        file_growth.remember(engine, reading.spooled, reading.filename, result, reading.tail)
+    return result
 
 
 def ingest_again(
