@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.exports import made
+from tests.exports.test_labels import ALONE
 from webapp.exports import group_tests
 from webapp.exports.group_tests import GroupTests
 from webapp.exports.labelled import meant
@@ -24,7 +25,7 @@ def written(tests: GroupTests) -> str:
 
 
 def run(path: Path, profile: str | None = None) -> str:
-    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **ALONE}
     environ |= {"FENCEPOST_PROFILE": profile} if profile else {}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(path)]
     return subprocess.run(command, env=environ, cwd=path.parent, capture_output=True, text=True, timeout=120).stdout
