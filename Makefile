@@ -9,7 +9,7 @@ export HOST ?= 127.0.0.1
 export PORT ?= 5001
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test lint check extras screenshot clean
+.PHONY: run test lint check audit sbom extras screenshot clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/fencepost serve
@@ -25,6 +25,17 @@ lint: $(VENV)/.linted
 	$(BIN)/djlint templates --lint --quiet
 
 check: lint test
+
+# The pinned libraries against published advisories; says so where no advisory service answers.
+audit: $(VENV)/.tested
+	$(BIN)/python .ci/audit.py constraints.txt
+
+# What a release brings along, as CycloneDX: an environment of its own, with the pins and without what tests need.
+sbom: $(VENV)/.tested
+	$(PYTHON) -m venv --clear build/sbom
+	build/sbom/bin/python -m pip install --quiet --constraint constraints.txt .
+	build/sbom/bin/python -m pip uninstall --quiet --yes pip setuptools
+	$(BIN)/python .ci/sbom.py dist/fencepost.cdx.json build/sbom/bin/python
 
 # Optional libraries into this checkout: make extras EXTRAS='redact parquet'
 comma := ,

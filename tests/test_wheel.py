@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.gate.test_workflow import steps, write_project
+from webapp import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -64,6 +66,19 @@ def test_the_wheel_serves_pages_static_files_and_examples(served: str, tmp_path:
     assert "run_code" in read(f"{served}/sessions/ui_run_764686752e2f")
     assert (tmp_path / "home/fencepost/fencepost.sqlite3").is_file()
     assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+def test_the_sbom_names_all_that_the_wheel_brings_along(program: Path, tmp_path: Path) -> None:
+    file = tmp_path / "fencepost.cdx.json"
+    run(sys.executable, ROOT / ".ci/sbom.py", file, program.with_name("python"), cwd=tmp_path)
+    sbom = json.loads(file.read_text())
+    assert (sbom["bomFormat"], sbom["metadata"]["component"]["version"]) == ("CycloneDX", __version__)
+    versions = {each["name"].lower(): each["version"] for each in sbom["components"]}
+    pins = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().lower().split() if "==" in line)
+    assert {"flask", "sqlalchemy", "waitress"} <= versions.keys() and "pytest" not in versions
+    assert {name: version for name, version in versions.items() if pins.get(name) not in (version, None)} == {}
+    licensed = [each["name"] for each in sbom["components"] if each.get("licenses")]
+    assert len(licensed) > 20 and str(ROOT) not in json.dumps(sbom)
 
 
 def test_the_program_parses_without_a_server(program: Path, tmp_path: Path) -> None:
