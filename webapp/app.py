@@ -35,6 +35,7 @@ from webapp.web import (
     transfer,
 )
 from webapp.web.accounts import account_pages, admin_pages, audit_pages, audit_trail, oidc_login
+from webapp.web.api import reference_pages
 from webapp.web.comparing import compare_pages
 from webapp.web.dumps import dump_pages, job_pages, mapping_api, mapping_pages, uploads, worker_process
 from webapp.web.failures import failure_actions, failure_pages, failures_api
@@ -75,6 +76,7 @@ BLUEPRINTS = (
     audit_pages,
     oidc_login,
     guide,
+    reference_pages,
     help_pages,
     health,
     metrics,

@@ -14,7 +14,7 @@ ROUTES = {
         static login.form login.submit login.sign_out health.alive health.ready oidc.begin oidc.finish
     """,
     READ: """
-        compare.compare_api compare.index compare.show
+        api_reference.description_api api_reference.show compare.compare_api compare.index compare.show
         dumps.download dumps.index dumps.show jobs.show jobs.show_api
         exports.index exports.labels_api exports.session_api
         failures.atom failures.index failures.show failures_api.detail_api failures_api.list_api failures_api.same_api

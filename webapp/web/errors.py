@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
 from sqlalchemy.exc import DataError, OperationalError
-from werkzeug.exceptions import HTTPException, TooManyRequests
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.records import BadDump
@@ -99,6 +99,8 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     name = error.name.lower().replace(" ", "_")
     body, status = answer(status, name, error.description or error.name)
     response = make_response(body, status)
+    if isinstance(error, MethodNotAllowed) and error.valid_methods:
+        response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     if isinstance(error, TooManyRequests):
         response.headers["Retry-After"] = str(error.retry_after)
     return response

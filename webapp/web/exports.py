@@ -20,9 +20,17 @@ from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import BadFilter
 from webapp.web import links
+from webapp.web.api.operation import Content, Parameter, operation
+from webapp.web.api.parameters import FILTERS, IDS, QUEUE, REDACTION
+from webapp.web.api.shapes import BINARY, TEXT, Schema, one_of
 from webapp.web.streaming import streamed
 
 blueprint = Blueprint("exports", __name__)
+
+
+def media_types(takes: str) -> dict[str, Schema]:
+    """Those of the export formats, as a description has them."""
+    return {export.media_type.partition(";")[0]: BINARY for export in base.formats(takes).values()}
 
 
 @blueprint.get("/labels/export")
@@ -34,6 +42,21 @@ def index() -> str:
 
 
 @blueprint.get("/api/labels/export")
+@operation(
+    "Labels",
+    "Export labelled responses",
+    Content("The export", media_types("labels")),
+    query=(
+        Parameter("format", one_of(base.formats("labels")), "unset: jsonl"),
+        Parameter("source", TEXT, "sessions of dumps in this format: the filter that elsewhere is called format"),
+        *QUEUE,
+        IDS,
+        *REDACTION,
+        *(each for each in FILTERS if each.name != "format"),
+    ),
+    refuses={422: "The export cannot be made of these labels"},
+    example="?format=jsonl",
+)
 def labels_api() -> Response:
     """Labelled responses: all, of sessions (`ids`, several), under the list's filters, or of a queue (`queue`)."""
     name = request.args.get("format") or "jsonl"
@@ -43,6 +66,13 @@ def labels_api() -> Response:
 
 
 @blueprint.get("/api/session/<session_id:ident>/export")
+@operation(
+    "Sessions",
+    "Export a session as a report",
+    Content("The report", media_types("sessions")),
+    query=(Parameter("format", one_of(base.formats("sessions")), "unset: html"), *REDACTION),
+    example="?format=report",
+)
 def session_api(ident: str) -> Response:
     """One session as a Markdown report or as a static HTML file."""
     session = session_store.find(db.session, ident)

@@ -18,6 +18,8 @@ from webapp.store.jobs import run_queue
 from webapp.store.labels import sources
 from webapp.store.scores import scoreboard
 from webapp.store.sessions import coverage
+from webapp.web.api.operation import json, operation
+from webapp.web.api.work import BOARD
 from webapp.web.render import page
 
 blueprint = Blueprint("profiles", __name__)
@@ -166,6 +168,7 @@ def responses(name: str) -> Response:
 
 
 @blueprint.get("/api/profiles")
+@operation("Profiles", "List profiles with their scores", json(BOARD, "Scores are over the final labels"))
 def list_api() -> Response:
     board = scoreboard.board(db.session)
     covered = coverage.every(db.session)

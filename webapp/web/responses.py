@@ -12,6 +12,9 @@ from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import HOME, Filters, of_parameters
+from webapp.web.api.operation import json, operation
+from webapp.web.api.parameters import AFTER, FILTERS, LIMIT
+from webapp.web.api.sessions import RESPONSE_PAGE
 from webapp.web.links import turn_url
 from webapp.web.render import page, wants_partial
 from webapp.web.sessions import list_filters
@@ -36,6 +39,14 @@ def index() -> Response:
 
 
 @blueprint.get("/api/responses")
+@operation(
+    "Responses",
+    "List responses",
+    json(RESPONSE_PAGE, "A page of responses; with `cut` its budget ended it, and `next` goes on"),
+    about="Each filter holds for the response itself, but for those that are of its session: docs/filters.md.",
+    query=(AFTER, LIMIT, *FILTERS),
+    example="?failed=1&limit=20",
+)
 def list_api() -> Response:
     filters = of_parameters(request.args.to_dict())
     result = store.page(db.session, filters, after=request.args.get("after"), limit=_limit(A_PAGE))

@@ -10,6 +10,9 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.store.jobs import run_queue as store
 from webapp.store.sessions.filters import Filters, of_parameters
+from webapp.web.api.operation import json, operation
+from webapp.web.api.parameters import FILTERS
+from webapp.web.api.shapes import record, ref
 from webapp.web.dumps import worker_process
 from webapp.web.render import wants_partial
 
@@ -61,16 +64,26 @@ def _cancelled(number: int) -> store.RunLine:
 
 
 @blueprint.post("/api/profiles/<path:name>/runs")
+@operation(
+    "Profiles",
+    "Run a profile over stored responses",
+    {202: json(record(run=ref("Run")), "The run: ask for it until its state is done")},
+    query=FILTERS,
+    refuses={409: "The profile's library is not installed"},
+    example="?failed=1",
+)
 def make_api(name: str) -> tuple[Response, int]:
     return jsonify(run=run_dict(queued(name, of_parameters(request.args.to_dict())))), 202
 
 
 @blueprint.get("/api/runs/<int:number>")
+@operation("Profiles", "Read a run", json(record(run=ref("Run")), "The run"))
 def show_api(number: int) -> Response:
     return jsonify(run=run_dict(_find(number)))
 
 
 @blueprint.delete("/api/runs/<int:number>")
+@operation("Profiles", "Cancel a run", {202: json(record(run=ref("Run")), "The run; what is stored by then stays")})
 def cancel_api(number: int) -> tuple[Response, int]:
     return jsonify(run=run_dict(_cancelled(number))), 202
 

@@ -15,6 +15,9 @@ from webapp.store.sessions import debugger_queries, turns
 from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.sessions.turns import NoSuchTurn
 from webapp.visible import visible
+from webapp.web.api.operation import Parameter, json, operation
+from webapp.web.api.parameters import FILTERS
+from webapp.web.api.shapes import TEXT, ref
 from webapp.web.comparing import side_by_side
 from webapp.web.render import page, wants_partial
 from webapp.web.sessions import list_filters
@@ -49,6 +52,13 @@ def index() -> Response | AnyResponse:
 
 
 @blueprint.get("/api/compare")
+@operation(
+    "Profiles",
+    "Compare two profiles",
+    json(ref("Comparison"), "How many responses both read alike, otherwise, alone or not at all, or were not run over"),
+    query=(Parameter("a", TEXT, f"the first; unset: {FIRST}"), Parameter("b", TEXT, f"unset: {SECOND}"), *FILTERS),
+    example="?a=langchain&b=fencepost",
+)
 def compare_api() -> Response:
     a, b = _pair()
     comparison = comparing.compare(db.session, a, b, of_parameters(request.args.to_dict()))

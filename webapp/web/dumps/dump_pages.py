@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import IO, Any, BinaryIO, cast
 
 from flask import (
@@ -33,6 +34,10 @@ from webapp.store.jobs import jobs, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.write import arrival
 from webapp.web.accounts import audit_trail
+from webapp.web.api.operation import Parameter, json, operation
+from webapp.web.api.parameters import SWITCH
+from webapp.web.api.shapes import TEXT
+from webapp.web.api.work import QUEUED, READ, UPLOAD
 from webapp.web.dumps import dump_rows, worker_process
 from webapp.web.dumps.uploads import (
     RefusedUpload,
@@ -90,7 +95,7 @@ def upload() -> AnyResponse | tuple[str, int]:
     if not files:
         return _list([], "Choose at least one file first."), 422
     audit_trail.about(files=[file.filename for file in files])
-    how = upload_options(request.form)
+    how = replace(upload_options(request.form), ask=request.form.get("ask") == "1")
     results = [(file.filename or "upload", _taken(file, how)) for file in files]
     status = max((result.status for _, result in results if isinstance(result, RefusedUpload)), default=200)
     rows = [_row(name, result) for name, result in results]
@@ -197,6 +202,30 @@ def read_again(ident: str) -> AnyResponse:
 
 
 @blueprint.post("/api/dumps")
+@operation(
+    "Dumps",
+    "Import a dump",
+    {
+        201: json(READ, "It was read"),
+        200: json(READ, "Nothing in it was new"),
+        202: json(QUEUED, "With `background`: the job that reads it"),
+    },
+    about="Plain, gzip or zstd. Of several files `dumps` says what became of each.",
+    query=(
+        Parameter("filename", TEXT, "what the file is called"),
+        Parameter("format", TEXT, "its format; unset: recognised"),
+        Parameter("home", TEXT, "the parser of its program"),
+        Parameter("map", TEXT, "a saved mapping's name"),
+        Parameter("session_key", TEXT, "the key that names the session of each entry"),
+        Parameter("background", SWITCH, "1: read behind the request"),
+    ),
+    body=UPLOAD,
+    refuses={
+        415: "No format fits, `dump` names what was kept for a mapping; or a compression that nothing unpacks",
+        422: "It cannot be read, with the place; or the form has no file",
+    },
+    example="?filename=session.json",
+)
 def upload_api() -> tuple[Response, int]:
     how = upload_options(request.args)
     files: list[tuple[IO[bytes], str]] = [(request.stream, request.args.get("filename") or "upload")]

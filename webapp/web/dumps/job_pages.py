@@ -11,6 +11,8 @@ from webapp.dumps.session_keys import OPTION
 from webapp.extensions import db
 from webapp.store.jobs import jobs as store
 from webapp.store.sessions import dumps as dump_store
+from webapp.web.api.operation import json, operation
+from webapp.web.api.shapes import record, ref
 from webapp.web.dumps import dump_rows, worker_process
 from webapp.web.render import wants_partial
 
@@ -74,11 +76,13 @@ def _stopped(number: int) -> store.JobLine:
 
 
 @blueprint.get("/api/jobs/<int:number>")
+@operation("Dumps", "Read how far a job is", json(record(job=ref("Job")), "The job"))
 def show_api(number: int) -> Response:
     return jsonify(job=job_dict(_find(number)))
 
 
 @blueprint.delete("/api/jobs/<int:number>")
+@operation("Dumps", "Ask a job to stop", {202: json(record(job=ref("Job")), "The job; what is stored by then stays")})
 def cancel_api(number: int) -> tuple[Response, int]:
     return jsonify(job=job_dict(_stopped(number))), 202
 

@@ -16,6 +16,8 @@ from webapp.store.ingest.result import problem_dict
 from webapp.store.jobs import jobs
 from webapp.store.jobs import mappings as store
 from webapp.store.sessions import dumps as dump_store
+from webapp.web.api.operation import json, operation
+from webapp.web.api.work import MAPPING, PREVIEW, QUEUED, SUGGESTION
 from webapp.web.dumps import worker_process
 from webapp.web.json_bodies import json_object
 
@@ -25,6 +27,12 @@ Answer = tuple[Response, int]
 
 
 @blueprint.get("/api/dumps/<dump_id>/mapping")
+@operation(
+    "Dumps",
+    "Suggest a mapping for a dump",
+    json(SUGGESTION, "A first guess, and the paths of the dump's first records with sample texts"),
+    refuses={422: "The kept file is damaged"},
+)
 def suggest(dump_id: str) -> Answer:
     """The paths of the dump's first records with sample texts, and a first guess at a mapping."""
     dump = dump_store.find(db.session, dump_id)
@@ -35,6 +43,16 @@ def suggest(dump_id: str) -> Answer:
 
 
 @blueprint.post("/api/dumps/<dump_id>/mapping")
+@operation(
+    "Dumps",
+    "Read a dump by a mapping",
+    {
+        200: json(PREVIEW, "With `dry_run` the first turns; nothing is stored"),
+        202: json(QUEUED, "The job that reads it"),
+    },
+    body=json(MAPPING, "Paths by the field that they fill", {"mapping": {"raw": "$.out.text"}, "dry_run": True}),
+    refuses={422: "The mapping cannot be read, or the body is no JSON object"},
+)
 def read(dump_id: str) -> Answer:
     """Read the dump by `mapping` behind the request; with `dry_run` only its first turns, and nothing is stored."""
     dump = dump_store.find(db.session, dump_id)

@@ -86,7 +86,7 @@ class UploadOptions:
 
 
 def upload_options(values: Mapping[str, str]) -> UploadOptions:
-    """From a query or a form: `format`, `home`, `session_key`, `ask`, and `map`, a saved mapping's name.
+    """From a query or a form: `format`, `home`, `session_key`, and `map`, a saved mapping's name.
 
     Answers 400 where it is none, and where a session key is told beside it.
     """
@@ -102,7 +102,7 @@ def upload_options(values: Mapping[str, str]) -> UploadOptions:
         if mapping is not None:
             raise BadRequest("The mapping names the session too: leave the session key empty.")
         mapping = {OPTION: key}
-    return UploadOptions(values.get("format") or None, values.get("home") or None, mapping, values.get("ask") == "1")
+    return UploadOptions(values.get("format") or None, values.get("home") or None, mapping)
 
 
 def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> IngestResult | RefusedUpload:

@@ -8,6 +8,10 @@ from webapp.extensions import db
 from webapp.store.failures import as_json, group_detail, groups, neighbours
 from webapp.store.sessions import turns
 from webapp.store.sessions.filters import BadFilter, of_parameters
+from webapp.web.api.failures import GROUP_DETAIL, GROUP_PAGE, SAME_FAILURE
+from webapp.web.api.operation import Parameter, json, operation
+from webapp.web.api.parameters import AFTER, FILTERS, SWITCH
+from webapp.web.api.shapes import maybe, record, whole
 
 blueprint = Blueprint("failures_api", __name__, url_prefix="/api")
 
@@ -15,6 +19,18 @@ A_PAGE, MOST = 50, 500
 
 
 @blueprint.get("/failures")
+@operation(
+    "Failures",
+    "List failure groups",
+    json(GROUP_PAGE, "A page of groups, what is new first; `count` is of responses, `total` of groups"),
+    query=(
+        Parameter("new", SWITCH, "1: those alone that are new"),
+        AFTER,
+        Parameter("limit", whole(1, MOST), "groups of a page"),
+        *FILTERS,
+    ),
+    example="?limit=10",
+)
 def list_api() -> Response:
     """`?limit=&after=&new=1` and the list's filters."""
     filters = of_parameters(request.args.to_dict())
@@ -24,12 +40,24 @@ def list_api() -> Response:
 
 
 @blueprint.get("/failures/<path:key>")
+@operation(
+    "Failures",
+    "Read a failure group",
+    json(GROUP_DETAIL, "The group; `group` is null where the filters leave none of it"),
+    query=FILTERS,
+)
 def detail_api(key: str) -> Response:
     detail = group_detail.find(db.session, key, of_parameters(request.args.to_dict()))
     return jsonify(as_json.detail_dict(detail))
 
 
 @blueprint.get("/session/<session_id:ident>/turns/<int:position>/failure")
+@operation(
+    "Failures",
+    "Read the failure group of a response",
+    json(record(failure=maybe(SAME_FAILURE)), "The group with its neighbours; null where the response did not fail"),
+    query=FILTERS,
+)
 def same_api(ident: str, position: int) -> Response:
     """The group of a response; `{"failure": null}` where it did not fail."""
     detail = turns.find_by_id(db.session, ident, position)

@@ -16,6 +16,9 @@ from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.write.home import DECLINED, UNKNOWN, Home
 from webapp.web import links
+from webapp.web.api.operation import json, operation
+from webapp.web.api.sessions import HOME
+from webapp.web.api.shapes import COUNT, TEXT, each, joined, maybe, record
 from webapp.web.dumps import worker_process
 from webapp.web.homes import questions
 from webapp.web.json_bodies import json_object
@@ -160,6 +163,13 @@ def forget(number: int) -> AnyResponse:
 
 
 @blueprint.put("/api/session/<session_id:ident>/home")
+@operation(
+    "Sessions",
+    "Give a session another parser",
+    json(record(session=HOME, change=COUNT), "All that follows from it is stored"),
+    body=json(record(home=maybe(TEXT)), "A profile's name; null for an unknown parser", {"home": "langchain"}),
+    refuses={422: "No profile is called so, or the body is another"},
+)
 def put_api(ident: str) -> tuple[Response, int]:
     """`{"home": P}`, or null for an unknown one; answers once all that follows from it is stored."""
     session = session_store.find(db.session, ident)
@@ -178,6 +188,14 @@ def put_api(ident: str) -> tuple[Response, int]:
 
 
 @blueprint.get("/api/session/<session_id:ident>/home")
+@operation(
+    "Sessions",
+    "Read which parser a session's program uses",
+    json(
+        joined(HOME, would_fail=each(maybe(COUNT))),
+        "Of an unknown one also how many responses would have failed under each; null while they are counted",
+    ),
+)
 def show_api(ident: str) -> Response:
     """The home, and of an unknown one how many responses would have failed under each parser (null: counting)."""
     session = session_store.find(db.session, ident)

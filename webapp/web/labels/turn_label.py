@@ -13,6 +13,10 @@ from webapp.store.labels import labels as store
 from webapp.store.labels.queues import team
 from webapp.store.sessions import turns as turn_store
 from webapp.web import people
+from webapp.web.api.operation import Parameter, json, operation
+from webapp.web.api.parameters import AFTER
+from webapp.web.api.shapes import TEXT, record, ref
+from webapp.web.api.work import LABEL_PAGE, NEW_LABEL
 from webapp.web.json_bodies import json_object
 from webapp.web.links import turn_url
 from webapp.web.people import author
@@ -103,6 +107,12 @@ def put(turn: Any, form: Any, *, seen: str | None) -> None:
 
 
 @blueprint.get("/api/labels")
+@operation(
+    "Labels",
+    "List labels",
+    json(LABEL_PAGE, "A page of 500 at most; where it is known who asks, those that would influence them are blind"),
+    query=(AFTER, Parameter("viewer", TEXT, "who asks")),
+)
 def list_api() -> Response:
     """All labels; where it is told who asks, by `viewer` or by this browser's name, those of responses that they have
     not labelled say only whose they are."""
@@ -120,6 +130,13 @@ def listed(line: label_list.LabelLine) -> dict[str, Any]:
 
 
 @blueprint.put("/api/session/<session_id:ident>/turns/<int:position>/label")
+@operation(
+    "Labels",
+    "Label a response",
+    json(record(label=ref("Label")), "The label as it is stored"),
+    body=json(NEW_LABEL, "The label; `seen` is the `made_at` last seen", {"judgement": "wrong", "expected": {"a": 1}}),
+    refuses={409: "The label has changed since it was `seen`", 422: "The label cannot be kept as given"},
+)
 def put_api(ident: str, position: int) -> tuple[Response, int]:
     detail = turn_store.find_by_id(db.session, ident, position)
     body = json_object('{"judgement": "wrong", "cause": …, "note": …}')

@@ -15,6 +15,9 @@ from webapp.store.sessions import deletion
 from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import selection as store
 from webapp.store.sessions import sessions as session_store
+from webapp.web.api.operation import Content, operation
+from webapp.web.api.parameters import FILTERS, IDS
+from webapp.web.api.shapes import BINARY
 from webapp.web.streaming import streamed
 
 blueprint = Blueprint("selection", __name__)
@@ -29,6 +32,13 @@ def download() -> Response:
 
 
 @blueprint.get("/api/sessions/dumps")
+@operation(
+    "Sessions",
+    "Download the dumps of several sessions",
+    Content("A zip with a dump each", {"application/zip": BINARY}),
+    query=(IDS, *FILTERS),
+    example="?failed=1",
+)
 def dumps_api() -> Response:
     """A zip of the dumps of sessions (`ids`, several), else of those under the list's filters, the first thousand."""
     if idents := request.args.getlist("ids"):

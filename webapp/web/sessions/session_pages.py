@@ -21,6 +21,10 @@ from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.write import finding_runner
 from webapp.store.write.tally import VERDICTS
 from webapp.web import links
+from webapp.web.api import sessions as api
+from webapp.web.api.operation import Parameter, json, operation
+from webapp.web.api.parameters import AFTER, FILTERS, LIMIT
+from webapp.web.api.shapes import TEXT, many, one_of, record, ref, whole
 from webapp.web.failures import group_steps
 from webapp.web.homes import questions
 from webapp.web.people import author
@@ -83,6 +87,20 @@ def response(ident: str, number: int) -> AnyResponse:
 
 
 @blueprint.get("/api/next-failure")
+@operation(
+    "Sessions",
+    "Go to the next failed response",
+    json(api.NEXT_FAILURE, "Where it is; `url` is null with a `reason` where the list ends"),
+    about="On from a turn, through its session and then through those that the list has next under the same filters.",
+    query=(
+        Parameter("session", TEXT, "the session's id or key, from which to go on"),
+        Parameter("position", whole(-1), "the turn from which to go on; -1 is before the first"),
+        Parameter("way", one_of(("next", "previous")), "which way"),
+        Parameter("group", TEXT, "through the responses of this failure group alone"),
+        *FILTERS,
+    ),
+    example="?session=SESSION&position=3",
+)
 def next_failure_api() -> Response:
     """The failed response behind `position` of `session`, or before it, through the sessions under the filters.
 
@@ -115,6 +133,14 @@ def write_dump(ident: str) -> str | AnyResponse:
 
 
 @blueprint.get("/api/sessions")
+@operation(
+    "Sessions",
+    "List sessions",
+    json(api.SESSION_PAGE, "A page of sessions, with the facets of all that are in view"),
+    about="`under` is there where a profile was not run over all of them; run over none, `total` is null.",
+    query=(AFTER, LIMIT, *FILTERS),
+    example="?failed=1&limit=20",
+)
 def list_api() -> Response:
     filters = filters_of_request()
     result_page = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
@@ -140,6 +166,13 @@ def _match_dict(match: Match) -> dict[str, Any]:
 
 
 @blueprint.get("/api/session/<session_id:ident>")
+@operation(
+    "Sessions",
+    "Read a session",
+    json(record(session=ref("Session"), findings=many(ref("Finding")), turns=many(ref("TurnLine"))), "The session"),
+    query=(Parameter("from", whole(0), "the first turn's position"), LIMIT),
+    example="?from=0&limit=50",
+)
 def show_api(ident: str) -> Response:
     session = store.find(db.session, ident)
     first = max(0, request.args.get("from", 0, type=int))
@@ -153,6 +186,9 @@ def show_api(ident: str) -> Response:
 
 
 @blueprint.post("/api/session/<session_id:ident>/dump")
+@operation(
+    "Sessions", "Write a session dump on the server", json(api.WRITTEN_DUMP, "Where it is, under the data folder")
+)
 def write_dump_api(ident: str) -> Response:
     session = store.find(db.session, ident)
     written = dump_store.write(db.session, current_app.config["SETTINGS"], session)
@@ -160,6 +196,7 @@ def write_dump_api(ident: str) -> Response:
 
 
 @blueprint.get("/api/session/<session_id:ident>/dump")
+@operation("Sessions", "Download a session dump", json(ref("SessionDump"), "The dump: entries as they came in"))
 def download_dump(ident: str) -> Response:
     session = store.find(db.session, ident)
     response = streamed(dump_store.stream(db.session, session), "application/json")

@@ -22,6 +22,8 @@ from webapp.store.sessions import debugger_queries as bench_store
 from webapp.store.sessions import turns as store
 from webapp.visible import runs
 from webapp.web import debugger, rawview, verdict_column
+from webapp.web.api.operation import Parameter, json, operation
+from webapp.web.api.shapes import TEXT, ref
 from webapp.web.links import ident as ident_of
 from webapp.web.links import turn_url
 from webapp.web.render import page
@@ -193,6 +195,13 @@ def text_answer(text: str) -> Response:
 
 
 @blueprint.get("/api/session/<session_id:ident>/turns/<int:position>")
+@operation(
+    "Responses",
+    "Read a turn with its trace",
+    json(ref("Turn"), "The turn; `trace` is null where a model did not write it, or the profile's library is absent"),
+    query=(Parameter("profile", TEXT, "the profile whose trace it is; unset: the session's own"),),
+    example="?profile=fencepost",
+)
 def show_api(ident: str, position: int) -> Response:
     detail = store.find_by_id(db.session, ident, position)
     session, turn = detail.session, detail.turn

@@ -1,0 +1,131 @@
+"""The whole description, OpenAPI 3.1, put together from what the views say of themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from flask import Flask
+from werkzeug.routing import Rule
+
+from webapp import __version__
+from webapp.web.api import failures, sessions, work
+from webapp.web.api.operation import JSON, Content, Operation, Parameter, of_view
+from webapp.web.api.shapes import COUNT, TEXT, Schema, ref
+
+ABOUT = """JSON in, JSON out. An error of any address here is `{"error": {"code", "message", "at"}}` with the status
+that fits: `code` is a word for programs, `message` a sentence for people, `at` the place in what was sent, or null.
+Lists that can be long have `next`: send it as `after`; null is the end. A whole JSON answer to a GET has an ETag, and
+`If-None-Match` gets 304. An empty parameter is as if it were not given. OpenTelemetry's `/v1/traces`, `/v1/logs` and
+`/v1/metrics` follow that protocol and are not described here."""
+SHARED = {
+    400: "A value cannot be meant, or the server does not answer to this host name",
+    401: "A token is asked for and was not sent, or is wrong",
+    403: "A page of another site asked",
+    404: "There is no such thing",
+    405: "The address takes no such method, or a number in it is none",
+    413: "The body is too large",
+    415: "The body is compressed in a way that nothing unpacks here",
+    429: "Too many wrong tokens came from there; `Retry-After` says when to try again",
+    503: "The database is busy, or a file cannot be used; nothing was changed",
+    507: "The disk is full, or cannot be written; nothing was changed",
+}
+"""refusals that any address may answer with"""
+NOT_MODIFIED = "What `If-None-Match` names is still what would be answered; there is no body"
+PLACES: dict[str, tuple[Schema, str]] = {
+    "ident": (TEXT, "a session's own id, percent-encoded, or its key"),
+    "position": (COUNT | {"maximum": 2**63 - 1}, "a turn of the session, counted from 0"),
+    "number": (COUNT | {"maximum": 2**63 - 1}, "the number that the answer to the request named"),
+    "dump_id": (TEXT, "a dump's number or sha256"),
+    "key": (TEXT, "the group's key, percent-encoded"),
+    "name": (TEXT, "the profile's name, percent-encoded"),
+}
+EXAMPLES = {"ident": "SESSION", "position": "3", "number": "1", "dump_id": "1", "key": "GROUP", "name": "fencepost"}
+"""what stands in the paths of examples"""
+
+
+def document(app: Flask, *, server: str, has_token: bool) -> dict[str, Any]:
+    """The description as JSON's values; `server` is the address under which the paths are."""
+    from apispec import APISpec  # of use here alone, and most starts never get here
+
+    info = {"description": ABOUT, "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}}
+    spec = APISpec("Fencepost", __version__, "3.1.0", info=info, servers=[{"url": server or "/"}])
+    for name, schema in (work.SCHEMAS | sessions.SCHEMAS | failures.SCHEMAS).items():
+        spec.components.schema(name, schema)
+    for status, words in SHARED.items():
+        spec.components.response(f"Refused{status}", _refusal(words))
+    if has_token:
+        spec.components.security_scheme("token", {"type": "http", "scheme": "bearer"})
+    for path, method, stated, rule in operations(app):
+        described = {
+            "operationId": rule.endpoint,
+            **_operation(stated, method),
+            **({"security": [{"token": []}]} if has_token else {}),
+        }
+        spec.path(path, operations={method: described}, parameters=places(rule))
+    return spec.to_dict()
+
+
+def rules(app: Flask) -> list[Rule]:
+    """The API's addresses, in the order of their paths."""
+    return sorted(
+        (rule for rule in app.url_map.iter_rules() if rule.rule.startswith("/api/")), key=lambda rule: rule.rule
+    )
+
+
+def operations(app: Flask) -> Iterator[tuple[str, str, Operation, Rule]]:
+    """Path as OpenAPI writes it, method in lower case, what its view says of itself, and its rule."""
+    for rule in rules(app):
+        for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
+            stated = of_view(app.view_functions[rule.endpoint])
+            if stated is not None:
+                yield re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule), method.lower(), stated, rule
+
+
+def _operation(stated: Operation, method: str) -> dict[str, Any]:
+    answers: dict[str, Any] = {str(status): _answer(content) for status, content in stated.answers.items()}
+    if method == "get":
+        answers["304"] = {"description": NOT_MODIFIED}
+    answers |= {str(status): {"$ref": f"#/components/responses/Refused{status}"} for status in SHARED}
+    answers |= {str(status): _refusal(words) for status, words in stated.refuses.items()}
+    body = {"requestBody": _body(stated.body)} if stated.body else {}
+    return {
+        "tags": [stated.group],
+        "summary": stated.summary,
+        **({"description": stated.about} if stated.about else {}),
+        "parameters": [_parameter(parameter) for parameter in stated.query],
+        **body,
+        "responses": dict(sorted(answers.items())),
+    }
+
+
+def _refusal(words: str) -> dict[str, Any]:
+    return {"description": words, "content": {JSON: {"schema": ref("Error")}}}
+
+
+def _answer(content: Content) -> dict[str, Any]:
+    return {
+        "description": content.about,
+        "content": {kind: {"schema": schema} for kind, schema in content.schemas.items()},
+    }
+
+
+def _body(content: Content) -> dict[str, Any]:
+    example = {} if content.example is None else {"example": content.example}
+    kinds = {kind: {"schema": schema, **example} for kind, schema in content.schemas.items()}
+    return {"description": content.about, "required": True, "content": kinds}
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    """An enumeration and a number may be empty too, which only the former can say within one schema."""
+    schema = {"anyOf": [parameter.schema, {"const": ""}]} if parameter.schema != TEXT else TEXT
+    schema = {"type": "array", "items": schema} if parameter.several else schema
+    return {"name": parameter.name, "in": "query", "description": parameter.about, "schema": schema}
+
+
+def places(rule: Rule) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "description": PLACES[name][1], "schema": PLACES[name][0]}
+        for name in re.findall(r"<(?:\w+:)?(\w+)>", rule.rule)
+    ]

@@ -1,0 +1,147 @@
+"""Sessions, turns and traces as the API writes them."""
+
+from __future__ import annotations
+
+from webapp.parsing.words import KINDS
+from webapp.store.write.tally import VERDICTS
+from webapp.web.api.shapes import (
+    ANYTHING,
+    COUNT,
+    FLAG,
+    NUMBER,
+    SPAN,
+    TEXT,
+    TIME,
+    Schema,
+    each,
+    joined,
+    many,
+    maybe,
+    one_of,
+    record,
+    ref,
+)
+
+VERDICT = one_of(VERDICTS)
+_COUNTED = record(responses=COUNT, failed=COUNT, rescued=COUNT)
+SESSION = joined(
+    _COUNTED,
+    **dict.fromkeys(("id", "key", "format", "home", "home_profile", "strip", "url"), TEXT),
+    **dict.fromkeys(("title", "home_source", "service"), maybe(TEXT)),
+    **dict.fromkeys(("started_at", "ended_at"), maybe(TIME)),
+    **dict.fromkeys(("revision", "turns", "labelled", "bytes"), COUNT),
+    shape=each(COUNT),
+    models=many(TEXT),
+    findings=each(COUNT),
+)
+HOME = joined(_COUNTED, id=TEXT, key=TEXT, home=TEXT, home_source=maybe(TEXT))
+UNDER = record(profile=TEXT, run=COUNT, of=COUNT, reason=maybe(TEXT))
+MATCH = record(
+    where=one_of(("id", "title", "failure", "error", "note", "raw")),
+    position=maybe(COUNT),
+    fragments=many({"type": "array", "prefixItems": [TEXT, FLAG], "minItems": 2, "maxItems": 2}),
+    hit=maybe(SPAN),
+    starts=FLAG,
+    ends=FLAG,
+)
+SESSION_PAGE = record(
+    {"under": ref("Under")},
+    sessions=many(ref("Session")),
+    next=maybe(TEXT),
+    total=maybe(COUNT),
+    hidden=maybe(COUNT),
+    open_ended=FLAG,
+    facets=each(each(COUNT)),
+    matches=each(many(ref("Match"))),
+)
+RESPONSE = record(
+    **dict.fromkeys(("session", "key", "home_profile", "url"), TEXT),
+    **dict.fromkeys(("role", "agent", "phase", "model", "recorded_failure", "preview"), maybe(TEXT)),
+    **dict.fromkeys(("revision", "position", "bytes"), COUNT),
+    kind=one_of(KINDS),
+    failed=FLAG,
+    rescued=FLAG,
+    sent_at=maybe(TIME),
+    verdicts=each(maybe(VERDICT)),
+)
+RESPONSE_PAGE = record(
+    {"under": ref("Under")},
+    responses=many(ref("Response")),
+    next=maybe(TEXT),
+    total=maybe(COUNT),
+    at_least=FLAG,
+    looked_at=COUNT,
+    cut=FLAG,
+)
+TURN_LINE = record(
+    **dict.fromkeys(("role", "agent", "phase", "model", "recorded_failure", "preview", "judgement"), maybe(TEXT)),
+    **dict.fromkeys(("sounding", "round", "attempt", "tokens_in", "tokens_out"), maybe({"type": "integer"})),
+    **dict.fromkeys(("position", "length", "duplicates"), COUNT),
+    **dict.fromkeys(("home", "fencepost"), maybe(VERDICT)),
+    kind=one_of(KINDS),
+    failed=FLAG,
+    rescued=FLAG,
+    sent_at=maybe(TIME),
+    cost=maybe(NUMBER),
+)
+FINDING = record(rule=TEXT, severity=one_of(("high", "medium", "low")), reason=TEXT, turns=many(COUNT), detail=ANYTHING)
+EDIT = record(repair=TEXT, span=SPAN, old=TEXT, new=TEXT)
+FAULT = record(type=TEXT, message=TEXT, said=maybe(TEXT), **dict.fromkeys(("at", "line", "column"), maybe(COUNT)))
+SITE = record(**dict.fromkeys(("file", "function", "source", "through"), TEXT), line=COUNT)
+ATTEMPT = record(
+    {"site": SITE},
+    strategy=TEXT,
+    span=SPAN,
+    outcome=one_of(("accepted", "rejected", "failed")),
+    reason=maybe(TEXT),
+    edits=many(ref("Edit")),
+    score=maybe(NUMBER),
+    error=maybe(ref("Fault")),
+    note=maybe(TEXT),
+)
+TRACE = record(
+    profile=TEXT,
+    version=TEXT,
+    verdict=VERDICT,
+    **dict.fromkeys(("truncated", "ambiguous", "exhausted"), FLAG),
+    policy=each(ANYTHING),
+    chosen=many(COUNT),
+    values=many(ANYTHING),
+    attempts=many(ref("Attempt")),
+    microseconds=COUNT,
+)
+TURN = record(
+    {"misfits": many(record(value=COUNT, path=TEXT, message=TEXT, schema=TEXT)), "not_run": TEXT},
+    **dict.fromkeys(("role", "agent", "phase", "model", "recorded_failure", "raw"), maybe(TEXT)),
+    **dict.fromkeys(("sounding", "round", "attempt"), maybe({"type": "integer"})),
+    kind=one_of(KINDS),
+    session=TEXT,
+    position=COUNT,
+    source=ANYTHING,
+    sent_at=maybe(TIME),
+    failed=FLAG,
+    rescued=FLAG,
+    duplicates=many(ANYTHING),
+    profile=TEXT,
+    trace=maybe(ref("Trace")),
+)
+NEXT_FAILURE = record(url=maybe(TEXT), session=maybe(TEXT), position=maybe(COUNT), reason=maybe(TEXT))
+WRITTEN_DUMP = record(success=FLAG, dump_path=TEXT, entry_count=COUNT)
+SESSION_DUMP = record(
+    session_id=TEXT, dumped_at=TIME, entry_count=COUNT, entries=many(ANYTHING), fencepost=each(ANYTHING)
+)
+
+SCHEMAS: dict[str, Schema] = {
+    "Session": SESSION,
+    "Under": UNDER,
+    "Match": MATCH,
+    "Response": RESPONSE,
+    "TurnLine": TURN_LINE,
+    "Finding": FINDING,
+    "Turn": TURN,
+    "Trace": TRACE,
+    "Attempt": ATTEMPT,
+    "Edit": EDIT,
+    "Fault": FAULT,
+    "SessionDump": SESSION_DUMP,
+}
