@@ -24,6 +24,7 @@ from webapp.store import search
 from webapp.store.db import database
 from webapp.store.models import Dump, DumpSession
 from webapp.store.write import writing
+from webapp.store.write.home import Home
 
 TURNS = 20
 RARE = "zanzibarite"
@@ -87,7 +88,7 @@ def _write(connection: sa.Connection, made: _Made, numbers: range) -> list[Origi
         start, turns = made.session(number)
         outcome = writing.write(
             *(connection, start, turns),
-            home=start.home or "fencepost",
+            home=Home(start.home or "fencepost", "told"),
             dump_id=lambda _: dump_id,
             on_problem=lambda _: None,
             index=pending,
