@@ -7,6 +7,7 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from flask import Flask
@@ -142,3 +143,15 @@ def test_an_upload_over_the_limit_is_refused_in_words(make: Callable[..., Flask]
     answer = client.post("/api/dumps?filename=big.json", data=b" " * (1024 * 1024 + 1))
     assert answer.status_code == 413
     assert "FENCEPOST_MAX_UPLOAD" in answer.json["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "target", ["//[evil", "//evil.example", "https://evil.example/", "/\\evil.example", "/a\r\nX-Evil: 1", "\ud800"]
+)
+def test_after_the_sign_in_nobody_is_sent_elsewhere(make: Callable[..., Flask], target: str) -> None:
+    client = make(token="a-token-of-sixteen").test_client()
+    where = quote(target, errors="surrogatepass", safe="")
+    answer = client.post(f"/login?next={where}", data={"token": "a-token-of-sixteen"})
+    location = answer.headers["Location"]
+    assert answer.status_code == 303 and location.startswith("/") and not location.startswith(("//", "/\\"))
+    assert "X-Evil" not in answer.headers and "\n" not in location
