@@ -1,66 +1,83 @@
-"""Every command that a page or a document tells people to run exists, with the options that are shown."""
+"""What pages and documents show beside the commands of `fencepost` itself: make, curl, modules and scripts of Python.
+
+`tests/test_commands_run.py` runs the commands of `fencepost`.
+"""
 
 from __future__ import annotations
 
 import re
-import shlex
+import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
+from werkzeug.serving import make_server
 
-from webapp.cli import main
+from tests.commands.stored import dump
+from tests.shown_commands import DOCUMENTS, ROOT, TEMPLATES, ShownCommand, of_file
+from webapp.app import create_app
+from webapp.config import Settings
+from webapp.store.db import database
 
-ROOT = Path(__file__).resolve().parents[1]
-SHOWN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-SHOWN += sorted((ROOT / "templates").rglob("*.html"))
-CODE = re.compile(r"```(?:sh|console)?\n(.*?)```|`([^`\n]+)`|<code>([^<{]+)</code>|<pre[^>]*>(.*?)</pre>", re.DOTALL)
-
-
-def shown(path: Path) -> Iterator[str]:
-    """The lines of code that `path` shows."""
-    for match in CODE.finditer(path.read_text("utf-8")):
-        text = next(group for group in match.groups() if group is not None)
-        yield from (line.split(" #")[0].strip() for line in text.replace("&gt;", ">").splitlines())
-
-
-def commands(path: Path, word: str) -> Iterator[list[str]]:
-    """The words after `word` of each command that `path` shows, up to a pipe or a redirection."""
-    for line in shown(path):
-        for command in re.split(r"\s[|>]\s|\||&&", line):
-            if (at := re.match(rf"(?:\w+=\S* |\$ )*{re.escape(word)} (.+)", command.strip())) is not None:
-                try:
-                    yield shlex.split(at[1])
-                except ValueError:
-                    yield at[1].split()
+NOT_RUN = {
+    "docker": "builds and runs a container, for which a network is needed",
+    "gunicorn": "is in an extra: tests/test_wsgi.py loads the application as it does",
+    "pytest": "tests/gate/test_workflow.py, test_pytest_plugin.py and tests/exports/test_labels.py run these",
+    "pip": "takes other packages from an index",
+    "benchmarks": "measure for minutes",
+}
 
 
-@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_every_command_exists_with_its_options(path: Path) -> None:
-    for words in commands(path, "fencepost"):
-        found: click.Command = main
-        context = click.Context(main)
-        rest = list(words)
-        while isinstance(found, click.Group) and rest and (inner := found.get_command(context, rest[0])) is not None:
-            found, rest = inner, rest[1:]
-        is_named = found is not main or words[0].startswith("-") or not re.fullmatch(r"[a-z]+", words[0])
-        assert is_named, words
-        options = {name for parameter in found.params for name in (*parameter.opts, *parameter.secondary_opts)}
-        for word in rest:
-            if re.match(r"--[a-z]", word):
-                known = options | ({"--version"} if found is main else set()) | {"--help"}
-                assert word.partition("=")[0].strip("[]…,;") in known or isinstance(found, click.Group), (words, word)
+def shown(*programs: str) -> list[ShownCommand]:
+    files = (of_file(path, *programs) for path in (*DOCUMENTS, *TEMPLATES))
+    return list(dict.fromkeys(command for commands in files for command in commands))
 
 
-@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_every_make_target_and_module_exists(path: Path) -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    for words in commands(path, "make"):
-        assert next(word for word in words if "=" not in word) in targets, words
-    for module in (words[1] for words in commands(path, "python") if words[0] == "-m" and len(words) > 1):
-        parts = module.split(".")
+def test_all_programs_that_are_shown_are_known() -> None:
+    programs = {"make", "curl", "python", "fencepost", *NOT_RUN}
+    fenced = ("npm", "npx", "docker", "gunicorn", "uvicorn", "pytest", "pip", "pipx", "uv", "brew", "apt", "git")
+    assert {command.program for command in shown(*fenced)} <= programs
+
+
+@pytest.mark.parametrize("command", shown("make"), ids=str)
+def test_make_would_run_it(command: ShownCommand) -> None:
+    """Without running it: `make test` is this, `make run` and `make extras` take packages from an index."""
+    done = subprocess.run(["make", "-n", *command.words], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", shown("python"), ids=str)
+def test_the_module_or_script_exists(command: ShownCommand) -> None:
+    if command.words[0] == "-m":
+        parts = command.words[1].split(".")
         is_ours = (ROOT / Path(*parts)).with_suffix(".py").exists() or (ROOT / Path(*parts)).is_dir()
-        assert is_ours or parts[0] in ("pip", "pytest", "venv"), module
-    for script in (words[0] for words in commands(path, "python") if words[0].endswith(".py")):
-        assert (ROOT / script).exists() or "/" not in script, script
+        assert is_ours or parts[0] in NOT_RUN
+    elif command.words[0] != "=":
+        assert (ROOT / command.words[0]).exists()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    settings = Settings(data=tmp_path, database=f"sqlite:///{tmp_path / 'fencepost.sqlite3'}")
+    engine = database.connect(settings.database)
+    database.migrate(engine)
+    engine.dispose()
+    made = make_server("127.0.0.1", 0, create_app(settings))
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{made.port}/"
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+def test_curl_does_what_it_is_shown_for(server: str, tmp_path: Path) -> None:
+    dump(tmp_path / "session.json", "a", "{}")
+    commands = [command for command in shown("curl") if "http://h/" not in command.words]
+    assert len(commands) > 2
+    for command in commands:
+        text = re.sub(r"http://127\.0\.0\.1:5001/|\{\{.*?\}\}", server, " ".join(command.words)).replace("<id>", "a")
+        words = [*text.split(), *([] if server in text else [server])]
+        done = subprocess.run(["curl", "-fsS", *words], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, (command, done.stderr)

@@ -76,7 +76,8 @@ def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question
     where = Session.key.in_(keys[:_MOST])
     if not (os.isatty(0) and os.isatty(1)):
         click.echo(
-            f"{words(open_question)}; say which parser your program uses: --home P, or fencepost home set P", err=True
+            f"{words(open_question)}; say which parser your program uses: --home P, or fencepost home set P --all",
+            err=True,
         )
         return
     open_question = counted_question(engine, where, MOST_TRIED) or open_question
