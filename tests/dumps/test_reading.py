@@ -25,6 +25,13 @@ def test_the_name_of_a_format(tmp_path):
     assert sniff(path, "x.json") == "windlass"
 
 
+def test_a_key_without_a_name_is_no_list_of_messages(tmp_path):
+    path = tmp_path / "x"
+    path.write_text('[{"": 117709, "toolCall": false}]')
+    with pytest.raises(UnknownFormat):
+        sniff(path, "x.json")
+
+
 @pytest.mark.parametrize("content", ["", " \n\t", b"\xef\xbb\xbf", b"\xff\xfe"])
 def test_an_empty_dump(got, content):
     with pytest.raises(BadDump) as caught:

@@ -66,8 +66,8 @@ def _round(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
 
 
 def _is_conversation(value: dict[str, Any]) -> bool:
-    key = next((key for key in _LISTS if isinstance(value.get(key), list)), "")
-    messages: list[Any] = value.get(key) or []
+    key = next((key for key in _LISTS if isinstance(value.get(key), list)), None)
+    messages: list[Any] = [] if key is None else value[key]
     if key == "messages" and not all(isinstance(item, dict) and "from" in item for item in messages):
         return False
     return bool(messages) and sum(map(_is_message, messages)) * 2 > len(messages)
