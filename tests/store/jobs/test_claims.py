@@ -49,9 +49,9 @@ def test_a_job_that_a_worker_has_is_nobody_elses(engine: sa.Engine, settings: Se
     assert jobs.take(engine, OTHER) == number
     if is_postgres(engine):
         assert jobs.take(engine, MINE) is None and jobs.take(engine, MINE, number) is None
-        assert not worker.is_work_free(engine)
+        assert not worker.is_work_free(engine, settings)
         workers.silent(engine)
-    assert worker.is_work_free(engine)
+    assert worker.is_work_free(engine, settings)
     assert jobs.take(engine, MINE, number) == number
     job = find(engine, number)
     assert (job.state, job.owner, job.tries) == ("running", MINE, 1)

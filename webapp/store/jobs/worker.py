@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -46,7 +46,7 @@ def work(engine: sa.Engine, settings: Settings, ends: Ends = lambda: False) -> N
             if not mine:
                 return
             work_once(engine, settings, owner, ends)
-        if not is_work_free(engine):
+        if not is_work_free(engine, settings):
             return
 
 
@@ -55,7 +55,7 @@ def work_on(engine: sa.Engine, settings: Settings, ends: Ends, wait: Callable[[f
     owner = claims.new_owner()
     while not ends():
         try:
-            if is_work_free(engine):
+            if is_work_free(engine, settings):
                 work_once(engine, settings, owner, ends)
         except sa.exc.OperationalError as away:
             _log.warning("the worker waits for the database: %s", away.orig)
@@ -86,9 +86,9 @@ def _is_asked(engine: sa.Engine) -> bool:
     return run_queue.next_free(engine) is not None
 
 
-def is_work_free(engine: sa.Engine) -> bool:
+def is_work_free(engine: sa.Engine, settings: Settings) -> bool:
     """Whether there is something that no worker is at."""
-    if _is_asked(engine):
+    if _is_asked(engine) or any(_left_by_readers(engine, settings)):
         return True
     with engine.connect() as connection, locks.alone(engine, "trials") as mine:
         return mine and trials.are_lacking(connection)
@@ -116,18 +116,23 @@ def _run(engine: sa.Engine, owner: str, ends: Ends, processes: int) -> None:
 
 
 def take_up(engine: sa.Engine, settings: Settings) -> None:
-    """Make jobs of the dumps whose reader was killed: their state is reading, and nobody holds their lock."""
+    """Make jobs of the dumps whose reader was killed."""
+    for row in _left_by_readers(engine, settings):
+        about = {"dump_id": row.id, "size": row.bytes, "format": row.format}
+        jobs.make(engine, settings, filename=row.filename, **about)
+
+
+def _left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[int, str, str, str | None, int]]:
+    """The dumps whose reader was killed, their locks held meanwhile: they are being read, by no job and by nobody."""
     with engine.connect() as connection:
         query = sa.select(Dump.id, Dump.sha256, Dump.filename, Dump.format, Dump.bytes).where(Dump.state == "reading")
         dumps = connection.execute(query).all()
-        busy = {job.dump_id for job in jobs.live(connection)}
+        busy = {job.dump_id for job in jobs.live(connection)} if dumps else set()
     for row in dumps:
-        if row.id in busy:
-            continue
-        with dump_locks.alone(engine, settings, row.sha256) as free:
-            if free:
-                about = {"dump_id": row.id, "size": row.bytes, "format": row.format}
-                jobs.make(engine, settings, filename=row.filename, **about)
+        if row.id not in busy:
+            with dump_locks.alone(engine, settings, row.sha256) as is_free:
+                if is_free:
+                    yield row
 
 
 def tidy(engine: sa.Engine, settings: Settings) -> None:

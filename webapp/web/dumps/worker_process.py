@@ -69,7 +69,7 @@ class WorkerSupervisor:
     def _start_unless_elsewhere(self) -> None:
         with dump_files.alone(self._settings.data, WORKER) as is_free:
             pass  # the worker itself is to have the lock
-        self._child = self._started() if is_free and is_work_free(self._engine) else None
+        self._child = self._started() if is_free and is_work_free(self._engine, self._settings) else None
 
     def _started(self) -> subprocess.Popen[bytes]:
         environ = {**os.environ, **self._settings.environment()}
