@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -112,15 +113,15 @@ def test_the_wheel_has_the_pytest_plugin_and_an_isolated_worker_for_it(program: 
 
 
 def test_the_workflow_of_the_page_on_ci_installs_the_wheel_and_runs(program: Path, tmp_path: Path) -> None:
-    """Its lines as they stand, once `fencepost` is taken away; by a constraint its name stands for the wheel."""
+    """Its lines as they stand, once `fencepost` is taken away, with the wheel in the project."""
     folder, python = program.parent, program.with_name("python")
     (wheel,) = program.parents[2].glob("dist/*.whl")
-    (tmp_path / "ours.txt").write_text(f"fencepost @ {wheel.as_uri()}\n")
     write_project(project := tmp_path / "project")
+    shutil.copy(wheel, project)
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "fencepost", cwd=tmp_path)
     assert not program.exists()
     path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-    pins = f"{ROOT / 'constraints.txt'} {tmp_path / 'ours.txt'}"
+    pins = str(ROOT / "constraints.txt")
     environ = os.environ | {"PATH": path, "PIP_CONSTRAINT": pins, "XDG_DATA_HOME": str(tmp_path)}
     codes = []
     install, check, tests = steps()
