@@ -27,7 +27,7 @@ SERVER = "postgresql+psycopg://root@127.0.0.1:5432"
 _numbers = itertools.count()
 
 
-def _administer(*statements: str) -> None:
+def administer(*statements: str) -> None:
     engine = sa.create_engine(f"{SERVER}/postgres", isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 3})
     try:
         with engine.connect() as connection:
@@ -42,7 +42,7 @@ def postgres() -> Iterator[str]:
     """The name of a migrated database of this run; skipped where no server answers, failing then under CI."""
     name = f"fencepost_test_{os.getpid()}_{uuid.uuid4().hex[:8]}"
     try:
-        _administer(f"CREATE DATABASE {name}")
+        administer(f"CREATE DATABASE {name}")
     except sa.exc.OperationalError as error:
         if os.environ.get("CI") == "true":
             pytest.fail(f"no PostgreSQL on 127.0.0.1 under CI: {error}")
@@ -54,7 +54,7 @@ def postgres() -> Iterator[str]:
         yield name
     finally:
         engine.dispose()
-        _administer(f"DROP DATABASE {name} WITH (FORCE)")
+        administer(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 BOTH = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
@@ -73,10 +73,15 @@ def engine(url: str) -> Iterator[sa.Engine]:
     engine = database.connect(url)
     yield engine
     if engine.dialect.name == "postgresql":
-        with engine.begin() as connection:
-            for table in reversed(Base.metadata.sorted_tables):
-                connection.execute(table.delete())
+        clear(engine)
     engine.dispose()
+
+
+def clear(engine: sa.Engine) -> None:
+    """Delete every row, for the next test."""
+    with engine.begin() as connection:
+        for table in reversed(Base.metadata.sorted_tables):
+            connection.execute(table.delete())
 
 
 @pytest.fixture(params=BOTH)
@@ -86,13 +91,13 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine]
         url = f"sqlite:///{tmp_path / 'blank.sqlite3'}"
     else:
         name = f"{request.getfixturevalue('postgres')}_{next(_numbers)}"
-        _administer(f"CREATE DATABASE {name}")
+        administer(f"CREATE DATABASE {name}")
         url = f"{SERVER}/{name}"
     engine = database.connect(url)
     yield engine
     engine.dispose()
     if request.param != "sqlite":
-        _administer(f"DROP DATABASE {name} WITH (FORCE)")
+        administer(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

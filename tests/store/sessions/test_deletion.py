@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from webapp.store.db import database
 from webapp.store.labels import labels
 from webapp.store.models import Label, Parse, Session, Turn
 from webapp.store.sessions import deletion, sessions, turns
@@ -54,6 +55,27 @@ def test_the_revision_before_a_deleted_one_is_the_newest(bring: Bring, db: orm.S
     deletion.delete(db, [second])
     found = sessions.find(db, "s")
     assert (found.key, found.newest) == (first, True)
+
+
+def test_another_process_learns_that_a_hidden_session_was_removed_at_once(
+    two: list[str], engine: sa.Engine, db: orm.Session
+) -> None:
+    """As `fencepost prune` does beside a server whose index was read before."""
+    assert ids(db) == ["one", "two"] and statistics(db, Filters()).responses == 4
+    db.rollback()
+    prune = database.connect(engine.url.render_as_string(hide_password=False))
+    with orm.Session(prune) as other:
+        number = other.scalars(sa.select(Session.id).where(Session.key == two[0])).one()
+        deletion.delete(other, [two[0]])
+    assert deletion.purge_just_hidden(prune, [number]) == 1
+    prune.dispose()
+    assert ids(db) == ["two"] and statistics(db, Filters()).responses == 2
+    assert (count(db, Turn), count(db, Session)) == (2, 2)
+    row = db.scalars(sa.select(Session).where(Session.id == number)).one()
+    assert (row.title, row.facets, row.turn_count) == (None, None, 0) and row.external_id.startswith("gone-")
+    db.rollback()
+    assert deletion.purge(engine, older_than=AT_ONCE) == 1
+    assert count(db, Session) == 1
 
 
 def test_purged_ones_are_gone_for_good(two: list[str], engine: sa.Engine, db: orm.Session) -> None:
@@ -146,10 +168,10 @@ def test_one_that_was_interrupted_cannot_be_found_and_goes_with_the_next_purge(
     deletion.delete(db, keys)
     removed = deletion._remove
 
-    def die_over_the_second(connection: sa.Connection, session_id: int, first: int) -> None:
+    def die_over_the_second(connection: sa.Connection, session_id: int, first: int, *, leaves_row: bool) -> None:
         if first == 2:
             raise KeyboardInterrupt
-        removed(connection, session_id, first)
+        removed(connection, session_id, first, leaves_row=leaves_row)
 
     monkeypatch.setattr(deletion, "_remove", die_over_the_second)
     with pytest.raises(KeyboardInterrupt):

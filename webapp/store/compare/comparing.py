@@ -11,11 +11,13 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
+from webapp.config import Settings
 from webapp.parsing import installing
-from webapp.store.compare import cells
+from webapp.store.compare import cells, parts_cells
 from webapp.store.compare.cells import CELLS
 from webapp.store.compare.sign_test import SignTest
 from webapp.store.models import UNDIGESTED, Parse
+from webapp.store.parts import reading
 from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
 from webapp.store.sessions.coverage import ProfileCoverage
@@ -120,17 +122,20 @@ class Comparison:
         }
 
 
-def compare(db: orm.Session, first: str, second: str, filters: Filters | None = None) -> Comparison:
+def compare(
+    db: orm.Session, first: str, second: str, filters: Filters | None = None, settings: Settings | None = None
+) -> Comparison:
     """Compare the profiles `first` (A) and `second` (B) over the responses that `filters` leave, over all without.
 
-    By stored parses alone: what was not run is counted as not run. Raises `UnknownProfile` and `BadFilter`.
+    By stored parses alone: what was not run is counted as not run. `settings` say where the parts of large runs lie.
+    Raises `UnknownProfile`, `BadFilter`, and of parts `PartDamaged` and `MissingLibrary`.
     """
     parsing.profile(first), parsing.profile(second)
     cut, turn_ids = False, None
     if filters is None or is_everything(filters):
-        counts = _of_everything(db, first, second)
+        counts = _of_everything(db, settings, first, second)
     else:
-        counts, cut, turn_ids = _of_some(db, responses.narrowed_to(db, filters), first, second)
+        counts, cut, turn_ids = _of_some(db, settings, responses.narrowed_to(db, filters), first, second)
     by_cell = {cell: counts.get(cell, 0) for cell in CELLS}
     a_runs, b_runs = (_coverage(name, side, by_cell) for name, side in ((first, "a"), (second, "b")))
     labels = _labels(db, first, second, turn_ids)
@@ -142,8 +147,11 @@ def is_everything(filters: Filters) -> bool:
     return not set(filters.active()) - {"under", "sort"}
 
 
-def _of_everything(db: orm.Session, first: str, second: str) -> Counter[str]:
-    """Counted over the index of digests alone, unless a value that was read has none."""
+def _of_everything(db: orm.Session, settings: Settings | None, first: str, second: str) -> Counter[str]:
+    """Counted over the index of digests alone, unless a value that was read has none, or runs wrote parts."""
+    if (in_parts := parts_cells.counts(db.connection(), settings, first, second)) is not None:
+        rest = _parses(db, OURS) - sum(in_parts.values())
+        return Counter(in_parts | {"not_run_both": max(0, rest)})
     by_verdict = any(_has_undigested(db, name) for name in (first, second))
     counts = Counter((_by_verdict if by_verdict else _by_digest)(db, first, second))
     both, of, a_run, b_run = counts.total(), *(_parses(db, name) for name in (OURS, first, second))
@@ -191,23 +199,40 @@ def _parses(db: orm.Session, profile: str) -> int:
     return db.scalar(select.with_hint(Parse, cells.INDEX, "sqlite")) or 0
 
 
-def _of_some(db: orm.Session, narrowed: Narrowed, first: str, second: str) -> tuple[Counter[str], bool, set[int]]:
+def _of_some(
+    db: orm.Session, settings: Settings | None, narrowed: Narrowed, first: str, second: str
+) -> tuple[Counter[str], bool, set[int]]:
     """The cells of the responses under filters, one by one, and their turns."""
     counts: Counter[str] = Counter()
     counted_ids: set[int] = set()
     for ids in responses.turn_ids(db, narrowed):
         if len(counted_ids) + len(ids) > MOST:
             return counts, True, counted_ids
-        counts.update(cells_of(db, ids, first, second).values())
+        counts.update(cells_of(db, ids, first, second, settings).values())
         counted_ids.update(ids)
     return counts, False, counted_ids
 
 
-def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str) -> dict[int, str]:
+def parses_of(
+    db: orm.Session, settings: Settings | None, ids: Sequence[int], *profiles: str
+) -> dict[tuple[int, str], tuple[str, int | None, str | None]]:
+    """By turn and profile verdict, digest and failure group of what is stored, in parts or in the database."""
+    parses = {
+        (turn_id, profile): made
+        for profile in profiles
+        for turn_id, made in reading.of_turns(db.connection(), settings, profile, ids).items()
+    }
+    select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict, Parse.value_digest, Parse.failure_group)
+    rows = db.execute(select.where(Parse.turn_id.in_(ids), Parse.profile.in_(profiles))) if ids else ()
+    return parses | {(row.turn_id, row.profile): (row.verdict, row.value_digest, row.failure_group) for row in rows}
+
+
+def cells_of(
+    db: orm.Session, ids: Sequence[int], first: str, second: str, settings: Settings | None = None
+) -> dict[int, str]:
     """The cell of each of these turns."""
-    select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict, Parse.value_digest)
-    select = select.where(Parse.turn_id.in_(ids), Parse.profile.in_((first, second)))
-    parses = {(row.turn_id, row.profile): (row.verdict, row.value_digest) for row in db.execute(select)} if ids else {}
+    stored_parses = parses_of(db, settings, ids, first, second)
+    parses = {key: made[:2] for key, made in stored_parses.items()}
     return {turn_id: cells.classified(parses.get((turn_id, first)), parses.get((turn_id, second))) for turn_id in ids}
 
 

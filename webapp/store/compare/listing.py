@@ -10,8 +10,9 @@ from itertools import islice
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.compare import cells, comparing
-from webapp.store.models import Label, Parse, Turn
+from webapp.config import Settings
+from webapp.store.compare import cells, comparing, parts_cells
+from webapp.store.models import Label, Turn
 from webapp.store.sessions import responses
 from webapp.store.sessions.filters import BadFilter, Filters
 from webapp.store.sessions.responses import ResponseLine
@@ -56,6 +57,7 @@ def page(
     value: str | None = None,
     after: int = -1,
     limit: int = 30,
+    settings: Settings | None = None,
 ) -> CellPage:
     """The responses of one cell behind the turn `after`, in the order of turns; those with `value` of `by` where one is
     named. Raises `BadFilter`."""
@@ -63,37 +65,46 @@ def page(
         raise BadFilter(f"cell takes {', '.join(cells.CELLS)}, not {cell[:100]!r}")
     if by not in BY:
         raise BadFilter(f"by takes {', '.join(BY)}, not {by[:100]!r}")
-    ids = list(islice(_ids(db, first, second, cell, filters, -1), GROUPED + 1))
+    ids = list(islice(_ids(db, settings, (first, second), cell, filters, -1), GROUPED + 1))
     cut = len(ids) > GROUPED
     counts: Counter[str] = Counter()
     for start in range(0, len(ids[:GROUPED]), _AT_ONCE):
-        counts.update(_values(db, ids[start : min(start + _AT_ONCE, GROUPED)], first, second, by).values())
+        batch = ids[start : min(start + _AT_ONCE, GROUPED)]
+        counts.update(_values(db, settings, batch, (first, second), by).values())
     chosen: dict[int, str] = {}
     rest = (
         iter([turn_id for turn_id in ids if turn_id > after])
         if not cut
-        else _ids(db, first, second, cell, filters, after)
+        else _ids(db, settings, (first, second), cell, filters, after)
     )
     while len(chosen) <= limit and (batch := list(islice(rest, _AT_ONCE))):
-        values = _values(db, batch, first, second, by)
+        values = _values(db, settings, batch, (first, second), by)
         chosen.update((turn_id, values[turn_id]) for turn_id in batch if value is None or values[turn_id] == value)
     turn_ids = list(chosen)[:limit]
     following = turn_ids[-1] if len(chosen) > limit else None
     groups = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return CellPage(_lines(db, turn_ids, chosen, first, second), following, groups, min(len(ids), GROUPED), cut)
+    return CellPage(
+        _lines(db, settings, turn_ids, chosen, (first, second)), following, groups, min(len(ids), GROUPED), cut
+    )
 
 
-def _ids(db: orm.Session, first: str, second: str, cell: str, filters: Filters, after: int) -> Iterator[int]:
+def _ids(
+    db: orm.Session, settings: Settings | None, pair: tuple[str, str], cell: str, filters: Filters, after: int
+) -> Iterator[int]:
     """The turns of a cell behind `after`, ascending."""
+    first, second = pair
     if not comparing.is_everything(filters):
         narrowed = responses.narrowed_to(db, filters)
         listed_ids: list[int] = []
         for ids in responses.turn_ids(db, narrowed):
-            by_turn = comparing.cells_of(db, ids, first, second)
+            by_turn = comparing.cells_of(db, ids, first, second, settings)
             listed_ids += [ident for ident in ids if by_turn[ident] == cell and ident > after]
             if len(listed_ids) > comparing.MOST:
                 break
         yield from sorted(listed_ids)
+        return
+    if (in_parts := parts_cells.turn_ids(db.connection(), settings, first, second, cell, after)) is not None:
+        yield from in_parts
         return
     if cell in cells.READ:
         turn_id = cells.a.turn_id
@@ -106,7 +117,9 @@ def _ids(db: orm.Session, first: str, second: str, cell: str, filters: Filters, 
         after = batch[-1]
 
 
-def _values(db: orm.Session, ids: Sequence[int], first: str, second: str, by: str) -> dict[int, str]:
+def _values(
+    db: orm.Session, settings: Settings | None, ids: Sequence[int], pair: tuple[str, str], by: str
+) -> dict[int, str]:
     """The value of `by` of each turn. The failure group is that of the profile that fails, of A where both do."""
     values: dict[int, str | None] = {}
     if by == "model":
@@ -115,17 +128,17 @@ def _values(db: orm.Session, ids: Sequence[int], first: str, second: str, by: st
         newest = sa.select(Label.turn_id, Label.cause).where(Label.turn_id.in_(ids)).order_by(Label.made_at)
         values = {row.turn_id: row.cause for row in db.execute(newest) if row.cause}
     else:
-        groups = sa.select(Parse.turn_id, Parse.profile, Parse.failure_group)
-        rows = db.execute(groups.where(Parse.turn_id.in_(ids), Parse.profile.in_((first, second)))).all()
-        for row in sorted(rows, key=lambda row: row.profile == first):
-            values[row.turn_id] = row.failure_group or values.get(row.turn_id)
+        parses = comparing.parses_of(db, settings, ids, *pair)
+        for (turn_id, _), (_, _, group) in sorted(parses.items(), key=lambda item: item[0][1] == pair[0]):
+            values[turn_id] = group or values.get(turn_id)
     return {turn_id: values.get(turn_id) or NONE[by] for turn_id in ids}
 
 
-def _lines(db: orm.Session, ids: list[int], values: dict[int, str], first: str, second: str) -> list[CellLine]:
-    select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict)
-    select = select.where(Parse.turn_id.in_(ids), Parse.profile.in_((first, second)))
-    verdicts = {(row.turn_id, row.profile): row.verdict for row in db.execute(select)} if ids else {}
+def _lines(
+    db: orm.Session, settings: Settings | None, ids: list[int], values: dict[int, str], pair: tuple[str, str]
+) -> list[CellLine]:
+    first, second = pair
+    verdicts = {key: made[0] for key, made in comparing.parses_of(db, settings, ids, first, second).items()}
     return [
         CellLine(turn_id, line, verdicts.get((turn_id, first)), verdicts.get((turn_id, second)), values[turn_id])
         for turn_id, line in responses.lines(db, Filters(), ids).items()

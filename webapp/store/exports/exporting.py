@@ -27,7 +27,6 @@ from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView, redacted
 from webapp.parsing import words
 from webapp.store.exports import session_causes
-from webapp.store.index import bit_sliced_index
 from webapp.store.labels import history, settling
 from webapp.store.labels.queues import looking
 from webapp.store.labels.queues.queue_spec import Spec
@@ -146,7 +145,7 @@ def of_filters(db: orm.Session, filters: Filters) -> set[int]:
     """The ids of the sessions under the list's filters that hold a label."""
     narrowed_list = session_store.narrowed(db, filters if filters.label else replace(filters, label="labelled"))
     numbers = narrowed_list.state.numbers["id"].values
-    return {numbers[slot] for slot in bit_sliced_index.slots_of(narrowed_list.view)}
+    return {numbers[slot] for slot in narrowed_list.view}
 
 
 def of_queue(db: orm.Session, spec: Spec) -> list[int]:

@@ -18,7 +18,7 @@ from webapp.store import index
 from webapp.store.failures import failure_reader
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.segment import Segment, segment
-from webapp.store.index.bit_sliced_index import Bits, slots_of
+from webapp.store.index.bit_sliced_index import NONE, Bits
 from webapp.store.index.state import State
 from webapp.store.models import TURNS_A_SESSION
 from webapp.store.sessions.filters import HOME
@@ -71,25 +71,25 @@ class _FailureIndex:
     def _whole(self, connection: sa.Connection, state: State) -> Snapshot:
         self.recent = {}
         base = segment(failure_reader.everything(connection, state, self.under))
-        return Snapshot(self.under, state, (Part(base, base.all), Part(_EMPTY, 0)))
+        return Snapshot(self.under, state, (Part(base, base.all), Part(_EMPTY, NONE)))
 
     def _refreshed(self, connection: sa.Connection, old: Snapshot, state: State) -> Snapshot:
         ids = state.numbers["id"].values
         changed = {ids[slot] for slot in range(old.state.size, state.size)}
-        changed |= {ids[slot] for slot in slots_of(old.state.alive & ~state.alive)}
+        changed |= {ids[slot] for slot in old.state.alive - state.alive}
         if not changed:
             return Snapshot(self.under, state, old.parts)
         base = old.parts[0]
-        base = Part(base.segment, base.alive & ~base.segment.of_sessions(changed))
+        base = Part(base.segment, base.alive - base.segment.of_sessions(changed))
         for session_id in changed:
             self.recent.pop(session_id, None)
         for failure in failure_reader.of_sessions(connection, state, self.under, changed):
             self.recent.setdefault(failure.turn_id // TURNS_A_SESSION, []).append(failure)
         recent = [failure for failures in self.recent.values() for failure in failures]
         if len(recent) > max(_LEAST_MERGED, len(base.segment.failures) // 10):
-            together = segment([*(base.segment.failures[place] for place in slots_of(base.alive)), *recent])
+            together = segment([*(base.segment.failures[place] for place in base.alive), *recent])
             self.recent = {}
-            return Snapshot(self.under, state, (Part(together, together.all), Part(_EMPTY, 0)))
+            return Snapshot(self.under, state, (Part(together, together.all), Part(_EMPTY, NONE)))
         newest = segment(recent)
         return Snapshot(self.under, state, (base, Part(newest, newest.all)))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
 from webapp.parsing.failure_group import VERSION
 from webapp.store.db.types import short
-from webapp.store.index.bit_sliced_index import View, slots_of
+from webapp.store.index.bit_sliced_index import Bits
 from webapp.store.index.session_reader import microseconds
 from webapp.store.index.state import State
 from webapp.store.models import TURNS_A_SESSION, Label, Parse, Turn, is_response
@@ -66,11 +67,10 @@ def of_sessions(connection: sa.Connection, state: State, under: str, session_ids
 
 
 def _read(connection: sa.Connection, state: State, under: str, ids: Sequence[int] | None) -> Iterator[StoredFailure]:
-    slots = None if ids is None else frozenset(slot for number in ids if (slot := state.slot(number)) is not None)
-    homes = {slot: names[0] for slot, names in _by_slot(state, "home", slots).items()}
-    findings = {slot: tuple(rules) for slot, rules in _by_slot(state, "finding", slots).items()}
-    whens, alive = state.numbers["when"].values, View(state.alive)
-    names = sorted(set(homes.values()) - {UNKNOWN}) if under == HOME else [under]
+    homes, whens, alive = state.columns("home"), state.numbers["when"].values, state.alive
+    looked_at = alive if ids is None else state.slots(ids)
+    names = sorted(name for name in homes if name != UNKNOWN and homes[name].sessions(looked_at))
+    findings = cache(lambda slot: tuple(rule for rule, column in state.columns("finding").items() if column.has(slot)))
     labelled = _labelled(connection, ids)
     failed: set[int] = set()
 
@@ -79,14 +79,14 @@ def _read(connection: sa.Connection, state: State, under: str, ids: Sequence[int
         when = whens[slot] if sent is None else microseconds(sent)
         tools = tuple(dict.fromkeys(tools_of(row))) if row.tool_calls or row.kind == "tool_call" else ()
         path, tokens, profile, version = parse
-        about = (tools, path, tokens, profile, version, row.id in labelled, findings.get(slot, ()))
+        about = (tools, path, tokens, profile, version, row.id in labelled, findings(slot))
         return StoredFailure(row.id, when, key, row.model, row.agent, row.phase, *about)
 
-    for name in names:
+    for name in names if under == HOME else [under]:
         query = _failed if ids is None else _failed.where(_of(Parse.turn_id, ids))
         for row in connection.execute(query, {"profile": name}):
             slot = _slot(state, alive, row.id)
-            if slot is not None and (under != HOME or homes[slot] == name):
+            if slot is not None and (under != HOME or homes[name].has(slot)):
                 failed.add(row.id)
                 parse = (row.failure_path, row.failure_tokens, row.profile, row.version)
                 yield failure(row, slot, row.failure_group, parse)
@@ -103,23 +103,10 @@ def recorded_key(text: str) -> str:
     return short(f"{VERSION}|recorded in the dump: {kind_of(text).replace('|', ' ')}", 255)
 
 
-def _by_slot(state: State, dimension: str, slots: frozenset[int] | None) -> dict[int, list[str]]:
-    """The values of a dimension that each of these slots has, None for all slots."""
-    values: dict[int, list[str]] = {}
-    for value, column in state.columns(dimension).items():
-        if slots is None:
-            having: Iterable[int] = slots_of(column.set())
-        else:
-            having = column.among(slots)
-        for slot in having:
-            values.setdefault(slot, []).append(value)
-    return values
-
-
-def _slot(state: State, alive: View, turn_id: int) -> int | None:
+def _slot(state: State, alive: Bits, turn_id: int) -> int | None:
     """Where a turn's session stands; None where it is deleted."""
     slot = state.slot(turn_id // TURNS_A_SESSION)
-    return slot if slot is not None and alive.holds((slot,))[0] else None
+    return slot if slot is not None and slot in alive else None
 
 
 def _of(column: Any, ids: Sequence[int]) -> sa.ColumnElement[bool]:

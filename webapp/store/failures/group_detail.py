@@ -19,7 +19,6 @@ from webapp.store.failures.group_sets import GroupPlaces
 from webapp.store.failures.overlay import Change
 from webapp.store.failures.rates import Rate, rate
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
-from webapp.store.index.bit_sliced_index import slots_of
 from webapp.store.index.session_reader import moment
 from webapp.store.models import FormerFailureGroup, Parse
 from webapp.store.sessions.filters import HOME, Filters
@@ -127,7 +126,7 @@ def members(db: orm.Session, key: str, filters: Filters, now: datetime | None = 
 
 
 def _newest_first(places: GroupPlaces) -> list[StoredFailure]:
-    failures = [segment.failures[place] for segment, bits in places for place in slots_of(bits)]
+    failures = [segment.failures[place] for segment, bits in places for place in bits]
     return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
 
 
@@ -184,7 +183,7 @@ def _by_version(db: orm.Session, scope_in_view: Scope, failures: Sequence[Stored
     for profile in sorted({profile for profile, _ in counts}):
         view = scope_in_view.sessions
         if under == HOME:
-            view &= state.columns("home")[profile].set()
+            view &= state.columns("home")[profile].members
         parses = parse_versions.of_profile(db, state, profile).counts(view)
         rates += [rate(f"{profile} {version}", counts[profile, version], of) for version, of in sorted(parses.items())]
     return rates
@@ -208,7 +207,7 @@ def _before_and_after(
 def _within(db: orm.Session, filters: Filters, key: str, since: datetime, until: datetime) -> Rate:
     spanned = replace(filters, since=since.isoformat(), until=until.isoformat())
     scope_in_view = scope(db, spanned)
-    count = sum(bits.bit_count() for _, bits in groups.in_view(db, scope_in_view).get(key, ()))
+    count = sum(len(bits) for _, bits in groups.in_view(db, scope_in_view).get(key, ()))
     return rate(f"{since:%Y-%m-%d %H:%M} – {until:%Y-%m-%d %H:%M}", count, coverage(db, scope_in_view).run)
 
 

@@ -38,12 +38,12 @@ def versions(places: GroupPlaces) -> dict[str, list[str]]:
     by_profile: dict[str, list[str]] = {}
     for segment, bits in places:
         for (profile, version), column in segment.columns["parse"].items():
-            if profile and column.set() & bits:
+            if profile and column.members & bits:
                 by_profile.setdefault(profile, []).append(version)
     return by_profile
 
 
 def newest_turn(places: GroupPlaces) -> int:
     """The turn of the last of a group's responses."""
-    last = [segment.failures[bits.bit_length() - 1] for segment, bits in places]
+    last = [segment.failures[bits.max()] for segment, bits in places]
     return max((failure.when, failure.turn_id) for failure in last)[1]

@@ -90,7 +90,7 @@ def largest(db: orm.Session, limit: int) -> list[tuple[str, str]]:
     """Key and title of the groups with most responses, whenever those were."""
     scope_in_view, people = scope(db, Filters()), _people(db)
     groups_in_view = _groups(scope_in_view, scope_in_view.views, people)
-    counts = {key: sum(bits.bit_count() for _, bits in places) for key, places in groups_in_view.items()}
+    counts = {key: sum(len(bits) for _, bits in places) for key, places in groups_in_view.items()}
     ordered = sorted(counts, key=lambda key: (-counts[key], key))
     return [(key, overlay.title(key, people.changes)) for key in ordered[:limit]]
 
@@ -192,7 +192,7 @@ class Lines:
         event = self.people.states.get(key)
         if event is None or event.state is None:
             return "open", None
-        count = sum(bits.bit_count() for _, bits in everywhere)
+        count = sum(len(bits) for _, bits in everywhere)
         if event.state == "ignored":
             why = events.ignored(event, count, self.now)
             return ("open", why) if why else ("ignored", None)

@@ -12,7 +12,6 @@ from webapp.store.failures import groups, overlay
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_line import Example
 from webapp.store.failures.group_sets import GroupPlaces, first_and_last, together
-from webapp.store.index.bit_sliced_index import slots_of
 from webapp.store.index.session_reader import moment
 from webapp.store.models import TURNS_A_SESSION
 from webapp.store.sessions.filters import HOME, Filters
@@ -45,7 +44,7 @@ def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> Sa
     session_id = turn_id // TURNS_A_SESSION
     for key, places in in_view.items():
         for segment, bits in places:
-            here = [segment.failures[place] for place in slots_of(bits & segment.places_of_session(session_id))]
+            here = [segment.failures[place] for place in bits & segment.places_of_session(session_id)]
             failure = next((failure_here for failure_here in here if failure_here.turn_id == turn_id), None)
             if failure is not None:
                 return _same(db, key, lines.people.changes, places, failure)
@@ -58,9 +57,9 @@ def of_session(db: orm.Session, session_id: int, under: str = HOME) -> list[Same
     same: list[SameFailure] = []
     for key, places in in_view.items():
         for segment, bits in places:
-            here = slots_of(bits & segment.places_of_session(session_id))
+            here = bits & segment.places_of_session(session_id)
             if here:
-                same.append(_same(db, key, lines.people.changes, places, segment.failures[here[0]]))
+                same.append(_same(db, key, lines.people.changes, places, segment.failures[here.min()]))
                 break
     return sorted(same, key=lambda same_failure: (-same_failure.here, -same_failure.count, same_failure.key))
 
@@ -73,7 +72,7 @@ def _same(
     earlier, later = (_beside(places, failure, forward) for forward in (False, True))
     examples = groups.examples(db, [neighbour.turn_id for neighbour in (earlier, later) if neighbour is not None])
     session_id = failure.turn_id // TURNS_A_SESSION
-    here = sum((bits & segment.places_of_session(session_id)).bit_count() for segment, bits in places)
+    here = sum(len(bits & segment.places_of_session(session_id)) for segment, bits in places)
     return SameFailure(
         key,
         overlay.title(key, changes),
@@ -97,10 +96,9 @@ def _beside(places: GroupPlaces, failure: StoredFailure, forward: bool) -> Store
         )
         if forward:
             is_same = place < len(segment.failures) and segment.failures[place].turn_id == failure.turn_id
-            rest = bits >> (place + is_same)
-            if rest:
-                candidates.append(segment.failures[place + is_same + (rest & -rest).bit_length() - 1])
-        elif before := bits & ((1 << place) - 1):
-            candidates.append(segment.failures[before.bit_length() - 1])
+            if bits and bits.max() >= place + is_same:
+                candidates.append(segment.failures[bits.next_set_bit(place + is_same)])
+        elif before := bits.rank(place - 1) if place else 0:
+            candidates.append(segment.failures[bits[before - 1]])
     pick = min if forward else max
     return pick(candidates, key=lambda other_failure: (other_failure.when, other_failure.turn_id), default=None)

@@ -15,7 +15,7 @@ from sqlalchemy import orm
 from webapp.parsing import failure_group
 from webapp.store.db.types import short
 from webapp.store.failures.segment import Segment
-from webapp.store.index.bit_sliced_index import Bits
+from webapp.store.index.bit_sliced_index import NONE, Bits
 from webapp.store.models import FailureOverlay
 
 FIELDS = ("path", "tokens", "model")
@@ -128,7 +128,7 @@ class _Shown:
 
 def apply(segment: Segment, alive: Bits, changes_in_force: Sequence[Change]) -> dict[str, Bits]:
     """The groups of a segment as people see them: their places, by key; none is empty."""
-    groups = {key: bits for key, column in segment.columns["key"].items() if (bits := column.set() & alive)}
+    groups = {key: bits for key, column in segment.columns["key"].items() if (bits := column.members & alive)}
     for change in changes_in_force:
         if change.group not in groups:
             continue
@@ -136,8 +136,8 @@ def apply(segment: Segment, alive: Bits, changes_in_force: Sequence[Change]) -> 
             part = groups.pop(change.group)
         else:
             part = groups[change.group] & segment.having(change.field or "", change.value)
-            groups[change.group] ^= part
-        groups[change.target] = groups.get(change.target, 0) | part
+            groups[change.group] -= part
+        groups[change.target] = groups.get(change.target, NONE) | part
     return {key: bits for key, bits in groups.items() if bits}
 
 

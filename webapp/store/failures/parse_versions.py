@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store import index
-from webapp.store.index.bit_sliced_index import Bits, Column, View
+from webapp.store.index.bit_sliced_index import Bits, Column
 from webapp.store.index.state import State
 from webapp.store.models import TURNS_A_SESSION, Parse
 from webapp.store.write.home import UNKNOWN
@@ -40,9 +40,8 @@ class ParseVersions:
 
     def counts(self, sessions: Bits) -> Counter[str]:
         """How many parses of each version these sessions (slots of `state`) have; versions without any are left out."""
-        view = View(sessions)
-        counts = Counter({version: column.total(view) for version, column in self.others.items()})
-        every = sum(column.total(view) for column in self.state.columns("verdict", self.profile).values())
+        counts = Counter({version: column.total(sessions) for version, column in self.others.items()})
+        every = sum(column.total(sessions) for column in self.state.columns("verdict", self.profile).values())
         counts[self.main] = every - counts.total()
         return +counts
 
@@ -121,5 +120,5 @@ def _with(
     for version, by_slot in counts.items():
         slots = sorted(by_slot)
         numbers = [by_slot[slot] for slot in slots]
-        extended[version] = columns.get(version, _NONE).extended(slots, numbers, state.size)
+        extended[version] = columns.get(version, _NONE).extended(slots, numbers)
     return extended

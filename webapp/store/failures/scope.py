@@ -13,7 +13,7 @@ from sqlalchemy import orm
 from webapp.store.failures import failure_index
 from webapp.store.failures.failure_index import Snapshot
 from webapp.store.failures.segment import Segment
-from webapp.store.index.bit_sliced_index import Bits, View, slots_of
+from webapp.store.index.bit_sliced_index import NONE, Bits
 from webapp.store.index.session_reader import microseconds
 from webapp.store.index.state import State
 from webapp.store.models import Parse, Session, Turn, is_response
@@ -93,7 +93,7 @@ def _of_responses(segment: Segment, filters: Filters) -> Bits:
         if value is not None:
             sets.append(segment.having(name, value))
     if filters.label is not None:
-        sets.append(segment.labelled if filters.label != "unlabelled" else segment.all & ~segment.labelled)
+        sets.append(segment.labelled if filters.label != "unlabelled" else segment.all - segment.labelled)
     return reduce(and_, sets)
 
 
@@ -112,15 +112,15 @@ def _coverage(db: orm.Session, scope_in_view: Scope, model: str | None) -> Cover
     when = state.numbers["when"]
     astride: set[int] = set()
     if scope_in_view.since is not None:
-        sessions_in_view &= ~when.below(scope_in_view.since, sessions_in_view)
+        sessions_in_view -= when.below(scope_in_view.since, sessions_in_view)
     if scope_in_view.until is not None:
         sessions_in_view = when.below(scope_in_view.until, sessions_in_view)
     for bound in filters_span(scope_in_view.filters):
         astride |= set(db.scalars(_astride, {"bound": bound}))
     slots = state.slots(astride) & scope_in_view.sessions
-    whole = _of_index(state, View(sessions_in_view & ~slots), scope_in_view.filters.under, model)
+    whole = _of_index(state, sessions_in_view - slots, scope_in_view.filters.under, model)
     ids = state.numbers["id"].values
-    session_ids = [ids[slot] for slot in slots_of(slots)]
+    session_ids = [ids[slot] for slot in slots]
     partly = _of_sessions_astride(db, session_ids, scope_in_view.filters, model)
     if whole.run is None or partly.run is None or whole.of is None or partly.of is None:
         return Coverage(None, None)
@@ -137,13 +137,13 @@ _astride = sa.select(Session.id).where(
 )
 
 
-def _of_index(state: State, view: View, under: str, model: str | None) -> Coverage:
+def _of_index(state: State, view: Bits, under: str, model: str | None) -> Coverage:
     numbers = state.numbers
-    unknown = state.columns("home")[UNKNOWN].set() if UNKNOWN in state.columns("home") else 0
+    unknown = state.columns("home")[UNKNOWN].members if UNKNOWN in state.columns("home") else NONE
     if model is None:
         of = numbers["responses"].total(view)
         if under == HOME:
-            return Coverage(numbers["responses"].total(View(view.bits & ~unknown)), of)
+            return Coverage(numbers["responses"].total(view - unknown), of)
         return Coverage(sum(column.total(view) for column in state.columns("verdict", under).values()), of)
     made_columns = state.columns("made", model)
     of = sum(column.total(view) for number, column in made_columns.items() if number >= 5)

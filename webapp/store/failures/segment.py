@@ -1,6 +1,6 @@
 """A segment: failed responses in the order of their times, as sets of places (see `store.index.bit_sliced_index`).
 
-Place n is the nth response by time, so that a stretch of time is a stretch of places, and the first and the last digit
+Place n is the nth response by time, so that a stretch of time is a stretch of places, and the first and the last place
 of a set are when it was first and last seen. A segment never changes.
 """
 
@@ -11,10 +11,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import compress, pairwise
 from typing import Any
 
 from webapp.store.failures.failure_reader import StoredFailure
-from webapp.store.index.bit_sliced_index import Bits, Column, View, of_slots, slots_of
+from webapp.store.index.bit_sliced_index import NONE, Bits, Column, of_slots
 from webapp.store.index.state import State
 from webapp.store.models import TURNS_A_SESSION
 
@@ -61,28 +62,28 @@ class Segment:
 
     @property
     def all(self) -> Bits:
-        return (1 << len(self.failures)) - 1
+        return of_slots(range(len(self.failures)))
 
     def having(self, dimension: str, value: Any) -> Bits:
         """The places of responses that have a value."""
-        return self.columns[dimension].get(value, _NONE).set()
+        return self.columns[dimension].get(value, _NONE).members
 
     def between(self, since: int | None, until: int | None) -> Bits:
         """The places from one time on, before another."""
         low = 0 if since is None else bisect_left(self.whens, since)
         high = len(self.whens) if until is None else bisect_left(self.whens, until)
-        return (1 << high) - (1 << low) if high > low else 0
+        return of_slots(range(low, high)) if high > low else NONE
 
     def first(self, bits: Bits) -> int:
         """The time of the first of these responses, which are some."""
-        return self.whens[(bits & -bits).bit_length() - 1]
+        return self.whens[bits.min()]
 
     def last(self, bits: Bits) -> int:
-        return self.whens[bits.bit_length() - 1]
+        return self.whens[bits.max()]
 
     def of_sessions(self, session_ids: Collection[int]) -> Bits:
         """The places of the responses of these sessions."""
-        return of_slots([place for session_id in session_ids for place in self._places(session_id)])
+        return of_slots(place for session_id in session_ids for place in self._places(session_id))
 
     def places_of_session(self, session_id: int) -> Bits:
         """The places of one session's responses."""
@@ -105,13 +106,7 @@ class Segment:
 
     def counts_between(self, bits: Bits, places: Sequence[int]) -> list[int]:
         """How many of these responses are between each of these places (ascending) and the next."""
-        counts: list[int] = []
-        rest, at = bits >> places[0], places[0]
-        for place in places[1:]:
-            width = place - at
-            counts.append((rest & ((1 << width) - 1)).bit_count())
-            rest, at = rest >> width, place
-        return counts
+        return [bits.range_cardinality(*pair) for pair in pairwise(places)]
 
     def place(self, when: int) -> int:
         """The place of the first response from a time on."""
@@ -123,44 +118,41 @@ class Segment:
 
     def _in_view(self, state: State, view: Bits) -> Bits:
         slots = [state.slot(session_id) for session_id in self.session_ids]
-        is_in_view = View(view).holds([slot if slot is not None else state.size for slot in slots])
-        digits = [b"1"[0] if is_session_in_view else b"0"[0] for is_session_in_view in is_in_view]
-        return int(bytes(map(digits.__getitem__, reversed(self.session_at))) or b"0", 2)
+        is_in_view = [slot is not None and slot in view for slot in slots]
+        return of_slots(compress(range(len(self.session_at)), map(is_in_view.__getitem__, self.session_at)))
 
     def _first_by_model(self, bits: Bits) -> dict[str | None, int]:
-        sets = ((model, bits & column.set()) for model, column in self.columns["model"].items())
+        sets = ((model, bits & column.members) for model, column in self.columns["model"].items())
         return {model: self.first(model_bits) for model, model_bits in sets if model_bits}
 
     def _keys(self, bits: Bits, key: str) -> list[str]:
         """The keys that these responses have: of a group that nobody merged it is its own."""
-        if not bits & ~self.having("key", key):
+        if bits.issubset(self.having("key", key)):
             return [key]
-        view = View(bits)
-        return [group_key for group_key, column in self.columns["key"].items() if column.sessions(view)]
+        return [group_key for group_key, column in self.columns["key"].items() if column.sessions(bits)]
 
     def _facts(self, bits: Bits, keys: Sequence[str]) -> Facts:
-        view = View(bits)
         counters: dict[str, Counter[Any]] = {}
         for dimension in _COUNTED:
             columns = self.columns[dimension]
             values = dict.fromkeys(value for key in keys for value in self.together[key].get(dimension, ()))
             if dimension == "finding":
-                counts = {value: self._sessions(bits & columns[value].set(), keys) for value in values}
+                counts = {value: self._sessions(bits & columns[value].members, keys) for value in values}
             else:
-                counts = {value: columns[value].sessions(view) for value in values}
+                counts = {value: columns[value].sessions(bits) for value in values}
             counters[dimension] = Counter(
                 {value: count for value, count in counts.items() if count and value is not None}
             )
-        without = bits.bit_count() - sum(counters["model"].values())
+        without = len(bits) - sum(counters["model"].values())
         models = counters["model"] + Counter({None: without} if without else {})
         return Facts(
-            bits.bit_count(),
+            len(bits),
             self._sessions(bits, keys),
             models,
             counters["tool"],
             counters["path"],
             counters["finding"],
-            (bits & self.labelled).bit_count(),
+            bits.intersection_cardinality(self.labelled),
         )
 
     def _sessions(self, bits: Bits, keys: Sequence[str]) -> int:
@@ -170,14 +162,10 @@ class Segment:
         out: a session has few of them.
         """
         if len(keys) != 1:
-            return len({self.session_at[place] for place in slots_of(bits)})
+            return len({self.session_at[place] for place in bits})
         firsts = bits & self.firsts[keys[0]]
-        later = slots_of(bits ^ firsts)
-        is_counted_first = View(firsts).holds([self.first_at[place] for place in later])
-        more_sessions = {
-            self.session_at[place] for place, is_counted in zip(later, is_counted_first, strict=True) if not is_counted
-        }
-        return firsts.bit_count() + len(more_sessions)
+        more_sessions = {self.session_at[place] for place in bits - firsts if self.first_at[place] not in firsts}
+        return len(firsts) + len(more_sessions)
 
     def _keeping(self, key: Any, make: Callable[[], Any]) -> Any:
         value = self.cache.get(key)
@@ -207,7 +195,7 @@ def segment(failures: Sequence[StoredFailure]) -> Segment:
     session_ids = list(dict.fromkeys(of_session))
     at = {session_id: index for index, session_id in enumerate(session_ids)}
     columns = {
-        name: {value: _NONE.extended(value_places, None, len(ordered)) for value, value_places in by_value.items()}
+        name: {value: _NONE.extended(value_places, None) for value, value_places in by_value.items()}
         for name, by_value in places.items()
     }
     first_at: list[int] = []

@@ -26,7 +26,7 @@ class HomeChooser:
         for home in self._named(start):
             if is_known(home.profile):
                 return home
-            reason = f"no profile is called {home.profile[:200]!r}, as its parser is said to be ({home.source})"
+            reason = f"no profile is called {home.profile[:200]!r}, which is set as its parser ({home.source})"
             on_problem(Problem(f"session {start.external_id[:200]}", reason))
         return NOT_KNOWN
 

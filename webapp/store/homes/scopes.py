@@ -9,7 +9,6 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.index import bit_sliced_index
 from webapp.store.models import DumpSession, Session
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
@@ -89,7 +88,7 @@ def session_ids(db: orm.Session, scope: HomeScope) -> list[int]:
 def _under_filters(db: orm.Session, filters: Filters) -> set[int]:
     narrowed = session_store.narrowed(db, filters)
     numbers = narrowed.state.numbers["id"].values
-    return {numbers[slot] for slot in bit_sliced_index.slots_of(narrowed.view)}
+    return {numbers[slot] for slot in narrowed.view}
 
 
 def _some(ids: list[int]) -> list[int]:

@@ -24,14 +24,21 @@ RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeE
 """what a user's own profile may raise; ours promise not to"""
 
 Ends = Callable[[], bool]
+_COUNTED = ("failed", "none")
+_FORM = "2"
+"""of what is stored in `tried`: a session that was tried in another form is tried again"""
 
 
 @dataclass(frozen=True, slots=True)
 class ParserCandidate:
-    """A profile that may be the parser: `failed` responses would have failed under it, None while they are counted."""
+    """A profile that may be the parser: `failed` responses would have failed under it, and in `none` it finds no JSON.
+
+    Both are None while they are counted.
+    """
 
     profile: str
     failed: int | None
+    none: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +96,14 @@ def question(
         return None
     key = profiles_key()
     tried = [row.tried for row in rows if row.tried_key == _key(key, row.response_count)]
-    failed: Counter[str] = Counter()
+    counted: dict[str, Counter[str]] = {verdict: Counter() for verdict in _COUNTED}
     for counts in tried:
-        failed.update(counts)
-    complete = len(tried) == len(rows)
-    candidates = [ParserCandidate(name, failed[name] if complete else None) for name in installed()]
+        for verdict, of_verdict in counted.items():
+            of_verdict.update(counts[verdict])
+    if len(tried) == len(rows):
+        candidates = [ParserCandidate(name, counted["failed"][name], counted["none"][name]) for name in installed()]
+    else:
+        candidates = [ParserCandidate(name, None, None) for name in installed()]
     responses, clean = (sum(getattr(row, name) for row in rows) for name in ("response_count", "clean_count"))
     return Question(len(rows), responses, clean, len(tried), candidates)
 
@@ -102,7 +112,7 @@ def question_of_all(db: orm.Session) -> Question | None:
     """What is asked about all sessions; kept as long as no session changes once all is counted."""
     state = index.current(db)
     unnamed = state.columns("home_source").get(UNKNOWN)
-    if unnamed is None or not unnamed.set() & state.alive & state.numbers["responses"].positive:
+    if unnamed is None or not unnamed.members & state.alive & state.numbers["responses"].positive:
         return None
     key = ("question", profiles_key())
     cached: Question | None = state.cache.get(key)
@@ -148,20 +158,20 @@ def _count(engine: sa.Engine, session_id: int, profiles: dict[str, Profile], key
         row = connection.execute(sa.select(Session.response_count).where(Session.id == session_id)).one_or_none()
         if row is None:
             return
-        failed = _failed(connection, session_id, profiles, ends)
-    if failed is None:
+        tried = _tried(connection, session_id, profiles, ends)
+    if tried is None:
         return
-    values: dict[str, Any] = {"tried": failed, "tried_key": _key(key, row.response_count)}
+    values: dict[str, Any] = {"tried": tried, "tried_key": _key(key, row.response_count)}
     still = sa.and_(Session.id == session_id, Session.home_profile == UNKNOWN)
     with writing(engine) as connection:
         connection.execute(sa.update(Session).where(still).values(values))
 
 
-def _failed(
+def _tried(
     connection: sa.Connection, session_id: int, profiles: dict[str, Profile], ends: Ends
-) -> dict[str, int] | None:
-    """How many responses fail under each profile; None where it `ends` before all were tried."""
-    failed = dict.fromkeys(profiles, 0)
+) -> dict[str, dict[str, int]] | None:
+    """By verdict, how many responses have it under each profile; None where it `ends` before all were tried."""
+    counts = {verdict: dict.fromkeys(profiles, 0) for verdict in _COUNTED}
     after, high = session_id * TURNS_A_SESSION - 1, (session_id + 1) * TURNS_A_SESSION
     query = (
         sa.select(Turn.id, Turn.raw)
@@ -177,8 +187,9 @@ def _failed(
         for row in batch:
             for name, profile in profiles.items():
                 verdict = stored_results.get((row.id, name)) or _verdict(row.raw, profile)
-                failed[name] += verdict == "failed"
-    return failed
+                if verdict in counts:
+                    counts[verdict][name] += 1
+    return counts
 
 
 def _verdict(raw: str, profile: Profile) -> str:
@@ -206,11 +217,11 @@ def _unknown(asked: bool) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _lacking() -> sa.Select[int]:
-    current = sa.literal(f"{profiles_key()}:").concat(sa.cast(Session.response_count, sa.String))
+    current = sa.literal(f"{_FORM}:{profiles_key()}:").concat(sa.cast(Session.response_count, sa.String))
     stale = sa.or_(Session.tried_key.is_(None), Session.tried_key != current)
     query = sa.select(Session.id).where(*_unknown(False), Session.response_count > 0, stale)
     return query.order_by(Session.id.desc())
 
 
 def _key(profiles: str, responses: int) -> str:
-    return f"{profiles}:{responses}"
+    return f"{_FORM}:{profiles}:{responses}"

@@ -1,124 +1,83 @@
-"""Sets of slots as one whole number each, and numbers by slot as one such set a binary digit.
+"""Sets of slots as roaring bitmaps, and numbers by slot as one such set a binary digit.
 
-A slot is a session's place in the index. Python's `&`, `|` and `bit_count` go over 50,000 slots in microseconds, so
-that any combination of filters is a few of them. Sets of few slots are kept as lists of these.
+A slot is a session's place in the index. Two sets of a million slots are compared in microseconds, so that any
+combination of filters is a few of these steps.
 Numbers by their digits: O'Neil and Quass, "Improved query performance with variant indexes" (SIGMOD 1997).
 """
 
 from __future__ import annotations
 
-import re
+import sys
 from array import array
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
-from operator import or_
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import compress
 
-Bits = int
-"""a set of slots: slot n is in it where digit n is 1"""
+from pyroaring import FrozenBitMap
 
-_SPARSE = 128
-"""one slot in so many, or fewer, are kept as a list"""
-_MOST_SINCE = 16
-"""slots that came since a column's sets were made, before they are made again"""
-_DIGITS = [bytes(48 + (byte >> digit & 1) for byte in range(256)) for digit in range(8)]
-_IN_BYTE = [tuple(digit for digit in range(8) if byte >> digit & 1) for byte in range(256)]
-_SOME = re.compile(rb"[^\0]", re.DOTALL)
-
-
-def of_slots(slots: Sequence[int]) -> Bits:
-    """The set of these slots, in any order."""
-    if len(slots) < 4:
-        return sum({1 << slot for slot in slots})
-    cells = bytearray((max(slots) >> 3) + 1)
-    for slot in slots:
-        cells[slot >> 3] |= 1 << (slot & 7)
-    return int.from_bytes(cells, "little")
+Bits = FrozenBitMap
+"""a set of slots that never changes"""
+Planes = tuple[FrozenBitMap, ...]
+"""numbers by slot, a set a binary digit, least first"""
+NONE = Bits()
+_MOST_RECENT = 1000
+"""slots that a column keeps apart, before they are put to the others"""
+_IS_SET = [bytes(byte >> digit & 1 for byte in range(256)) for digit in range(8)]
 
 
-def slots_of(bits: Bits) -> list[int]:
-    """The slots in a set, ascending."""
-    data = to_bytes(bits)
-    places = (match.start() for match in _SOME.finditer(data))
-    return [(place << 3) + digit for place in places for digit in _IN_BYTE[data[place]]]
+@dataclass(frozen=True, slots=True)
+class SlotCounts:
+    """Which slots have a value, and how often each; one that only says which has no planes."""
 
+    slots: Bits = NONE
+    planes: Planes = ()
 
-def to_bytes(bits: Bits) -> bytes:
-    return bits.to_bytes((bits.bit_length() + 7) >> 3, "little")
-
-
-class View:
-    """A set of slots to count in; its bytes are there once something sparse is counted."""
-
-    __slots__ = ("_data", "bits")
-
-    def __init__(self, bits: Bits) -> None:
-        self.bits = bits
-        self._data: bytes | None = None
-
-    def holds(self, slots: Collection[int]) -> list[bool]:
-        """Whether each of `slots` is in view."""
-        if self._data is None:
-            self._data = to_bytes(self.bits)
-        data, size = self._data, len(self._data)
-        return [slot >> 3 < size and data[slot >> 3] >> (slot & 7) & 1 == 1 for slot in slots]
+    def extended(self, more: SlotCounts) -> SlotCounts:
+        """With others, of which none is in both."""
+        return SlotCounts(self.slots | more.slots, either(self.planes, more.planes))
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What the sessions have of one value: which have it, and how often each.
+    """What the sessions have of one value: the `recent` ones are kept apart, so that a write copies no large set."""
 
-    Many sessions: `members`, and `planes`, a set a binary digit, least first. Few, and those that came since the
-    sets were made: `slots` and `numbers`, so that a write copies no set. None is in both.
-    A column that only says which sessions has neither planes nor numbers.
-    """
+    settled: SlotCounts = SlotCounts()
+    recent: SlotCounts = SlotCounts()
 
-    members: Bits = 0
-    planes: tuple[Bits, ...] = ()
-    slots: array[int] = field(default_factory=lambda: array("I"))
-    numbers: array[int] | None = None
-
-    def set(self) -> Bits:
+    @property
+    def members(self) -> Bits:
         """The sessions that have it."""
-        return self.members | of_slots(self.slots) if self.slots else self.members
+        return self.settled.slots | self.recent.slots if self.recent.slots else self.settled.slots
 
-    def sessions(self, view: View) -> int:
+    def sessions(self, view: Bits) -> int:
         """How many sessions in view have it."""
-        of_many = (self.members & view.bits).bit_count()
-        return of_many + sum(view.holds(self.slots)) if self.slots else of_many
+        return sum(part.slots.intersection_cardinality(view) for part in (self.settled, self.recent) if part.slots)
 
-    def total(self, view: View) -> int:
+    def total(self, view: Bits) -> int:
         """How often the sessions in view have it, all together."""
-        of_many = summed(self.planes, view.bits)
-        if not self.slots or self.numbers is None:
-            return of_many
-        is_held = view.holds(self.slots)
-        return of_many + sum(number for number, is_there in zip(self.numbers, is_held, strict=True) if is_there)
+        return summed(self.settled.planes, view) + summed(self.recent.planes, view)
 
-    def among(self, slots: frozenset[int]) -> frozenset[int]:
-        """Those of `slots` that have it."""
-        return slots.intersection(self.slots).union(slot for slot in slots if self.members >> slot & 1)
+    def has(self, slot: int) -> bool:
+        return slot in self.settled.slots or slot in self.recent.slots
 
-    def extended(self, slots: Sequence[int], numbers: Sequence[int] | None, size: int) -> Column:
-        """This column and more: `slots` are new and ascending, all below `size`, the number of slots there are."""
-        few = self.slots + array("I", slots)
-        of_few = None if numbers is None else (self.numbers or array("q")) + array("q", numbers)
-        most = _MOST_SINCE if self.members else size // _SPARSE
-        if len(few) <= most:
-            return Column(self.members, self.planes, few, of_few)
-        planes = () if of_few is None else _either(self.planes, _planes(few, of_few))
-        return Column(self.members | of_slots(few), planes)
+    def extended(self, slots: Sequence[int], numbers: Sequence[int] | None) -> Column:
+        """This column and more: `slots` are new and ascending."""
+        new = SlotCounts(of_slots(slots), () if numbers is None else _digits(array("q", numbers), slots))
+        recent = self.recent.extended(new)
+        if len(recent.slots) <= _MOST_RECENT:
+            return Column(self.settled, recent)
+        return Column(self.settled.extended(recent))
 
 
 class Numbers:
-    """A number from 0 to 2 ** 63 - 1 for every slot: as a list, as planes (least first), and where it is not 0.
+    """A number from 0 to 2 ** 63 - 1 for every slot: as a list, as planes, and where it is not 0.
 
     `values` goes on behind `size` where a later state added to it. Planes are made of what is new when asked for.
     """
 
     __slots__ = ("_positive", "_sliced", "size", "values")
 
-    def __init__(self, values: array[int], size: int, sliced: tuple[int, tuple[Bits, ...]] = (0, ())) -> None:
+    def __init__(self, values: array[int], size: int, sliced: tuple[int, Planes] = (0, ())) -> None:
         """`sliced` says of how many of the slots there are planes already, and these."""
         self.values = values
         self.size = size
@@ -126,17 +85,17 @@ class Numbers:
         self._positive: Bits | None = None
 
     @property
-    def planes(self) -> tuple[Bits, ...]:
+    def planes(self) -> Planes:
         known, planes = self._sliced
         if known < self.size:
-            planes = _either(planes, tuple(plane << known for plane in _digits(self.values[known : self.size])))
+            planes = either(planes, _digits(self.values[known : self.size], range(known, self.size)))
             self._sliced = self.size, planes
         return planes
 
     @property
     def positive(self) -> Bits:
         if self._positive is None:
-            self._positive = reduce(or_, self.planes, 0)
+            self._positive = Bits.union(NONE, *self.planes)
         return self._positive
 
     def extended(self, new: Sequence[int]) -> Numbers:
@@ -148,8 +107,8 @@ class Numbers:
         values.extend(array(code, new))
         return Numbers(values, self.size + len(new), self._sliced)
 
-    def total(self, view: View) -> int:
-        return summed(self.planes, view.bits)
+    def total(self, view: Bits) -> int:
+        return summed(self.planes, view)
 
     def below(self, number: int, among: Bits) -> Bits:
         """Those of `among` whose number is less than `number`."""
@@ -166,7 +125,7 @@ class Numbers:
         number = 0
         for digit in range(len(self.planes) - 1, -1, -1):
             ones = among & self.planes[digit]
-            having = ones if wanted_digit else among ^ ones
+            having = ones if wanted_digit else among - ones
             number |= (wanted_digit if having else 1 - wanted_digit) << digit
             among = having or among
         return number
@@ -185,72 +144,68 @@ def no_numbers() -> Numbers:
     return Numbers(array("B"), 0)
 
 
-def summed(planes: tuple[Bits, ...], bits: Bits) -> int:
-    return sum((plane & bits).bit_count() << digit for digit, plane in enumerate(planes))
+def of_slots(slots: Iterable[int]) -> Bits:
+    """The set of these slots, in any order."""
+    return Bits(slots if isinstance(slots, range) else array("I", slots))
 
 
-def behind(keys: Sequence[tuple[Bits, ...]], values: Sequence[int], among: Bits) -> tuple[Bits, Bits]:
+def summed(planes: Planes, bits: Bits) -> int:
+    return sum(plane.intersection_cardinality(bits) << digit for digit, plane in enumerate(planes))
+
+
+def behind(keys: Sequence[Planes], values: Sequence[int], among: Bits) -> tuple[Bits, Bits]:
     """Those of `among` whose keys, most important first, come before `values` when counting up; and those with these.
 
     One pass over the digits, most important first: who has 0 where the bound has 1 is below it.
     """
-    below, same = 0, among
+    below, same = NONE, among
     for planes, value in zip(keys, values, strict=True):
         if value >> len(planes):
-            return below | same, 0
+            return below | same, NONE
         for digit in range(len(planes) - 1, -1, -1):
             ones = same & planes[digit]
             if value >> digit & 1:
-                below |= same ^ ones
+                below |= same - ones
                 same = ones
             else:
-                same ^= ones
+                same -= ones
             if not same:
-                return below, 0
+                return below, NONE
     return below, same
 
 
-def highest(keys: Sequence[tuple[Bits, ...]], count: int, among: Bits) -> Bits:
+def highest(keys: Sequence[Planes], count: int, among: Bits) -> Bits:
     """The `count` of `among` with the highest keys, most important key first; more only where keys are the same."""
-    sure, maybe = 0, among
-    if among.bit_count() <= count:
+    sure, maybe = NONE, among
+    if len(among) <= count:
         return among
     for planes in keys:
         for plane in reversed(planes):
             ones = maybe & plane
-            at_least = (sure | ones).bit_count()
+            at_least = len(sure) + len(ones)
             if at_least > count:
                 maybe = ones
             else:
                 sure |= ones
-                maybe ^= ones
+                maybe -= ones
             if at_least == count:
                 return sure
     return sure | maybe
 
 
-def _planes(slots: Sequence[int], numbers: Sequence[int]) -> tuple[Bits, ...]:
-    first = min(slots)
-    cells = array("q", bytes(8 * (max(slots) - first + 1)))
-    for slot, number in zip(slots, numbers, strict=True):
-        cells[slot - first] = number
-    return tuple(plane << first for plane in _digits(cells))
-
-
-def _digits(cells: array[int]) -> tuple[Bits, ...]:
-    """The planes of numbers that stand one after the other."""
-    width = max(cells, default=0).bit_length()
-    data, size = cells.tobytes(), cells.itemsize
-    planes: list[Bits] = []
-    for place in range(0, width, 8):
-        column = data[place >> 3 if _LITTLE else size - 1 - (place >> 3) :: size][::-1]
-        planes += [int(column.translate(_DIGITS[digit]), 2) for digit in range(min(8, width - place))]
-    return tuple(planes)
-
-
-_LITTLE = array("H", [1]).tobytes() == b"\1\0"
-
-
-def _either(first: tuple[Bits, ...], second: tuple[Bits, ...]) -> tuple[Bits, ...]:
+def either(first: Planes, second: Planes) -> Planes:
+    """The planes of two sets of slots that share none."""
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     return tuple(plane | shorter[at] if at < len(shorter) else plane for at, plane in enumerate(longer))
+
+
+def _digits(numbers: array[int], slots: Sequence[int]) -> Planes:
+    """The planes of numbers, of which each is of the slot at the same place."""
+    width = max(numbers, default=0).bit_length()
+    data, size = numbers.tobytes(), numbers.itemsize
+    planes: list[Bits] = []
+    for place in range(0, width, 8):
+        column = data[place >> 3 if sys.byteorder == "little" else size - 1 - (place >> 3) :: size]
+        digits = _IS_SET[: width - place]
+        planes += (of_slots(compress(slots, column.translate(is_set))) for is_set in digits)
+    return tuple(planes)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 
 from webapp.store.index import bit_sliced_index
-from webapp.store.index.bit_sliced_index import Bits
+from webapp.store.index.bit_sliced_index import Bits, Planes
 from webapp.store.index.state import State
 
 _KEYS = {
@@ -30,7 +30,7 @@ def first(state: State, sort: str, view: Bits, after: str | None, limit: int) ->
     planes = _planes(state, sort)
     if after is not None:
         view, _ = bit_sliced_index.behind(planes, decoded(after, sort, len(planes)), view)
-    slots = bit_sliced_index.slots_of(bit_sliced_index.highest(planes, limit + 1, view))
+    slots = list(bit_sliced_index.highest(planes, limit + 1, view))
     slots.sort(key=lambda slot: keys_of(state, sort, slot), reverse=True)
     more = len(slots) > limit
     return slots[:limit], encoded(sort, keys_of(state, sort, slots[limit - 1])) if more else None
@@ -46,13 +46,13 @@ def beside(state: State, sort: str, view: Bits, slot: int, forward: bool) -> int
     planes = _planes(state, sort)
     below, same = bit_sliced_index.behind(planes, keys_of(state, sort, slot), view)
     if forward:
-        return next(iter(bit_sliced_index.slots_of(bit_sliced_index.highest(planes, 1, below))), None)
-    above = view & ~(below | same)
-    turned = [tuple(above & ~plane for plane in key) for key in planes]
-    return next(iter(bit_sliced_index.slots_of(bit_sliced_index.highest(turned, 1, above))), None)
+        return next(iter(bit_sliced_index.highest(planes, 1, below)), None)
+    above = view - below - same
+    turned = [tuple(above - plane for plane in key) for key in planes]
+    return next(iter(bit_sliced_index.highest(turned, 1, above)), None)
 
 
-def _planes(state: State, sort: str) -> list[tuple[Bits, ...]]:
+def _planes(state: State, sort: str) -> list[Planes]:
     numbers = state.numbers
     return [(numbers["failed"].positive,) if key == "some failed" else numbers[key].planes for key in _KEYS[sort]]
 

@@ -79,6 +79,20 @@ def changed(connection: sa.Connection, horizon: int) -> list[tuple[int, int]]:
     return [(row.id, row.changed) for row in connection.execute(query)]
 
 
+def ids(connection: sa.Connection) -> set[int]:
+    """The ids of all sessions that are not deleted."""
+    hidden = set(connection.scalars(sa.select(_session.id).where(_session.deleted_at.is_not(None))))
+    return set(connection.scalars(sa.select(_session.id))) - hidden
+
+
+def check_sum(connection: sa.Connection) -> tuple[int, int]:
+    """How many sessions are not deleted, and the sum of their `changed`; from indexes alone."""
+    query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(_session.changed), 0))
+    every = connection.execute(query).one()
+    hidden = connection.execute(query.where(_session.deleted_at.is_not(None))).one()
+    return every[0] - hidden[0], int(every[1]) - int(hidden[1])
+
+
 def some(connection: sa.Connection, ids: Iterable[int]) -> Iterator[Row]:
     """Those of the sessions that are there and not deleted, in the order of their ids."""
     in_order = sorted(ids)

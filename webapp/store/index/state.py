@@ -7,9 +7,10 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, TypeVar
 
-from webapp.store.index.bit_sliced_index import Bits, Column, Numbers, no_numbers, of_slots
+from webapp.store.index.bit_sliced_index import NONE, Bits, Column, Numbers, no_numbers, of_slots
 from webapp.store.index.session_reader import Row
 
 _T = TypeVar("_T")
@@ -34,7 +35,7 @@ class State:
     """
 
     size: int = 0
-    alive: Bits = 0
+    alive: Bits = NONE
     ordered: int = 0
     reading: object = field(default_factory=object)
     """the same in all states that grew out of one reading, in which a slot keeps its session"""
@@ -70,7 +71,13 @@ class State:
     def slots(self, session_ids: Iterable[int]) -> Bits:
         """The slots of these sessions that are there."""
         slots = (self.slot(session_id) for session_id in session_ids)
-        return of_slots([slot for slot in slots if slot is not None]) & self.alive
+        return of_slots(slot for slot in slots if slot is not None) & self.alive
+
+    def check_sum(self) -> tuple[int, int]:
+        """How many sessions there are, and the sum of their `changed`: as `session_reader.check_sum` counts them."""
+        changes, dead = self.numbers["changed"].values, of_slots(range(self.size)) - self.alive
+        total = sum(islice(changes, self.size)) - sum(changes[slot] for slot in dead)
+        return len(self.alive), total
 
     def profiles(self) -> list[str]:
         """The profiles under which anything was parsed."""
@@ -83,13 +90,11 @@ class State:
             gathered.add(row)
         ids = gathered.numbers["id"]
         dead = [slot for number in (*ids, *removed) if (slot := self.slot(number)) is not None]
-        new = ((1 << len(ids)) - 1) << self.size
         in_order = self.ordered == self.size and (not self.size or not ids or ids[0] > self._last_id())
-        dead_bits = of_slots(dead)
         return replace(
             self,
             size=gathered.next,
-            alive=(self.alive | dead_bits) ^ dead_bits | new,
+            alive=self.alive - of_slots(dead) | of_slots(range(self.size, gathered.next)),
             ordered=gathered.next if in_order else self.ordered,
             moved=self.moved
             if in_order
@@ -108,7 +113,7 @@ class State:
             columns = dict(dimensions.get(dimension, _NOTHING))
             for value, (slots, numbers) in values.items():
                 counted = numbers if len(numbers) == len(slots) else None
-                columns[value] = columns.get(value, _EMPTY).extended(slots, counted, gathered.next)
+                columns[value] = columns.get(value, _EMPTY).extended(slots, counted)
             dimensions[dimension] = columns
         return dimensions
 

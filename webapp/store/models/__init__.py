@@ -19,7 +19,7 @@ from webapp.store.models.labels import (
     LabelQueueItem,
 )
 from webapp.store.models.live import LiveLog, LiveSpan
-from webapp.store.models.parses import UNDIGESTED, Parse, ParseRepair, Run, RunChunk
+from webapp.store.models.parses import UNDIGESTED, Parse, ParseRepair, Run, RunChunk, RunPart, RunPartRemoval
 from webapp.store.models.secrets import DatabaseSecret
 from webapp.store.models.sessions import (
     MODEL_KINDS,

@@ -32,6 +32,13 @@ class Session(Base):
         sa.UniqueConstraint("external_id", "revision"),
         sa.Index("ix_session_failed_happened", "failed", "happened_at", "id"),
         sa.Index("ix_session_ended_at", "ended_at", "happened_at", "id"),
+        sa.Index(
+            "ix_session_deleted_at",
+            "deleted_at",
+            "changed",
+            sqlite_where=sa.text("deleted_at IS NOT NULL"),
+            postgresql_where=sa.text("deleted_at IS NOT NULL"),
+        ),
     )
 
     id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
@@ -51,7 +58,7 @@ class Session(Base):
     service: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
     """what its program calls itself, where the dump says so"""
     tried: orm.Mapped[dict[str, Any] | None] = orm.mapped_column(ExactJson)
-    """under an unknown home: how many responses would have failed under each profile"""
+    """under an unknown home: by verdict (failed, none) how many responses have it under each profile"""
     tried_key: orm.Mapped[str | None] = orm.mapped_column(sa.String(32))
     """of which profiles and how many responses `tried` speaks: see `store.homes.trials`"""
     models: orm.Mapped[list[str]] = orm.mapped_column(ExactJson)

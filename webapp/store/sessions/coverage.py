@@ -8,7 +8,7 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import installing
-from webapp.store.index.bit_sliced_index import View
+from webapp.store.index.bit_sliced_index import Bits
 from webapp.store.index.state import State
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import HOME, Filters
@@ -38,7 +38,7 @@ class ProfileCoverage:
         return f"run over {self.run:,} of {self.of:,} responses" if self.run else f"not run over {self.of:,} responses"
 
 
-def of_view(state: State, view: View, profile: str) -> ProfileCoverage:
+def of_view(state: State, view: Bits, profile: str) -> ProfileCoverage:
     """How far a profile was run over the sessions of a view. Every response is parsed by `fencepost` as it comes."""
     run, of = (_parses(state, view, name) for name in (profile, OURS))
     parser = parsing.profiles().get(profile)
@@ -52,15 +52,15 @@ def under(db: orm.Session, filters: Filters) -> ProfileCoverage | None:
     if filters.under == HOME or not any((filters.verdict, filters.strategy, filters.repair)):
         return None
     narrowed = sessions.narrowed(db, filters)
-    return of_view(narrowed.state, View(narrowed.without("verdict", "strategy", "repair")), filters.under)
+    return of_view(narrowed.state, narrowed.without("verdict", "strategy", "repair"), filters.under)
 
 
 def every(db: orm.Session) -> dict[str, ProfileCoverage]:
     """How far each profile was run over all sessions."""
     narrowed = sessions.narrowed(db, Filters())
-    view = View(narrowed.view)
+    view = narrowed.view
     return {name: of_view(narrowed.state, view, name) for name in parsing.profiles()}
 
 
-def _parses(state: State, view: View, profile: str) -> int:
+def _parses(state: State, view: Bits, profile: str) -> int:
     return sum(column.total(view) for column in state.columns("verdict", profile).values())

@@ -74,6 +74,7 @@ class DumpedSession:
     turn_count: int
     failed_count: int
     new_turns: int
+    home_profile: str
 
 
 def page(
@@ -91,7 +92,7 @@ def sessions_of(db: orm.Session, dump_id: int, *, after: int = 0, limit: int = 1
     query = (
         sa.select(
             *(Session.id, Session.key, Session.external_id, Session.newest, Session.revision),
-            *(Session.turn_count, Session.failed_count, DumpSession.new_turns),
+            *(Session.turn_count, Session.failed_count, DumpSession.new_turns, Session.home_profile),
         )
         .join(DumpSession, DumpSession.session_id == Session.id)
         .where(DumpSession.dump_id == dump_id, Session.deleted_at.is_(None), Session.id > after)

@@ -7,7 +7,7 @@ from functools import reduce
 from heapq import nsmallest
 from operator import and_
 
-from webapp.store.index.bit_sliced_index import Bits, Column, View
+from webapp.store.index.bit_sliced_index import NONE, Bits, Column
 from webapp.store.index.session_reader import microseconds
 from webapp.store.index.state import VERDICT_NUMBERS, State
 from webapp.store.sessions.filters import HOME, LABELS, NARROWING, Filters
@@ -67,7 +67,7 @@ def under(state: State, kind: str, profile: str) -> Iterator[tuple[Bits | None, 
         yield None, dict(state.columns(kind, profile))
         return
     for name, home in state.columns("home").items():
-        yield home.set(), dict(state.columns(kind, name))
+        yield home.members, dict(state.columns(kind, name))
 
 
 def _part(state: State, filters: Filters, name: str, dump: DumpSlots) -> Bits | None:
@@ -85,13 +85,13 @@ def _part(state: State, filters: Filters, name: str, dump: DumpSlots) -> Bits | 
         return state.keeping(("dump", value), lambda: dump(value))
     if name == "failures":
         failed = state.numbers["failed"]
-        return state.alive ^ failed.below(value + 1, state.alive)
+        return state.alive - failed.below(value + 1, state.alive)
     if name in ("failed", "rescued"):
         return state.numbers[name].positive
     if name == "label" and value in _LABELLED:
         labelled = state.numbers["labelled"].positive & state.alive
-        return labelled if value == "labelled" else state.alive ^ labelled
-    return state.columns(name).get(value, _NO_COLUMN).set()
+        return labelled if value == "labelled" else state.alive - labelled
+    return state.columns(name).get(value, _NO_COLUMN).members
 
 
 _NO_COLUMN = Column()
@@ -102,19 +102,19 @@ def _before(state: State, filters: Filters, name: str) -> Bits:
     when = state.numbers["when"]
     if name == "until" and until is not None:
         return when.below(microseconds(until), state.alive)
-    return state.alive ^ when.below(microseconds(since), state.alive) if since is not None else state.alive
+    return state.alive - when.below(microseconds(since), state.alive) if since is not None else state.alive
 
 
 def _known(state: State, sessions: Bits) -> Bits:
     """Those sessions whose parser is known: of the others no verdict says what happened."""
-    unknown = state.columns("home").get(UNKNOWN, _NO_COLUMN).set()
-    return sessions & ~unknown
+    unknown = state.columns("home").get(UNKNOWN, _NO_COLUMN).members
+    return sessions - unknown
 
 
 def _having(state: State, kind: str, profile: str, value: object) -> Bits:
-    slots = 0
+    slots = NONE
     for home, columns in under(state, kind, profile):
-        having = columns[value].set() if value in columns else 0
+        having = columns[value].members if value in columns else NONE
         slots |= having if home is None else having & home
     return slots
 
@@ -125,22 +125,21 @@ def _counts(state: State, facet: str, profile: str, base: Bits) -> Iterable[tupl
             (verdict, _known(state, state.numbers[name].positive & base))
             for verdict, name in zip(VERDICTS, VERDICT_NUMBERS, strict=True)
         )
-        return [(verdict, bits.bit_count()) for verdict, bits in sets if bits]
+        return [(verdict, len(bits)) for verdict, bits in sets if bits]
     if facet in _UNDER:
         return _counts_under(state, facet, profile, base)
-    view = View(base)
-    counts = [(value, column.sessions(view)) for value, column in state.columns(facet).items()]
+    counts = [(value, column.sessions(base)) for value, column in state.columns(facet).items()]
     if facet == "label":
-        labelled = (state.numbers["labelled"].positive & base).bit_count()
-        counts += [("labelled", labelled), ("unlabelled", base.bit_count() - labelled)]
+        labelled = state.numbers["labelled"].positive.intersection_cardinality(base)
+        counts += [("labelled", labelled), ("unlabelled", len(base) - labelled)]
     return [item for item in counts if item[1]]
 
 
 def _counts_under(state: State, facet: str, profile: str, base: Bits) -> Iterable[tuple[str, int]]:
     counts: dict[str, int] = {}
     for home, columns in under(state, _UNDER[facet], profile):
-        view = View(base if home is None else base & home)
-        if not view.bits:
+        view = base if home is None else base & home
+        if not view:
             continue
         for value, column in columns.items():
             name = VERDICTS[value] if facet == "verdict" else value  # type: ignore[call-overload]

@@ -12,7 +12,7 @@ from sqlalchemy import orm
 
 from webapp.store.db import heads
 from webapp.store.index import order
-from webapp.store.index.bit_sliced_index import View
+from webapp.store.index.bit_sliced_index import Bits
 from webapp.store.models import Session, Turn
 from webapp.store.sessions import coverage, response_query, sessions
 from webapp.store.sessions.filters import HOME, Filters
@@ -109,7 +109,7 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
         list(lines(db, filters, [row.turn_id for row in rows[:limit]]).values()),
         None if last is None else _cursor(narrowed, *last),
         *count(db, narrowed),
-        state.numbers["responses"].total(View(state.alive)),
+        state.numbers["responses"].total(state.alive),
         looked_at,
         last is not None and len(rows) <= limit,
         _coverage(narrowed),
@@ -139,13 +139,13 @@ def count(db: orm.Session, narrowed: Narrowed) -> tuple[int, bool]:
     for block in _blocks(db, narrowed, None):
         total, looked_at = total + len(block.rows), looked_at + block.looked_at
         if looked_at >= COUNTED:
-            return total, looked_at < narrowed.state.numbers["responses"].total(View(narrowed.view))
+            return total, looked_at < narrowed.state.numbers["responses"].total(narrowed.view)
     return total, False
 
 
 def _from_index(narrowed: Narrowed) -> int | None:
     """The number where the index has it: with no filter of responses, or one alone."""
-    filters, state, view = narrowed.filters, narrowed.state, View(narrowed.view)
+    filters, state, view = narrowed.filters, narrowed.state, narrowed.view
     chosen = [name for name in response_query.OF_RESPONSE if str(getattr(filters, name) or "").strip()]
     if not chosen:
         return state.numbers["responses"].total(view)
@@ -165,10 +165,10 @@ def _from_index(narrowed: Narrowed) -> int | None:
     key = VERDICTS.index(value) if name == "verdict" else value
     kind = {"verdict": "verdict", "strategy": "won", "repair": "repair"}[name]
     parts = columns_under(state, kind, filters.under)
-    return sum(_total(columns, key, view if only is None else View(only & view.bits)) for only, columns in parts)
+    return sum(_total(columns, key, view if only is None else only & view) for only, columns in parts)
 
 
-def _total(columns: Any, key: Any, view: View) -> int:
+def _total(columns: Any, key: Any, view: Bits) -> int:
     return int(columns[key].total(view)) if key in columns else 0
 
 
@@ -182,7 +182,7 @@ def _blocks(db: orm.Session, narrowed: Narrowed, after: str | None) -> Iterator[
         *values, position = order.decoded(after, sort, order.key_count(sort) + 1)
         cursor = order.encoded(sort, values)
         slot = state.slot(values[-1])
-        if slot is not None and View(narrowed.view).holds([slot])[0]:
+        if slot is not None and slot in narrowed.view:
             yield from _of_one(db, select, tests, values[-1], position)
     while True:
         slots, cursor = order.first(state, sort, narrowed.view, cursor, _SESSIONS)
@@ -273,5 +273,5 @@ def _response_line(row: Any) -> ResponseLine:
 def _coverage(narrowed: Narrowed) -> coverage.ProfileCoverage | None:
     if narrowed.filters.under == HOME:
         return None
-    view = View(narrowed.without("verdict", "strategy", "repair"))
+    view = narrowed.without("verdict", "strategy", "repair")
     return coverage.of_view(narrowed.state, view, narrowed.filters.under)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from webapp.store import search
 from webapp.store.db.dialect import contains
 from webapp.store.index import order
-from webapp.store.index.bit_sliced_index import Bits, View, slots_of
+from webapp.store.index.bit_sliced_index import Bits
 from webapp.store.index.state import State
 from webapp.store.models import Session
 
@@ -91,18 +91,16 @@ def _first(
 
 def _allowed(state: State, view: Bits) -> search.Allowed:
     """What search may find: ids where they are few, which it skips through, else a test."""
-    if view.bit_count() * _FEW > state.alive.bit_count():
+    if len(view) * _FEW > len(state.alive):
         return _test(state, view)
     numbers = state.numbers["id"].values
-    return sorted(numbers[slot] for slot in slots_of(view))
+    return sorted(numbers[slot] for slot in view)
 
 
 def _test(state: State, view: Bits) -> Callable[[int], bool]:
-    in_view = View(view)
-
     def allowed(session_id: int) -> bool:
         slot = state.slot(session_id)
-        return slot is not None and in_view.holds([slot])[0]
+        return slot is not None and slot in view
 
     return allowed
 
@@ -115,7 +113,7 @@ def _with_id(connection: sa.Connection, text: str) -> list[int]:
 
 def _by_id(state: State, text: str, view: Bits, below: int | None, limit: int) -> Hits:
     numbers = state.numbers["id"].values
-    ids = sorted((numbers[slot] for slot in slots_of(view)), reverse=True)
+    ids = sorted((numbers[slot] for slot in view), reverse=True)
     ids = [number for number in ids if below is None or number < below]
     following = order.encoded(_ORDER, [ids[limit - 1]]) if len(ids) > limit else None
     return Hits(ids[:limit], {}, frozenset(), following)

@@ -12,6 +12,7 @@ from sqlalchemy import orm
 from webapp.store import index, search
 from webapp.store.db.ids import shortened
 from webapp.store.index import order
+from webapp.store.index.bit_sliced_index import NONE, Bits
 from webapp.store.index.order import BadCursor as BadCursor
 from webapp.store.index.state import State
 from webapp.store.models import DumpSession, Session
@@ -138,12 +139,12 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
         slots, following = order.first(state, filters.sort, narrowed.view, after, limit)
         hits = Hits([state.numbers["id"].values[slot] for slot in slots], {}, frozenset(), following)
     lines = _lines(db, hits.ids)
-    total = narrowed.view.bit_count()
+    total = len(narrowed.view)
     return Page(
         list(lines.values()),
         hits.next,
         total,
-        0 if open_ended else state.alive.bit_count() - total,
+        0 if open_ended else len(state.alive) - total,
         _counts(narrowed),
         _facets(narrowed),
         {line.key: hits.matches[number] for number, line in lines.items() if number in hits.matches},
@@ -190,8 +191,8 @@ _listed = sa.select(Session.id, *_columns).where(Session.id.in_(sa.bindparam("id
 def _counts(narrowed: Narrowed) -> Counts:
     base = narrowed.without("failed", "rescued")
     numbers, labels = narrowed.state.numbers, narrowed.counts("label")
-    failed, rescued = ((numbers[name].positive & base).bit_count() for name in ("failed", "rescued"))
-    return Counts(base.bit_count(), failed, rescued, labels.get("labelled", 0), labels.get("unlabelled", 0))
+    failed, rescued = (numbers[name].positive.intersection_cardinality(base) for name in ("failed", "rescued"))
+    return Counts(len(base), failed, rescued, labels.get("labelled", 0), labels.get("unlabelled", 0))
 
 
 def _facets(narrowed: Narrowed) -> dict[str, Facet]:
@@ -204,12 +205,12 @@ def _facets(narrowed: Narrowed) -> dict[str, Facet]:
     return facets
 
 
-def _of_dump(db: orm.Session, state: State, ident: str) -> int:
+def _of_dump(db: orm.Session, state: State, ident: str) -> Bits:
     """The slots of a dump's sessions, by its number or hash."""
     try:
         dump_id = dumps.find_id(db, ident)
     except dumps.NoSuchDump:
-        return 0
+        return NONE
     return state.slots(db.scalars(sa.select(DumpSession.session_id).where(DumpSession.dump_id == dump_id)))
 
 

@@ -74,7 +74,7 @@ class OfModel:
 class Bucket:
     """What came in from `start` until before `end`; `verdicts` are under the home profile, zeros included.
 
-    Without sessions there are none.
+    Without sessions there are none. Of `unknown` responses nobody has named the parser: only recorded failures count.
     """
 
     start: datetime
@@ -85,6 +85,7 @@ class Bucket:
     rescued: int
     verdicts: list[Entry]
     filters: Filters
+    unknown: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class Statistics:
     `step` is what a bucket is: hour, day, week, month, quarter or year; there are at most 40, those without a session
     included. `coverage` says of every profile how far it was run over what is in view: one that was not has no figures.
     `models` and `errors` are the 50 with most responses, `more_models` and `more_errors` count the others.
+    Of `unknown` responses nobody has named the parser: of those only recorded failures count as failed.
     """
 
     sessions: int
@@ -110,6 +112,7 @@ class Statistics:
     step: str
     over_time: list[Bucket]
     coverage: list[ProfileCoverage] = field(default_factory=list)
+    unknown: int = 0
 
     @property
     def not_run(self) -> list[ProfileCoverage]:

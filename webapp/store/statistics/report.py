@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.store.index.bit_sliced_index import Bits, Column, View
+from webapp.store.index.bit_sliced_index import Bits, Column, SlotCounts
 from webapp.store.index.session_reader import microseconds, moment
 from webapp.store.index.state import VERDICT_NUMBERS, Columns, State
 from webapp.store.sessions import coverage, sessions
@@ -36,20 +36,22 @@ class _Counted:
     def __init__(self, state: State, filters: Filters, bits: Bits) -> None:
         self.state = state
         self.filters = filters
-        self.view = View(bits)
-        self.homes = {name: View(column.set() & bits) for name, column in state.columns("home").items()}
+        self.view = bits
+        self.homes = {name: column.members & bits for name, column in state.columns("home").items()}
         numbers = [state.numbers[name] for name in VERDICT_NUMBERS]
-        self.home_verdicts = {index: Column(number.positive, number.planes) for index, number in enumerate(numbers)}
+        self.home_verdicts = {
+            index: Column(SlotCounts(number.positive, number.planes)) for index, number in enumerate(numbers)
+        }
 
     def statistics(self) -> Statistics:
         numbers, view = self.state.numbers, self.view
-        count = view.bits.bit_count()
+        count = len(view)
         models, more_models = self.models()
         errors, more_errors = self.errors()
         step, buckets = self.over_time()
         return Statistics(
             count,
-            self.state.alive.bit_count() - count,
+            len(self.state.alive) - count,
             numbers["turns"].total(view),
             numbers["responses"].total(view),
             numbers["failed"].total(view),
@@ -62,11 +64,12 @@ class _Counted:
             step,
             buckets,
             [coverage.of_view(self.state, view, name) for name in parsing.profiles()],
+            self.unknown(view),
         )
 
     def profiles(self) -> list[str]:
         """The home profiles, of most sessions first, then the others."""
-        homes = {name: view.bits.bit_count() for name, view in self.homes.items()}
+        homes = {name: len(view) for name, view in self.homes.items()}
         return sorted(self.state.profiles(), key=lambda name: (-homes.get(name, 0), name))
 
     def profile(self, name: str) -> ProfileFigures:
@@ -76,7 +79,7 @@ class _Counted:
         won = [self.entry("strategy", *item, responses, name) for item in columns("won", name).items() if item[0]]
         repairs = [self.entry("repair", *item, responses, name) for item in columns("repair", name).items()]
         tried = {value: column.total(self.view) for value, column in columns("tried", name).items()}
-        home = self.homes[name].bits.bit_count() if name in self.homes else 0
+        home = len(self.homes[name]) if name in self.homes else 0
         timings = [timing for value in columns("won", name) if (timing := self.timing(name, value)) is not None]
         timings.sort(key=lambda timing: (-timing.parses, timing.strategy))
         return ProfileFigures(name, home, responses, verdicts, _most(won), tried, _most(repairs), timings)
@@ -86,7 +89,7 @@ class _Counted:
         filters = replace(self.filters, **parameters)
         return Entry(value, column.total(self.view), of, column.sessions(self.view), filters)
 
-    def verdicts(self, columns: Columns, view: View, also: dict[str, Any]) -> list[Entry]:
+    def verdicts(self, columns: Columns, view: Bits, also: dict[str, Any]) -> list[Entry]:
         """The columns of the verdicts, by their index, as entries."""
         verdict_columns = [columns.get(index, _NOTHING) for index in range(len(VERDICTS))]
         counts = [column.total(view) for column in verdict_columns]
@@ -140,33 +143,39 @@ class _Counted:
     def over_time(self) -> tuple[str, list[Bucket]]:
         """Everything in view falls into a bucket: they go from the first session's to the last's."""
         when = self.state.numbers["when"]
-        if not self.view.bits:
+        bits = self.view
+        if not bits:
             return "day", []
-        bits = self.view.bits
         step, edges = timesteps.edges(moment(when.least(bits)), moment(when.greatest(bits)))
         below = [when.below(microseconds(edge), bits) for edge in edges]
         return step, [
-            self.bucket(start, end, View(until ^ since))
+            self.bucket(start, end, until - since)
             for (start, end), (since, until) in zip(pairwise(edges), pairwise(below), strict=True)
         ]
 
-    def bucket(self, start: datetime, end: datetime, view: View) -> Bucket:
+    def bucket(self, start: datetime, end: datetime, view: Bits) -> Bucket:
         after, before = self.filters.span()
         since, until = (timesteps.text(when) for when in (max(start, after or start), min(end, before or end)))
         span: dict[str, Any] = {"since": since, "until": until}
         filters = replace(self.filters, **span)
-        if not view.bits:
+        if not view:
             return Bucket(start, end, 0, 0, 0, 0, [], filters)
         responses, failed, rescued = (
             self.state.numbers[name].total(view) for name in ("responses", "failed", "rescued")
         )
-        sessions = view.bits.bit_count()
+        sessions = len(view)
         verdicts = self.verdicts(self.home_verdicts, self.known(view), {**span, "under": HOME})
-        return Bucket(start, end, sessions, responses, failed, rescued, verdicts, filters)
+        return Bucket(start, end, sessions, responses, failed, rescued, verdicts, filters, self.unknown(view))
 
-    def known(self, view: View) -> View:
+    def unknown(self, view: Bits) -> int:
+        """How many responses are of programs whose parser nobody has named."""
+        if UNKNOWN not in self.homes:
+            return 0
+        return self.state.numbers["responses"].total(view & self.homes[UNKNOWN])
+
+    def known(self, view: Bits) -> Bits:
         """Those of the sessions whose parser is known: of the others no verdict says what happened."""
-        return View(view.bits & ~self.homes[UNKNOWN].bits) if UNKNOWN in self.homes else view
+        return view - self.homes[UNKNOWN] if UNKNOWN in self.homes else view
 
 
 _NOTHING = Column()

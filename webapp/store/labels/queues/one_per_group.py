@@ -9,7 +9,6 @@ from sqlalchemy import orm
 from webapp.store.failures import groups
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_sets import GroupPlaces
-from webapp.store.index.bit_sliced_index import slots_of
 from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns
 from webapp.store.sessions.filters import Filters
@@ -34,12 +33,12 @@ def gathered(db: orm.Session, _spec: Spec) -> list[QueueEntry]:
 def signature(db: orm.Session, _spec: Spec) -> list[int]:
     """What tells that there are other groups, or other responses in them: a label does not change it."""
     found, _ = groups.lines(db, Filters(), datetime.now(UTC))
-    newest = [segment.failures[bits.bit_length() - 1].turn_id for places in found.values() for segment, bits in places]
-    return [len(found), sum(bits.bit_count() for places in found.values() for _, bits in places), sum(newest)]
+    newest = [segment.failures[bits.max()].turn_id for places in found.values() for segment, bits in places]
+    return [len(found), sum(len(bits) for places in found.values() for _, bits in places), sum(newest)]
 
 
 def _newest_first(places: GroupPlaces) -> list[StoredFailure]:
-    failures = [segment.failures[place] for segment, bits in places for place in slots_of(bits)]
+    failures = [segment.failures[place] for segment, bits in places for place in bits]
     return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
 
 
