@@ -25,6 +25,7 @@ SHORTEST_TOKEN = 16
 """characters: `fencepost token` makes longer ones"""
 SHORTEST_SECRET_KEY = 32
 ROLES = ("all-in-one", "web", "worker")
+MOST_POOLED = 200
 _PREFIX = re.compile(r"(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")
 DEFAULT_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
@@ -54,6 +55,10 @@ class Settings:
     store: str | None = None
     broker: str | None = None
     queue: str = "fencepost"
+    pool: int | None = None
+    """connections to PostgreSQL that a process keeps open; None: `database.POOLED`"""
+    parts_from: int = 10_000_000
+    """responses; 0: never"""
     accounts: bool = False
     newcomers: str = "none"
     proxies: tuple[str, ...] = ()
@@ -93,6 +98,8 @@ class Settings:
             store=_store(environ),
             broker=_broker(environ),
             queue=environ.get("FENCEPOST_QUEUE") or "fencepost",
+            pool=_pool(environ),
+            parts_from=_parts_from(environ),
             **_access(environ),
         )
 
@@ -106,38 +113,42 @@ class Settings:
             "FENCEPOST_DURABLE": str(int(self.durable)),
             "FENCEPOST_LOG": self.log,
             "FENCEPOST_STORE": self.store or "",
+            "FENCEPOST_PARTS_FROM": str(self.parts_from),
             **({"FENCEPOST_FINDINGS": str(self.findings)} if self.findings else {}),
+            **({"FENCEPOST_POOL": str(self.pool)} if self.pool else {}),
         }
 
 
 HELP = {
     "data": "folder for the database, kept dumps and written session dumps",
     "database": "SQLAlchemy URL; SQLite in the data folder, or postgresql+psycopg://…",
-    "home": "parser of programs whose dump, format and rules name none; unset: unknown",
+    "home": "parser of programs for which no dump, format or rule names one; unset: unknown",
     "token": "access token of 16 characters or more (fencepost token makes one); without one only loopback is served",
     "trusted_hosts": "further host names to answer to, comma-separated",
     "max_upload": "largest upload as sent, in megabytes (1024)",
     "max_dump": "largest dump once decompressed, in megabytes (4096)",
-    "secure": "1 where browsers come by HTTPS: cookies go no other way",
-    "durable": "1 to have SQLite write through to the disk at each commit: slower, and no power cut takes any of it",
+    "secure": "1 where browsers use HTTPS: cookies are then sent over HTTPS only",
+    "durable": "1 to have SQLite write through to disk at each commit: slower, but a power cut loses no commit",
     "findings": "TOML file of findings of your own (docs/findings.md); unset: Fencepost's rules alone",
     "webhook": "http(s) address that new failure groups are posted to (docs/failures.md)",
     "webhook_secret": "what those posts are signed with, 16 characters or more",
     "profiles": "parsers of your own, comma-separated: pkg.mod:function, pkg.mod:function@/their/python, cmd:…, name=…",
     "log": "json for a JSON object a line on standard error, each request among them; unset: text, without requests",
     "secret_key": "what logins are signed with, 32 characters or more, the same on each machine; unset: made once",
-    "role": "all-in-one; web: pages, whose work others do; worker: does the work of a PostgreSQL database, no pages",
+    "role": "all-in-one; web: pages only, workers do the work; worker: no pages, works for a PostgreSQL database",
     "prefix": "path under which a proxy serves the pages, like /fencepost; unset: none",
-    "broker": "amqp://… or redis://…: Celery tells workers what waits; unset: they look into the database",
+    "broker": "amqp://… or redis://…: Celery hands work to workers; unset: they poll the database",
     "queue": "name of the broker's queue, where others use it too; unset: fencepost",
+    "pool": "connections to PostgreSQL that a process keeps open, 1 to 200 (5), with 10 more while it needs them",
     "store": "fsspec URL of kept dumps, waiting uploads and session dumps, such as s3://bucket/fencepost; unset: data",
+    "parts_from": "responses from which a run writes Parquet parts (10000000), 0: never (docs/scaling.md)",
     "accounts": "1 to ask everybody for an account (fencepost user add; docs/accounts.md)",
-    "newcomers": "role of who comes by OpenID or proxy without an account: none (refused), reader or labeler",
-    "proxies": "addresses or networks of proxies whose words are believed, comma-separated",
-    "proxy_header": "header in which those proxies name the account that asks, such as X-Remote-User",
+    "newcomers": "role of newcomers, who come by OpenID or proxy without an account: none (refused), reader or labeler",
+    "proxies": "addresses or networks of the proxies to trust, comma-separated",
+    "proxy_header": "header in which those proxies name the account, such as X-Remote-User",
     "oidc_issuer": "address of an OpenID provider that people sign in with",
-    "oidc_client": "what that provider calls this server: the client id",
-    "oidc_secret": "the client secret that it gave",
+    "oidc_client": "this server's client id at that provider",
+    "oidc_secret": "this server's client secret at that provider",
 }
 
 
@@ -235,6 +246,17 @@ def _broker(environ: Mapping[str, str]) -> str | None:
     return url
 
 
+def _pool(environ: Mapping[str, str]) -> int | None:
+    text = environ.get("FENCEPOST_POOL") or ""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 9 and 1 <= int(text) <= MOST_POOLED):
+        raise BadSetting(f"FENCEPOST_POOL takes a whole number from 1 to {MOST_POOLED}, not {text[:100]!r}")
+    if not (environ.get("FENCEPOST_DATABASE") or "").startswith("postgresql"):
+        raise BadSetting("FENCEPOST_POOL needs FENCEPOST_DATABASE on PostgreSQL: it has no effect on SQLite")
+    return int(text)
+
+
 def _store(environ: Mapping[str, str]) -> str | None:
     url = environ.get("FENCEPOST_STORE") or None
     if url is not None and ("://" not in url or not url.isprintable()):
@@ -249,6 +271,13 @@ def _access(environ: Mapping[str, str]) -> dict[str, Any]:
         return {"accounts": is_on, **account_settings.read(environ, is_on=is_on)}
     except account_settings.BadAccountSetting as bad:
         raise BadSetting(str(bad)) from None
+
+
+def _parts_from(environ: Mapping[str, str]) -> int:
+    text = environ.get("FENCEPOST_PARTS_FROM") or "10000000"
+    if not (text.isascii() and text.isdecimal()) or len(text) > 18:
+        raise BadSetting(f"FENCEPOST_PARTS_FROM takes a number of responses, 0 for never, not {text[:100]!r}")
+    return int(text)
 
 
 def _switch(environ: Mapping[str, str], name: str) -> bool:

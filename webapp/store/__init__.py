@@ -1,5 +1,5 @@
 """The store: SQLAlchemy models and every query; knows nothing of Flask.
 
 Its packages stand in layers, and none imports one above it: `jobs`, `exports` and `scores`; `labels`, `live` and
-`statistics`; `ingest`; `sessions`; `write` and `index`; `search`; `models`; `db`.
+`statistics`; `ingest`; `sessions`; `parts`; `write` and `index`; `search`; `models`; `db`.
 """

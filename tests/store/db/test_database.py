@@ -55,6 +55,16 @@ def test_a_newer_database_is_refused_in_words(blank: sa.Engine) -> None:
     assert database.revision(blank) == "9999"
 
 
+def test_an_older_database_is_brought_to_head_and_says_so(blank: sa.Engine, caplog: pytest.LogCaptureFixture) -> None:
+    database.migrate(blank)
+    assert caplog.text == ""
+    with blank.begin() as connection:
+        connection.execute(sa.text("DROP INDEX ix_session_deleted_at"))
+        database.set_revision(connection, "0015")
+    database.migrate(blank)
+    assert "from revision 0015 to 0016" in caplog.text and database.revision(blank) == database.HEAD
+
+
 def test_two_may_migrate_at_once(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'store.sqlite3'}"
     failures: list[BaseException] = []
@@ -151,3 +161,19 @@ def test_durable_commits_wait_for_the_disk(tmp_path: Path, durable: bool, level:
     with engine.connect() as connection:
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == level
     engine.dispose()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_both_ends_of_a_postgresql_connection_notice_a_lost_network(url: str) -> None:
+    """Or a host that was cut off keeps its locks for two hours; what the URL says of this end goes first."""
+    engine = database.connect(f"{url}?keepalives_idle=77")
+    with engine.connect() as connection:
+        connection.rollback()
+        shown = [
+            connection.exec_driver_sql(f"SHOW {name}").scalar() for name in ("tcp_keepalives_idle", "tcp_user_timeout")
+        ]
+        parameters = connection.connection.driver_connection.info.get_parameters()
+    engine.dispose()
+    assert shown[0] == "10" and shown[1] in ("25s", "25000")  # PostgreSQL 15 gives it without its unit
+    assert (parameters["keepalives_idle"], parameters["tcp_user_timeout"]) == ("77", "25000")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 from collections.abc import Iterator
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
     from alembic.config import Config
     from alembic.script import ScriptDirectory
 
-HEAD = "0014"
+HEAD = "0016"
 """The newest revision under migrations/, so that a start at head need not load Alembic (a test keeps it true)."""
 
 UNFINISHED_COPY = "unfinished copy"
 """in place of the revision of a database that `fencepost db copy` has not filled yet, so that nothing serves it"""
 
 _LOCK = 0x46454E43  # an arbitrary number of our own for PostgreSQL's advisory lock
+POOLED = 5
+"""connections to PostgreSQL that stay open once they were needed, where `FENCEPOST_POOL` says nothing …"""
+MORE = 10
+"""… and those beyond them while more are needed at once, closed after that"""
 MOST_THREADS = 64
 """of a server that write, and as many that read: none waits for another's connection"""
 _PRAGMAS = (
@@ -38,6 +43,10 @@ _PRAGMAS = (
 )
 """A page of 8 KB holds three turns of 2 KB where one of 4 KB holds one: a fifth less on disk. A write-ahead log that
 one large session blew up is cut to 64 MB when it is next begun anew."""
+_log = logging.getLogger(__name__)
+_LOST = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
+"""Seconds, times, milliseconds: within half a minute both ends of a PostgreSQL connection know that the network between
+them is gone. By default the server holds for two hours what a host that was cut off had locked."""
 _version = sa.table("alembic_version", sa.column("version_num", sa.String))
 
 
@@ -45,21 +54,24 @@ class NewerDatabase(RuntimeError):
     """A newer Fencepost or something else wrote the database, or only half of it is there; the message says which."""
 
 
-def connect(url: str, *, durable: bool = False) -> sa.Engine:
+def connect(url: str, *, durable: bool = False, pool: int | None = None) -> sa.Engine:
     """An engine for `url`, ready for use; see `options` and `prepare`."""
-    engine_options = options(url)
+    engine_options = options(url, pool)
     return prepare(sa.create_engine(engine_options.pop("url"), **engine_options), durable=durable)
 
 
-def options(url: str) -> dict[str, Any]:
+def options(url: str, pool: int | None = None) -> dict[str, Any]:
     """What `sa.create_engine` takes for `url`. Raises SQLAlchemy's `ArgumentError` for no URL at all.
 
     On SQLite every write transaction takes the write lock at its start and waits up to 30 s for it, so that
-    no transaction that began with reading fails when it comes to write; readers never wait (WAL).
+    no transaction that began with reading fails when it comes to write; readers never wait (WAL). `pool` is for
+    PostgreSQL alone.
     """
     parsed = sa.make_url(url)
     if parsed.get_backend_name() != "sqlite":
-        return {"url": parsed, "pool_pre_ping": True}
+        timeouts = {name: value for name, value in _LOST.items() if name not in parsed.query}
+        sizes = {"pool_size": pool or POOLED, "max_overflow": MORE}
+        return {"url": parsed, "pool_pre_ping": True, "connect_args": timeouts, **sizes}
     return {
         "url": parsed,
         "connect_args": {"isolation_level": "IMMEDIATE", "timeout": 30.0},
@@ -77,6 +89,8 @@ def prepare(engine: sa.Engine, *, durable: bool = False) -> sa.Engine:
             _make_private(Path(engine.url.database))
         pragmas = (*_PRAGMAS, "synchronous=FULL") if durable else _PRAGMAS
         sa.event.listen(engine, "connect", partial(_set_pragmas, pragmas))
+    else:
+        sa.event.listen(engine, "connect", _set_timeouts)
     return engine
 
 
@@ -139,6 +153,8 @@ def _upgrade(connection: sa.Connection) -> None:
     script = ScriptDirectory.from_config(config)
     current = _revision(connection)
     _refuse_unknown(script, current)
+    if current not in (None, HEAD):
+        _log.warning("the database goes from revision %s to %s, which takes minutes for a large one", current, HEAD)
     with EnvironmentContext(config, script, fn=lambda at, _context: script._upgrade_revs("head", at)) as context:
         context.configure(connection=connection, transactional_ddl=True)
         context.run_migrations()
@@ -159,6 +175,15 @@ def _revision(connection: sa.Connection) -> str | None:
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     return connection.scalar(sa.select(_version.c.version_num))
+
+
+def _set_timeouts(connection: Any, _record: Any) -> None:
+    """Have the server look after the connection as this end does: by statements, since poolers refuse options."""
+    cursor = connection.cursor()
+    for name, value in _LOST.items():
+        cursor.execute(f"SET {name if name.startswith('tcp_') else f'tcp_{name}'} = {value}")
+    cursor.close()
+    connection.commit()  # or a rollback takes it back
 
 
 def _set_pragmas(pragmas: tuple[str, ...], connection: Any, _record: Any) -> None:
