@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.locked import locked
 from webapp.capture.command import CommandProcess
 from webapp.capture.process import NotStarted
 from webapp.parsing import Trace, parse
@@ -68,12 +69,13 @@ def libraries() -> Path:
     """A folder with the Vercel AI SDK and LangChain.js; skipped where npm cannot have them."""
     if not shutil.which("npm") or not shutil.which("node"):
         pytest.skip("npm and node are needed to have the libraries")
-    if not (NPM / "node_modules" / "ai").is_dir() or not (NPM / "node_modules" / "@langchain").is_dir():
-        NPM.mkdir(parents=True, exist_ok=True)
-        command = ["npm", "install", "--prefix", str(NPM), "--no-audit", "--no-fund", "--ignore-scripts", *PACKAGES]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-        if done.returncode:
-            pytest.skip(f"npm cannot have {', '.join(PACKAGES)}: {done.stderr.strip()[-200:]}")
+    NPM.mkdir(parents=True, exist_ok=True)
+    with locked(NPM):
+        if not (NPM / "node_modules" / "ai").is_dir() or not (NPM / "node_modules" / "@langchain").is_dir():
+            command = ["npm", "install", "--prefix", str(NPM), "--no-audit", "--no-fund", "--ignore-scripts", *PACKAGES]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+            if done.returncode:
+                pytest.skip(f"npm cannot have {', '.join(PACKAGES)}: {done.stderr.strip()[-200:]}")
     return NPM
 
 

@@ -44,7 +44,7 @@ def load(target: str) -> Callable[[str], Any]:
     for name in path.split("."):
         function = getattr(function, name)
     if not callable(function):
-        raise TypeError(f"{target} is no callable")
+        raise TypeError(f"{target} is not callable")
     parser: Callable[[str], Any] = function
     return parser
 

@@ -53,11 +53,11 @@ class CommandProcess(ParserProcess):
         try:
             words = shlex.split(self.target)
         except ValueError as error:
-            raise NotStarted(f"{self.target} is no command line: {error}") from None
+            raise NotStarted(f"{self.target} is not a command line: {error}") from None
         program = words[0] if words else ""
         executable = self._folder() / program if "/" in program else shutil.which(program)
         if not executable or not Path(executable).is_file():
-            raise NotStarted(f"{program or 'an empty command'} is no program in {self._folder()} or on PATH")
+            raise NotStarted(f"{program or 'an empty command'} is not a program in {self._folder()} or on PATH")
         return words
 
     def _start(self) -> subprocess.Popen[bytes]:

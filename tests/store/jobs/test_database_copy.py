@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.conftest import SERVER, _administer
+from tests.store.conftest import SERVER, administer
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store import search
@@ -35,11 +35,11 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine
         engine.dispose()
         return
     name = f"{request.getfixturevalue('postgres')}_copy_{next(_numbers)}"
-    _administer(f"CREATE DATABASE {name}")
+    administer(f"CREATE DATABASE {name}")
     engine = database.connect(f"{SERVER}/{name}")
     yield engine
     engine.dispose()
-    _administer(f"DROP DATABASE {name} WITH (FORCE)")
+    administer(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

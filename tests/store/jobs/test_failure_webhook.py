@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ from webapp.config import BadSetting, Settings
 from webapp.store.jobs import failure_webhook
 
 SECRET = "a secret of the operator's"
+COMMA = '```json\n{"tool": "a", "arguments": {"b": 1,}}\n```'
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
@@ -39,6 +41,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.posts.append((dict(self.headers), body))
+        if self.server.status == 0:
+            self.wfile.write(b"this is no HTTP\r\n\r\n")
+            return
         self.send_response(self.server.status)
         if self.server.status == 302:
             self.send_header("Location", self.server.url)
@@ -82,6 +87,33 @@ def test_new_groups_are_posted_once_signed_and_retried(
     assert (sent["event"], sent["title"], sent["count"]) == ("new", "extra closer — fenced, alone", 1)
     expected = failure_webhook.signature(SECRET, headers["X-Fencepost-Timestamp"], body)
     assert headers["X-Fencepost-Signature"] == expected
+
+
+def test_an_answer_that_is_no_http_is_a_failed_try(
+    bring: Bring, engine: sa.Engine, settings: Settings, receiver: Receiver
+) -> None:
+    told = replace(settings, webhook=receiver.url, webhook_secret=SECRET)
+    bring(windlass("s", [entry(BROKEN, timestamp=(NOW - timedelta(hours=1)).timestamp())]))
+    receiver.status = 0
+    failure_webhook.deliver(engine, told, NOW)
+    assert "1 not delivered yet (no answer: this is no HTTP" in (failure_webhook.trouble(told) or "")
+
+
+def test_what_was_taken_is_written_down_before_the_next_is_sent(
+    bring: Bring, engine: sa.Engine, settings: Settings, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed between two alerts sends neither of them twice."""
+    told = replace(settings, webhook=receiver.url, webhook_secret=SECRET)
+    time = (NOW - timedelta(hours=1)).timestamp()
+    bring(windlass("s", [entry(BROKEN, timestamp=time), entry(COMMA, timestamp=time + 1)]))
+    post = failure_webhook._post
+    monkeypatch.setattr(failure_webhook, "_post", lambda *about: post(*about) if not receiver.posts else sys.exit())
+    with pytest.raises(SystemExit):
+        failure_webhook.deliver(engine, told, NOW)
+    monkeypatch.undo()
+    failure_webhook.deliver(engine, told, NOW)
+    titles = [json.loads(body)["title"] for _, body in receiver.posts]
+    assert len(titles) == len(set(titles)) == 2
 
 
 def test_nobody_there_is_given_up_in_the_end_and_said(bring: Bring, engine: sa.Engine, settings: Settings) -> None:

@@ -6,6 +6,8 @@ import itertools
 import random
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import pytest
@@ -169,3 +171,40 @@ def test_a_chunk_that_kills_workers_ends_its_run(stored: None, engine: sa.Engine
     runs.take_up(engine, number, OTHER, lambda *_: None, 1)
     assert value(engine, sa.select(Run.state)) == "failed"
     assert value(engine, sa.select(sa.func.count()).select_from(RunChunk)) == 0
+
+
+def dying(times: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the process that parses die over its first chunk, so many times."""
+    parsed_chunks, deaths = response_chunks.parsed_chunks, itertools.count(1)
+
+    def die(
+        engine: sa.Engine, parser: Any, chunks: Iterator[Any], *about: Any
+    ) -> Iterator[response_chunks.ParsedChunk]:
+        if next(deaths) <= times:
+            next(chunks)
+            raise BrokenProcessPool
+        yield from parsed_chunks(engine, parser, chunks, *about)
+
+    monkeypatch.setattr(response_chunks, "parsed_chunks", die)
+
+
+def test_a_killed_process_of_a_worker_costs_a_chunk(
+    stored: None, engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when the system kills it because memory is short: the worker itself goes on."""
+    dying(1, monkeypatch)
+    number = begun(engine)
+    runs.take_up(engine, number, MINE, lambda *_: None, 2)
+    assert value(engine, sa.select(Run.state)) == "running" and run_queue.next_free(engine) == number
+    runs.take_up(engine, number, MINE, lambda *_: None, 2)
+    assert_exact(engine, "direct")
+
+
+def test_a_chunk_that_kills_processes_ends_its_run(
+    stored: None, engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying(float("inf"), monkeypatch)
+    number = begun(engine)
+    for _ in range(run_chunks.MOST_TRIES + 2):
+        runs.take_up(engine, number, MINE, lambda *_: None, 2)
+    assert value(engine, sa.select(Run.state)) == "failed"

@@ -76,7 +76,7 @@ def changed_beginning(engine: sa.Engine, spooled: Spooled, filename: str) -> Pro
     file, written = growing_files.of(engine).get(filename), spooled.written
     if file is None or file.identity is None or written is None or written.at_mark == file.sha256:
         return None
-    shorter = f"it had {file.written.size:,} bytes" if written.at_mark is None else "other bytes stand there now"
+    shorter = f"it had {file.written.size:,} bytes" if written.at_mark is None else "other bytes are there now"
     return Problem("byte 0", f"what was read of this file before has changed ({shorter}): all of it was read again")
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import http.client
 import json
 import logging
 import urllib.error
 import urllib.request
+from collections import deque
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -118,22 +120,31 @@ def _body(line: GroupLine, kind: str, model: str | None) -> dict[str, Any]:
 
 
 def _send_due(state: State, settings: Settings, now: datetime) -> None:
-    waiting = []
-    for alert in state["pending"]:
+    """Send what is due, one after the other; what became of each is written down before the next."""
+    waiting, left = [], deque(state["pending"])
+    while left:
+        alert = left.popleft()
         if alert["due"] > now.timestamp():
             waiting.append(alert)
             continue
-        alert["error"] = _post(alert["body"], settings, now)
-        if alert["error"] is None:
-            continue
-        alert["tries"] += 1
-        if alert["tries"] >= MOST_TRIES:
-            state["lost"] += 1
-            _log.error("webhook: given up on %s: %s", alert["body"]["key"], alert["error"])
-            continue
-        alert["due"] = now.timestamp() + min(LONGEST_WAIT, FIRST_WAIT * 2 ** (alert["tries"] - 1))
-        waiting.append(alert)
-    state["pending"] = waiting
+        if not _is_over(alert, state, settings, now):
+            waiting.append(alert)
+        state["pending"] = [*waiting, *left]
+        _write(settings, state)
+
+
+def _is_over(alert: dict[str, Any], state: State, settings: Settings, now: datetime) -> bool:
+    """Send an alert; whether it was taken, or was tried often enough. Else it has its next time."""
+    alert["error"] = _post(alert["body"], settings, now)
+    if alert["error"] is None:
+        return True
+    alert["tries"] += 1
+    if alert["tries"] >= MOST_TRIES:
+        state["lost"] += 1
+        _log.error("webhook: given up on %s: %s", alert["body"]["key"], alert["error"])
+        return True
+    alert["due"] = now.timestamp() + min(LONGEST_WAIT, FIRST_WAIT * 2 ** (alert["tries"] - 1))
+    return False
 
 
 def _post(body: dict[str, Any], settings: Settings, now: datetime) -> str | None:
@@ -150,8 +161,8 @@ def _post(body: dict[str, Any], settings: Settings, now: datetime) -> str | None
     except urllib.error.HTTPError as error:
         error.close()
         return f"it answered {error.code}"
-    except (OSError, ValueError) as error:
-        return f"no answer: {getattr(error, 'reason', None) or error}"
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        return f"no answer: {getattr(error, 'reason', None) or error or type(error).__name__}"
 
 
 def _path(settings: Settings) -> Path:
@@ -166,7 +177,7 @@ def _read(settings: Settings) -> State:
     except FileNotFoundError:
         return empty
     except (OSError, ValueError) as error:
-        _log.warning("webhook.json cannot be read, everything new is told again: %s", error)
+        _log.warning("webhook.json cannot be read, everything new is sent again: %s", error)
         return empty
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -12,6 +12,7 @@ from sqlalchemy import orm
 from webapp.config import Settings
 from webapp.store.ingest import kept_dumps
 from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.parts import manifest
 from webapp.store.sessions import deletion
 
 _AT_ONCE = 200
@@ -52,7 +53,7 @@ def prunable(connection: sa.Connection, before: datetime, *, keep_failed: bool =
     labelled = connection.scalar(sa.select(sa.func.count()).where(old, _has_labels)) or 0
     failed = sa.select(sa.func.count()).where(old, ~_has_labels, Session.failed_count > 0)
     failed_count = (connection.scalar(failed) or 0) if keep_failed else 0
-    return Prunable(sessions, turns or 0, raw_bytes or 0, labelled, failed_count)
+    return Prunable(sessions, int(turns or 0), int(raw_bytes or 0), labelled, failed_count)  # PostgreSQL gives Decimal
 
 
 def prune(
@@ -78,10 +79,11 @@ def prune(
             break
         last = rows[-1].id
         ids = [row.id for row in rows if row.key in hidden]
-        removed = deletion.purge_sessions(engine, ids, hidden_before=datetime.now(UTC) + timedelta(seconds=1))
+        removed = deletion.purge_just_hidden(engine, ids)
         gone, left = gone + removed, left + len(ids) - removed
         on_progress(gone)
     files, file_bytes = _drop_files(engine, settings, before)
+    manifest.purge(engine, settings)
     return Pruned(gone, left, files, file_bytes)
 
 

@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +24,7 @@ from webapp.parsing import Profile, Trace
 from webapp.store.db import database
 from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_response, is_unfinished
+from webapp.store.parts.part_files import Columns
 from webapp.store.write import regrouping, relaxed_gc, rows
 from webapp.store.write.facets import Digest, digest
 from webapp.store.write.tally import READABLE
@@ -34,9 +35,11 @@ _MOST_WAITING = 8
 """chunks for each helper that are parsed, or being parsed, and not stored yet"""
 COUNTED = ("responses", "clean", "extracted", "repaired", "failed", "none", "rescued")
 _ROWS = 50
+_MOST_SESSIONS = 10_000
+"""that one statement names"""
 _mine, _home = orm.aliased(Parse), orm.aliased(Parse)
 _is_new = sa.or_(_mine.version.is_(None), _mine.version != sa.bindparam("version"))
-_responses = (
+responses = (
     sa.select(
         *(Turn.id, _mine.version, _mine.verdict),
         sa.type_coerce(sa.case((_is_new, Turn.raw), else_=sa.null()), PackedText).label("raw"),
@@ -49,7 +52,7 @@ _responses = (
     .where(Turn.id.between(sa.bindparam("low"), sa.bindparam("high")), is_response, ~is_unfinished)
     .order_by(Turn.id)
 ).execution_options(yield_per=_ROWS)
-_responses_of_some = _responses.where(Turn.session_id.in_(sa.bindparam("sessions", expanding=True)))
+_of_some = Turn.session_id.in_(sa.bindparam("sessions", expanding=True))
 _last_ordinal = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa.bindparam("session"))
 
 
@@ -70,6 +73,15 @@ class Chunk:
 
 
 @dataclass(slots=True)
+class ParsedPart:
+    """What came of a chunk of a run that writes Parquet parts; `damaged` are the numbers of parts that it replaces."""
+
+    version: str
+    columns: Columns
+    damaged: list[int]
+
+
+@dataclass(slots=True)
 class ParsedChunk:
     """What came of a chunk: `counts` of all its responses, and rows and digests of those that were parsed anew.
 
@@ -83,6 +95,7 @@ class ParsedChunk:
     added: dict[int, list[Digest]] = field(default_factory=dict)
     removed: dict[int, list[Digest]] = field(default_factory=dict)
     versions: dict[int, str] = field(default_factory=dict)
+    part: ParsedPart | None = None
 
     def count(self, verdict: str, failed: bool) -> None:
         self.counts["responses"] += 1
@@ -103,6 +116,7 @@ class ParsedChunk:
 
 
 Chunks = Generator[ParsedChunk, None, None]
+ParseChunk = Callable[[sa.Connection, Profile, Chunk], ParsedChunk]
 
 
 def total(connection: sa.Connection, session_ids: set[int] | None) -> int:
@@ -112,21 +126,21 @@ def total(connection: sa.Connection, session_ids: set[int] | None) -> int:
     return sum(count for number, count in connection.execute(query) if session_ids is None or number in session_ids)
 
 
-def plan(connection: sa.Connection, session_ids: set[int] | None) -> list[Chunk]:
-    """The chunks of these sessions, in the order of their numbers; None for all sessions."""
+def plan(connection: sa.Connection, session_ids: set[int] | None, at_once: int = AT_ONCE) -> list[Chunk]:
+    """The chunks of these sessions, in the order of their numbers, of so many turns; None for all sessions."""
     query = sa.select(Session.id, Session.turn_count).where(~is_unfinished).order_by(Session.id)
     chunks: list[Chunk] = []
     together: list[int] = []
-    size = 0
+    size, most_sessions = 0, None if session_ids is None else _MOST_SESSIONS
     for number, turns in connection.execute(query).all():
         if session_ids is not None and number not in session_ids:
             continue
-        is_long = turns > 2 * AT_ONCE
-        if together and (is_long or size + turns > AT_ONCE):
+        is_long = turns > 2 * at_once
+        if together and (is_long or size + turns > at_once or len(together) == most_sessions):
             chunks.append(_whole(together, session_ids))
             together, size = [], 0
         if is_long:
-            chunks += _parts(connection, number)
+            chunks += _parts(connection, number, at_once)
         else:
             together.append(number)
             size += turns
@@ -138,22 +152,27 @@ def _whole(together: list[int], session_ids: set[int] | None) -> Chunk:
     return Chunk(low, high, None if session_ids is None else tuple(together))
 
 
-def _parts(connection: sa.Connection, session_id: int) -> list[Chunk]:
+def _parts(connection: sa.Connection, session_id: int, at_once: int) -> list[Chunk]:
     last = connection.scalar(_last_ordinal, {"session": session_id}) or 0
     first, end = session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION
-    lows = [first + ordinal for ordinal in range(0, last + 1, AT_ONCE)]
+    lows = [first + ordinal for ordinal in range(0, last + 1, at_once)]
     return [Chunk(low, high - 1) for low, high in zip(lows, [*lows[1:], end], strict=True)]
+
+
+def batches(
+    connection: sa.Connection, parser: Profile, chunk: Chunk, select: sa.Select[Any]
+) -> Iterator[Sequence[Any]]:
+    """The rows of a chunk, some at a time."""
+    about: dict[str, Any] = {"profile": parser.name, "version": parser.version, "low": chunk.low, "high": chunk.high}
+    if chunk.session_ids is not None:
+        select, about = select.where(_of_some), {**about, "sessions": chunk.session_ids}
+    return connection.execute(select, about).partitions(_ROWS)
 
 
 def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> ParsedChunk:
     """Parse what is new of a chunk."""
     parsed = ParsedChunk(chunk)
-    about = {"profile": parser.name, "version": parser.version, "low": chunk.low, "high": chunk.high}
-    if chunk.session_ids is None:
-        result = connection.execute(_responses, about)
-    else:
-        result = connection.execute(_responses_of_some, {**about, "sessions": chunk.session_ids})
-    for batch in result.partitions(_ROWS):
+    for batch in batches(connection, parser, chunk, responses):
         new: list[tuple[int, str, Trace]] = []
         for turn_id, version, verdict, raw, old, failed in batch:
             if version != parser.version:
@@ -167,24 +186,28 @@ def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> Par
     return parsed
 
 
-def parsed_chunks(engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], processes: int) -> Chunks:
+def parsed_chunks(
+    engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], processes: int, parse: ParseChunk
+) -> Chunks:
     """All chunks in order, parsed by so many processes, this one among them; `chunks` is read on as needed."""
     with relaxed_gc.seldom():
         if processes > 1:
-            yield from _in_processes(engine, parser, chunks, processes - 1)
+            yield from _in_processes(engine, parser, chunks, processes - 1, parse)
             return
         for chunk in chunks:
-            yield _parse(engine, parser, chunk)
+            yield _parse(engine, parser, chunk, parse)
 
 
-def _parse(engine: sa.Engine, parser: Profile, chunk: Chunk) -> ParsedChunk:
+def _parse(engine: sa.Engine, parser: Profile, chunk: Chunk, parse: ParseChunk) -> ParsedChunk:
     with engine.connect() as connection:
-        return parse_chunk(connection, parser, chunk)
+        return parse(connection, parser, chunk)
 
 
-def _in_processes(engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], helpers: int) -> Chunks:
+def _in_processes(
+    engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], helpers: int, parse: ParseChunk
+) -> Chunks:
     """A few chunks are always under way; what no helper has begun, while none has ended, this process parses itself."""
-    about = (engine.url.render_as_string(hide_password=False), parser.name)
+    about = (engine.url.render_as_string(hide_password=False), parser.name, parse)
     fresh = multiprocessing.get_context("spawn")  # this process may have threads, which a fork would not survive
     following = next(chunks, None)
     with ProcessPoolExecutor(helpers, fresh, _begin_worker, about) as pool:
@@ -197,7 +220,7 @@ def _in_processes(engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], h
                     following = next(chunks, None)
                     under_way += 1
                 if following and not waiting[0].done() and len(waiting) < _MOST_WAITING * helpers:
-                    waiting.append(_finished(_parse(engine, parser, following)))
+                    waiting.append(_finished(_parse(engine, parser, following, parse)))
                     following = next(chunks, None)
                 else:
                     yield waiting.popleft().result()
@@ -212,15 +235,15 @@ def _finished(parsed: ParsedChunk) -> Future[ParsedChunk]:
 
 
 _here: dict[str, Any] = {}
-"""what a worker process works with: its engine and the profile"""
+"""what a worker process works with: its engine, the profile, and how it parses a chunk"""
 
 
-def _begin_worker(url: str, profile: str) -> None:
+def _begin_worker(url: str, profile: str, parse: ParseChunk) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     relaxed_gc.seldom().__enter__()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _here.update(engine=database.connect(url), parser=parsing.profile(profile))
+    _here.update(engine=database.connect(url), parser=parsing.profile(profile), parse=parse)
 
 
 def _end_with_parent() -> None:
@@ -233,4 +256,5 @@ def _end_with_parent() -> None:
 
 def _parse_here(chunk: Chunk) -> ParsedChunk:
     with _here["engine"].connect() as connection:
-        return parse_chunk(connection, _here["parser"], chunk)
+        parsed: ParsedChunk = _here["parse"](connection, _here["parser"], chunk)
+        return parsed

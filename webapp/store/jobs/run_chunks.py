@@ -69,11 +69,12 @@ def claimed(engine: sa.Engine, run_id: int, owner: str) -> Iterator[Chunk]:
         yield chunk
 
 
-def release(engine: sa.Engine, run_id: int, owner: str) -> None:
-    """Leave to others what `owner` claimed and did not store."""
+def release(engine: sa.Engine, run_id: int, owner: str, *, killed: bool = False) -> None:
+    """Leave to others what `owner` claimed and did not store; `killed` where a process died over it."""
     mine = sa.and_(RunChunk.run_id == run_id, RunChunk.owner == owner, RunChunk.state == "running")
+    values = {"state": "waiting", "owner": None, "tries": RunChunk.tries + int(killed)}
     with writing(engine) as connection:
-        connection.execute(sa.update(RunChunk).where(mine).values(state="waiting", owner=None))
+        connection.execute(sa.update(RunChunk).where(mine).values(values))
 
 
 def is_held(connection: sa.Connection, run_id: int, low: int, owner: str) -> bool:

@@ -41,6 +41,8 @@ class RunLine:
     counts: dict[str, int]
     started_at: datetime | None
     finished_at: datetime | None
+    in_parts: bool = False
+    """whether it writes Parquet parts"""
 
     @property
     def live(self) -> bool:
@@ -126,4 +128,5 @@ def _line(row: sa.Row[Any]) -> RunLine:
         row.counts or {},
         row.started_at,
         row.finished_at,
+        bool(row.scope.get("parts")),
     )

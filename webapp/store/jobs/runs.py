@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing
@@ -14,21 +15,24 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.config import Settings
+from webapp.exports.base import MissingLibrary
 from webapp.parsing.installing import refuse_absent
 from webapp.store.db import clock
 from webapp.store.db.database import writing
-from webapp.store.index.bit_sliced_index import slots_of
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.helper_process import processors
-from webapp.store.jobs import chunk_writing, claims, heartbeat, response_chunks, run_chunks
+from webapp.store.jobs import chunk_writing, claims, heartbeat, part_chunks, response_chunks, run_chunks
 from webapp.store.jobs.chunk_writing import Cancelled
-from webapp.store.jobs.response_chunks import COUNTED, Chunk, ParsedChunk
+from webapp.store.jobs.part_chunks import PARTS
+from webapp.store.jobs.response_chunks import COUNTED, Chunk, ParseChunk, ParsedChunk
 from webapp.store.jobs.run_queue import QUEUED, filters_of, filters_scope
 from webapp.store.models import Run, RunChunk
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
 
 OnProgress = Callable[[int, int], None]
+_UNWRITABLE = (MissingLibrary, OSError)  # why a part cannot be written here
+_log = logging.getLogger(__name__)
 
 
 class ParserDied(RuntimeError):
@@ -62,6 +66,7 @@ def replay(
     filters: Filters | None = None,
     processes: int | None = None,
     on_progress: OnProgress = lambda *_: None,
+    parts: bool = False,
 ) -> Replay:
     """Parse every stored response (or one session's, or those under `filters`) with `profile` and keep the traces.
 
@@ -69,32 +74,46 @@ def replay(
     was. What is new is counted in its session's facets in the same transaction; where the profile is the session's
     home profile or `fencepost`, the session is folded anew. It parses in as many `processes` as there are processors,
     and `on_progress` hears after each chunk how many of how many responses are finished.
-    Raises `UnknownProfile`, `NotInstalled`, `NoSuchSession`, `ParserDied`.
+    With `parts`, or from `FENCEPOST_PARTS_FROM` responses on, what is new goes into Parquet parts (`store.parts`).
+    Raises `UnknownProfile`, `NotInstalled`, `NoSuchSession`, `ParserDied`, `MissingLibrary`.
     """
     refuse_absent(parsing.profile(profile))
-    scope = _session_scope(engine, session) | filters_scope(filters)
+    scope = _session_scope(engine, session) | filters_scope(filters) | ({PARTS: True} if parts else {})
     owner = claims.new_owner()
     try:
         with ExitStack() as lock:
             run = _begin(engine, settings, profile, scope, owner, lock)
             lock.callback(_end, engine, run.id, "interrupted")
-            _go_through(engine, run, owner, processes or processors(), on_progress)
+            _go_through(engine, run, owner, processes or processors(), on_progress, settings)
     finally:
         end_killed(engine, settings)
     return run
 
 
-def take_up(engine: sa.Engine, number: int, owner: str, on_progress: OnProgress, processes: int) -> None:
-    """Do what nobody else does of a run that a page asked for; where `on_progress` raises, the rest waits."""
-    if (run := start(engine, number)) is None:
+def take_up(
+    engine: sa.Engine,
+    number: int,
+    owner: str,
+    on_progress: OnProgress,
+    processes: int,
+    settings: Settings | None = None,
+) -> None:
+    """Do what nobody else does of a run that a page asked for; where `on_progress` raises, the rest waits.
+
+    So does what a process had that parsed and died; a chunk over which one died again and again fails the run.
+    """
+    if (run := start(engine, number, settings)) is None:
         return
     try:
-        _go_through(engine, run, owner, processes, on_progress)
-    except (parsing.UnknownProfile, ParserDied, run_chunks.KillsWorkers):
+        _go_through(engine, run, owner, processes, on_progress, settings)
+    except ParserDied as died:
+        _log.warning("run %d goes on with the chunks that a dead process had: %s", number, died)
+    except (parsing.UnknownProfile, run_chunks.KillsWorkers, *_UNWRITABLE) as error:
+        _log.error("run %d ends: %s", number, error)
         _end(engine, number, "failed")
 
 
-def start(engine: sa.Engine, number: int) -> Replay | None:
+def start(engine: sa.Engine, number: int, settings: Settings | None = None) -> Replay | None:
     """A run that goes on, cut into chunks where that was not done yet; None where it has ended."""
     with engine.connect() as connection:
         row = connection.execute(sa.select(Run.profile, Run.scope).where(Run.id == number)).one()
@@ -102,39 +121,41 @@ def start(engine: sa.Engine, number: int) -> Replay | None:
     with engine.connect() as connection:
         state = connection.scalar(sa.select(Run.state).where(Run.id == number))
     if state == "queued":
-        total, chunks = _plan(engine, row.scope)
-        values = {"state": "running", "started_at": datetime.now(UTC), "total": total}
+        run.scope, total, chunks = _plan(engine, settings, row.scope)
+        values = {"state": "running", "started_at": datetime.now(UTC), "total": total, "scope": run.scope}
         with writing(engine) as connection:
             queued = sa.update(Run).where(Run.id == number, Run.state == "queued")
             if connection.execute(queued.values(values)).rowcount:
                 _insert_chunks(connection, number, chunks)
     with engine.connect() as connection:
-        now = connection.execute(sa.select(Run.state, Run.total).where(Run.id == number)).one()
-    run.total = now.total or 0
+        now = connection.execute(sa.select(Run.state, Run.total, Run.scope).where(Run.id == number)).one()
+    run.total, run.scope = now.total or 0, now.scope
     return run if now.state == "running" else None
 
 
-def replay_chunk(engine: sa.Engine, number: int, low: int, owner: str) -> bool:
+def replay_chunk(engine: sa.Engine, number: int, low: int, owner: str, settings: Settings | None = None) -> bool:
     """Parse and store the chunk of a run that begins with the turn id `low`; False where somebody else has it.
 
     One that is stored already, or whose run has ended, is True: there is nothing left to do.
     """
     with engine.connect() as connection:
-        profile = connection.scalar(sa.select(Run.profile).where(Run.id == number, Run.state == "running"))
+        running = sa.select(Run.profile, Run.scope).where(Run.id == number, Run.state == "running")
+        run = connection.execute(running).first()
         state = connection.scalar(sa.select(RunChunk.state).where(RunChunk.run_id == number, RunChunk.low == low))
-    if profile is None or state in (None, "done"):
+    if run is None or state in (None, "done"):
         return True
     try:
         chunk = run_chunks.claim(engine, number, owner, low)
         if chunk is None:
             return False
         with heartbeat.of_run(engine, number, owner), engine.connect() as connection:
-            parsed = response_chunks.parse_chunk(connection, parsing.profile(profile), chunk)
+            parsed = _parse_chunk(run.scope, settings)(connection, parsing.profile(run.profile), chunk)
             connection.rollback()
-            chunk_writing.store(engine, number, profile, owner, parsed)
+            chunk_writing.store(engine, number, run.profile, owner, parsed, settings)
     except Cancelled:
         settle(engine, number)
-    except (parsing.UnknownProfile, run_chunks.KillsWorkers):
+    except (parsing.UnknownProfile, run_chunks.KillsWorkers, *_UNWRITABLE) as error:
+        _log.error("run %d ends: %s", number, error)
         _end(engine, number, "failed")
     finally:
         run_chunks.release(engine, number, owner)
@@ -190,7 +211,7 @@ def _begin(
     engine: sa.Engine, settings: Settings, profile: str, scope: dict[str, Any], owner: str, lock: ExitStack
 ) -> Replay:
     """A run of this process alone that goes on from now; its `lock` is held before anybody can see it."""
-    total, chunks = _plan(engine, scope)
+    scope, total, chunks = _plan(engine, settings, scope)
     values = {"profile": profile, "scope": scope, "state": "running", "total": total, "owner": owner}
     with writing(engine) as connection:
         values |= {"started_at": datetime.now(UTC), "beat_at": clock.now()}
@@ -200,11 +221,25 @@ def _begin(
     return Replay(run_id, profile, _version(profile), scope, total)
 
 
-def _plan(engine: sa.Engine, scope: dict[str, Any]) -> tuple[int, list[Chunk]]:
-    """How many responses there are in a scope as it is now, and the chunks of them."""
+def _plan(
+    engine: sa.Engine, settings: Settings | None, scope: dict[str, Any]
+) -> tuple[dict[str, Any], int, list[Chunk]]:
+    """A scope, with parts where it has so many responses; how many it has as it is now, and the chunks of them."""
     ids = _session_ids(engine, scope)
     with engine.connect() as connection:
-        return response_chunks.total(connection, ids), response_chunks.plan(connection, ids)
+        total = response_chunks.total(connection, ids)
+        if settings is not None:
+            scope = part_chunks.scope(settings, total, scope)
+        at_once = part_chunks.AT_ONCE if scope.get(PARTS) else response_chunks.AT_ONCE
+        return scope, total, response_chunks.plan(connection, ids, at_once)
+
+
+def _parse_chunk(scope: dict[str, Any], settings: Settings | None) -> ParseChunk:
+    if not scope.get(PARTS):
+        return response_chunks.parse_chunk
+    if settings is None:
+        raise ValueError("the run writes parts, and nothing says where")
+    return part_chunks.PartParser(settings)
 
 
 def _insert_chunks(connection: sa.Connection, run_id: int, chunks: list[Chunk]) -> None:
@@ -214,25 +249,29 @@ def _insert_chunks(connection: sa.Connection, run_id: int, chunks: list[Chunk]) 
         chunk_writing.advance(connection, run_id, {})
 
 
-def _go_through(engine: sa.Engine, run: Replay, owner: str, processes: int, on_progress: OnProgress) -> None:
+def _go_through(
+    engine: sa.Engine, run: Replay, owner: str, processes: int, on_progress: OnProgress, settings: Settings | None
+) -> None:
     parser = parsing.profile(run.profile)
     chunks = run_chunks.claimed(engine, run.id, owner)
     processes = processes if run.total > processes * response_chunks.AT_ONCE else 1
+    parse, killed = _parse_chunk(run.scope, settings), False
     try:
         with (
             heartbeat.of_run(engine, run.id, owner),
-            closing(response_chunks.parsed_chunks(engine, parser, chunks, processes)) as parsed_chunks,
+            closing(response_chunks.parsed_chunks(engine, parser, chunks, processes, parse)) as parsed_chunks,
         ):
             for parsed in parsed_chunks:
-                if chunk_writing.store(engine, run.id, run.profile, owner, parsed):
+                if chunk_writing.store(engine, run.id, run.profile, owner, parsed, settings):
                     _count(run, parsed)
                 on_progress(run.counts["responses"], run.total)
     except Cancelled:
         settle(engine, run.id)
     except BrokenProcessPool:
+        killed = True
         raise ParserDied(f"a process that ran {run.profile} died") from None
     finally:
-        run_chunks.release(engine, run.id, owner)
+        run_chunks.release(engine, run.id, owner, killed=killed)
     with engine.connect() as connection:
         run.state = connection.scalars(sa.select(Run.state).where(Run.id == run.id)).one()
 
@@ -240,7 +279,7 @@ def _go_through(engine: sa.Engine, run: Replay, owner: str, processes: int, on_p
 def _count(run: Replay, parsed: ParsedChunk) -> None:
     for name, count in parsed.counts.items():
         run.counts[name] += count
-    run.new += len(parsed.parses)
+    run.new += len(parsed.parses) + (len(parsed.part.columns.turn_id) if parsed.part else 0)
 
 
 def _session_ids(engine: sa.Engine, scope: dict[str, Any]) -> set[int] | None:
@@ -253,7 +292,7 @@ def _session_ids(engine: sa.Engine, scope: dict[str, Any]) -> set[int] | None:
     with orm.Session(engine) as db:
         narrowed = sessions.narrowed(db, filters)
         ids = narrowed.state.numbers["id"].values
-        return {ids[slot] for slot in slots_of(narrowed.view)}
+        return {ids[slot] for slot in narrowed.view}
 
 
 def _end(engine: sa.Engine, run_id: int, state: str) -> bool:

@@ -15,6 +15,7 @@ from webapp.store import index
 from webapp.store.failures import failure_index, parse_versions
 from webapp.store.jobs import failure_webhook, runs
 from webapp.store.live import Gate
+from webapp.store.parts import manifest
 from webapp.store.sessions import deletion
 
 _EVERY, _OVERDUE, _ALERTS = 600.0, 20.0, 60.0
@@ -24,10 +25,11 @@ _log = logging.getLogger(__name__)
 
 def start(engine: sa.Engine, settings: Settings) -> None:
     """Begin a thread for each task, so that none ends another; they end with the process."""
-    _begin(index.warm, engine)
+    _begin(index.keep, engine)
     _begin(failure_index.warm, engine)
     _begin(parse_versions.warm, engine)
     _begin(deletion.purge, engine)
+    _begin(manifest.purge, engine, settings)
     _begin(runs.end_killed, engine, settings)
     _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
     _begin(Gate(engine, settings).show_overdue, every=_OVERDUE)

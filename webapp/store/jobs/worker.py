@@ -72,7 +72,7 @@ def work_once(engine: sa.Engine, settings: Settings, owner: str, ends: Ends, pro
     while not ends() and (number := jobs.take(engine, owner)) is not None:
         do(engine, settings, number, owner, ends)
     changes.work_all(engine, ends)
-    _run(engine, owner, ends, processes or processors())
+    _run(engine, settings, owner, ends, processes or processors())
     with locks.alone(engine, "trials") as mine:
         if mine:
             trials.count_all(engine, lambda: ends() or _is_asked(engine))
@@ -100,7 +100,7 @@ def is_work_left(connection: sa.Connection) -> bool:
     return is_queued or trials.are_lacking(connection)
 
 
-def _run(engine: sa.Engine, owner: str, ends: Ends, processes: int) -> None:
+def _run(engine: sa.Engine, settings: Settings, owner: str, ends: Ends, processes: int) -> None:
     """The next run that was asked for. Jobs go first: a run gives way to them after each chunk, and goes on later."""
     number = run_queue.next_free(engine)
     if number is None or ends():
@@ -112,7 +112,7 @@ def _run(engine: sa.Engine, owner: str, ends: Ends, processes: int) -> None:
                 raise Stopped(False)
 
     with suppress(Stopped):
-        runs.take_up(engine, number, owner, give_way, processes)
+        runs.take_up(engine, number, owner, give_way, processes, settings)
 
 
 def take_up(engine: sa.Engine, settings: Settings) -> None:
@@ -196,7 +196,7 @@ def _outcome(
 ) -> tuple[str, dict[str, Any]]:
     """The state that a job ends in, and its result. Raises `Stopped` where the worker is to end."""
     if job.tries > jobs.MOST_TRIES:
-        return "failed", _refused("gave_up", f"The reading broke off {job.tries} times without a word. {_AGAIN}")
+        return "failed", _refused("gave_up", f"The import broke off {job.tries} times without an error. {_AGAIN}")
     try:
         result = _read(engine, settings, job, progress)
     except Stopped as stopped:
