@@ -2,106 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import json
-import os
-import signal
-import subprocess
 import sys
-import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
-from kombu import Connection
+from amqp.exceptions import AccessRefused
+from celery import signals
 from sqlalchemy import orm
 
-from tests.store.conftest import db, engine, postgres  # noqa: F401
-from tests.store.jobs.workers import ROOT, silent, until
-from tests.store.made import BROKEN, entry
+from tests.broker.celery_worker import AT_ONCE, SESSIONS, celery, kill, state, stored, upload
+from tests.store.jobs.workers import silent, until
 from webapp.broker import tasks
 from webapp.broker.sending import Messenger
+from webapp.commands.work import work_on
 from webapp.config import BadSetting, Settings
-from webapp.store.jobs import jobs, run_queue, worker
-from webapp.store.models import Job, Parse, Run, RunChunk, Session
+from webapp.store.jobs import run_queue, worker
+from webapp.store.models import Job, Parse, Run, Session
 
 pytestmark = pytest.mark.postgres
-SERVER = "postgresql+psycopg://root@127.0.0.1:5432"
-BROKERS = {"rabbitmq": "amqp://guest:guest@127.0.0.1:5672//", "redis": "redis://127.0.0.1:6379/9"}
-SESSIONS, AT_ONCE = 12, 10
-CHILD = f"""
-from webapp.commands.work import work_on
-from webapp.config import Settings
-from webapp.store.jobs import response_chunks
-
-response_chunks.AT_ONCE = {AT_ONCE}
-work_on(Settings.from_environment(), 2)
-"""
-
-
-@pytest.fixture
-def url(postgres: str) -> str:  # noqa: F811
-    return f"{SERVER}/{postgres}"
-
-
-@pytest.fixture(params=list(BROKERS))
-def settings(request: pytest.FixtureRequest, url: str, tmp_path) -> Iterator[Settings]:  # type: ignore[no-untyped-def]
-    """With a queue of its own, that is removed; skipped where the broker does not answer, failing then under CI."""
-    broker, queue = BROKERS[request.param], f"fencepost-test-{uuid.uuid4().hex[:12]}"
-    with Connection(broker, connect_timeout=3) as connection:
-        try:
-            connection.ensure_connection(max_retries=1, timeout=3)
-        except OSError as error:
-            if os.environ.get("CI") == "true":
-                pytest.fail(f"no {request.param} on 127.0.0.1 under CI: {error}")
-            pytest.skip(f"needs {request.param} on 127.0.0.1")
-        yield Settings(data=tmp_path / "data", database=url, home="direct", broker=broker, queue=queue)
-        with contextlib.suppress(Exception):
-            connection.default_channel.queue_delete(queue)
-
-
-@contextlib.contextmanager
-def celery(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker with two processes, all of which are killed in the end."""
-    broker = {"FENCEPOST_BROKER": settings.broker or "", "FENCEPOST_QUEUE": settings.queue}
-    environ = {**os.environ, **settings.environment(), **broker, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen([sys.executable, "-c", CHILD], cwd=ROOT, env=environ, start_new_session=True)
-    try:
-        yield process
-    finally:
-        kill(process)
-
-
-def kill(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def upload(engine: sa.Engine, settings: Settings) -> int:  # noqa: F811
-    lines = (
-        json.dumps(entry(f"{n} {BROKEN}", session_id=f"s{n // AT_ONCE}")).encode() for n in range(SESSIONS * AT_ONCE)
-    )
-    path = jobs.own(settings, io.BytesIO(b"\n".join(lines)))
-    return jobs.make(engine, settings, filename="a.jsonl", path=path)
-
-
-def state(engine: sa.Engine, table: type[Job] | type[Run]) -> str | None:  # noqa: F811
-    with engine.connect() as connection:
-        return connection.scalar(sa.select(table.state))
-
-
-def stored(engine: sa.Engine) -> int:  # noqa: F811
-    with engine.connect() as connection:
-        return connection.scalar(sa.select(sa.func.count()).where(RunChunk.state == "done")) or 0
 
 
 def test_a_dump_is_read_and_a_run_goes_on_behind_a_killed_worker(
-    engine: sa.Engine,  # noqa: F811
+    engine: sa.Engine,
     settings: Settings,
-    db: orm.Session,  # noqa: F811
+    db: orm.Session,
 ) -> None:
     upload(engine, settings)
     assert Messenger(settings, engine).tell()
@@ -122,8 +47,28 @@ def test_a_dump_is_read_and_a_run_goes_on_behind_a_killed_worker(
     assert [sum(verdicts) for verdicts in facets] == [AT_ONCE] * SESSIONS
 
 
+def test_two_workers_of_one_host_work_at_once(
+    engine: sa.Engine,
+    settings: Settings,
+) -> None:
+    def are_done(count: int) -> bool:
+        with engine.connect() as connection:
+            done = sa.select(sa.func.count()).where(Job.state == "done")
+            return connection.scalar(done) == count
+
+    with celery(settings) as first, celery(settings) as second:
+        for worker_to_end, count in ((first, 1), (None, 2)):
+            upload(engine, settings)
+            assert Messenger(settings, engine).tell()
+            assert until(lambda count=count: are_done(count))  # type: ignore[misc]
+            assert first.poll() is None or count == 2
+            assert second.poll() is None
+            if worker_to_end:
+                kill(worker_to_end)
+
+
 def test_a_message_that_comes_twice_changes_nothing(
-    engine: sa.Engine,  # noqa: F811
+    engine: sa.Engine,
     settings: Settings,
 ) -> None:
     number = upload(engine, settings)
@@ -143,7 +88,7 @@ def test_a_message_that_comes_twice_changes_nothing(
 
 
 def test_without_its_broker_work_waits_and_the_rows_are_enough(
-    engine: sa.Engine,  # noqa: F811
+    engine: sa.Engine,
     settings: Settings,
 ) -> None:
     upload(engine, settings)
@@ -154,8 +99,60 @@ def test_without_its_broker_work_waits_and_the_rows_are_enough(
     assert state(engine, Job) == "done"
 
 
+def test_a_refusal_does_not_end_the_thread_that_tells(
+    engine: sa.Engine,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[str] = []
+
+    def refuse(app: object, name: str, *rest: object, **options: object) -> None:
+        calls.append(name)
+        raise AccessRefused("no permission")  # an AMQP error is no OSError
+
+    monkeypatch.setattr("celery.Celery.send_task", refuse)
+    upload(engine, settings)
+    messenger = Messenger(settings, engine)
+    messenger.start()
+    assert until(lambda: len(calls) == 1)
+    messenger.wake()
+    assert until(lambda: len(calls) == 2)
+    assert state(engine, Job) == "queued"
+
+
+@pytest.mark.parametrize("settings", ["rabbitmq"], indirect=True)  # Redis has no virtual hosts
+def test_a_virtual_host_that_is_not_there_is_a_refusal(
+    engine: sa.Engine,
+    settings: Settings,
+) -> None:
+    upload(engine, settings)
+    nowhere = f"{(settings.broker or '').rstrip('/')}/nowhere"
+    assert Messenger(replace(settings, broker=nowhere), engine).tell() is False
+    assert state(engine, Job) == "queued"
+
+
 def test_the_setting_says_what_it_takes(url: str) -> None:
     with pytest.raises(BadSetting, match="takes amqp"):
         Settings.from_environment({"FENCEPOST_BROKER": "kafka://h", "FENCEPOST_DATABASE": url})
     with pytest.raises(BadSetting, match="needs FENCEPOST_DATABASE on PostgreSQL"):
         Settings.from_environment({"FENCEPOST_BROKER": "amqp://h"})
+
+
+@pytest.mark.parametrize("settings", ["redis"], indirect=True)
+@pytest.mark.parametrize(("signalled", "begins_anew"), [(True, 0), (False, 1)])
+def test_a_worker_that_nobody_stopped_begins_anew(
+    settings: Settings, signalled: bool, begins_anew: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Celery's ends by itself, and without an exit code, where its transport breaks: as it does if Redis is killed."""
+    begun: list[list[str]] = []
+
+    def worker_main(app: object, argv: list[str]) -> None:
+        if signalled:
+            signals.worker_shutting_down.send(sender="celery", sig="SIGTERM", how="Warm", exitcode=0)
+
+    monkeypatch.setattr("celery.Celery.worker_main", worker_main)
+    monkeypatch.setattr("os.execv", lambda program, arguments: begun.append(arguments))
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    monkeypatch.setattr("tempfile.tempdir", None)
+    work_on(settings, 1)
+    assert begun == [[sys.executable, *sys.orig_argv[1:]]] * begins_anew

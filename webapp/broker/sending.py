@@ -44,23 +44,23 @@ class Messenger:
             self._woken.clear()
 
     def tell(self) -> bool:
-        """A message for each job and run that no worker has; False where the broker cannot be reached.
+        """A message for each job and run that no worker has; False where the broker cannot be reached or refuses.
 
         Nothing is lost then: the rows stay, and are told with the next call.
         """
-        from kombu.exceptions import OperationalError  # an extra, and slow to import
+        from webapp.broker import tasks  # celery is an extra, and slow to import
 
-        from webapp.broker import tasks
-
+        waiting = self._waiting(tasks.READ_DUMP, tasks.BEGIN_RUN)
         try:
-            for name, number in self._waiting(tasks.READ_DUMP, tasks.BEGIN_RUN):
+            for name, number in waiting:
                 tasks.app(self._settings).send_task(name, [number], retry=False)
                 self._told[name, number] = time.monotonic()
             if self._is_due("catch up", 0, EXPIRES):
                 tasks.app(self._settings).send_task(tasks.CATCH_UP, retry=False, expires=EXPIRES)
                 self._told["catch up", 0] = time.monotonic()
-        except (OperationalError, OSError) as away:
-            _log.warning("the broker cannot be reached, work waits in the database: %s", away)
+        except Exception as error:  # noqa: BLE001 - each broker's library raises its own, and this thread must go on
+            kind = type(error).__name__
+            _log.warning("the broker cannot be reached or refuses, work waits in the database: %s: %s", kind, error)
             return False
         return True
 

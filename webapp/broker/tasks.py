@@ -5,6 +5,7 @@ A message is a hint: who gets it claims the row, and one that comes twice, or la
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +14,10 @@ import sqlalchemy as sa
 from celery import Celery
 
 from webapp.config import Settings
-from webapp.store.db import database
+from webapp.store.db import database, locks
 from webapp.store.jobs import claims, jobs, reindex, runs, worker
 from webapp.store.models import RunChunk
+from webapp.store.parts import manifest
 from webapp.store.sessions import deletion
 
 READ_DUMP, BEGIN_RUN, REPLAY_CHUNK = "fencepost.read_dump", "fencepost.begin_run", "fencepost.replay_chunk"
@@ -25,6 +27,7 @@ TRIES_AGAIN = claims.STALE / 2
 TRIES = 4
 """… and how often: the row is silent by then, or somebody works at it"""
 CHUNKS_AT_ONCE = 1000
+_log = logging.getLogger(__name__)
 _here: dict[int, tuple[sa.Engine, str]] = {}
 """of this process, by its number, since a fork must not use its parent's connections"""
 
@@ -58,20 +61,25 @@ def _functions(celery: Celery, settings: Settings) -> dict[str, Callable[..., No
 
     def begin_run(_: Any, run: int) -> None:
         engine, _owner = here(settings)
-        if runs.start(engine, run) is not None:
+        if runs.start(engine, run, settings) is not None:
             _send_chunks(celery, engine, run)
 
     def replay_chunk(task: Any, run: int, low: int, high: int) -> None:
         engine, owner = here(settings)
-        if not runs.replay_chunk(engine, run, low, owner):
+        if not runs.replay_chunk(engine, run, low, owner, settings):
             raise task.retry(countdown=TRIES_AGAIN)
 
     def reindex_all(_: Any, anew: bool = False, findings: bool = False) -> None:
         engine, _owner = here(settings)
-        reindex.refold_all(engine) if findings else reindex.reindex(engine, anew=anew)
+        with locks.alone(engine, "reindex") as mine:
+            if not mine:  # Redis sends again what takes longer than an hour
+                _log.warning("%s: not begun, since another worker reindexes", REINDEX)
+                return
+            reindex.refold_all(engine) if findings else reindex.reindex(engine, anew=anew)
 
     def purge(_: Any) -> None:
         deletion.purge(here(settings)[0])
+        manifest.purge(here(settings)[0], settings)
 
     def catch_up(_: Any) -> None:
         engine, owner = here(settings)
@@ -85,7 +93,8 @@ def here(settings: Settings) -> tuple[sa.Engine, str]:
     """The database and the owner's name of this process."""
     if os.getpid() not in _here:
         _here.clear()
-        _here[os.getpid()] = (database.connect(settings.database, durable=settings.durable), claims.new_owner())
+        engine = database.connect(settings.database, durable=settings.durable, pool=settings.pool)
+        _here[os.getpid()] = (engine, claims.new_owner())
     return _here[os.getpid()]
 
 

@@ -1,0 +1,66 @@
+"""Celery's worker as a process of its own, and what it is given to do."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+
+from tests.store.jobs.workers import ROOT
+from tests.store.made import BROKEN, entry
+from webapp.config import Settings
+from webapp.store.jobs import jobs
+from webapp.store.models import Job, Run, RunChunk
+
+SESSIONS, AT_ONCE = 12, 10
+CHILD = f"""
+from webapp.commands.work import work_on
+from webapp.config import Settings
+from webapp.store.jobs import response_chunks
+
+response_chunks.AT_ONCE = {AT_ONCE}
+work_on(Settings.from_environment(), 2)
+"""
+
+
+@contextlib.contextmanager
+def celery(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker with two processes, all of which are killed in the end."""
+    broker = {"FENCEPOST_BROKER": settings.broker or "", "FENCEPOST_QUEUE": settings.queue}
+    environ = {**os.environ, **settings.environment(), **broker, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen([sys.executable, "-c", CHILD], cwd=ROOT, env=environ, start_new_session=True)
+    try:
+        yield process
+    finally:
+        kill(process)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def upload(engine: sa.Engine, settings: Settings) -> int:
+    lines = (
+        json.dumps(entry(f"{n} {BROKEN}", session_id=f"s{n // AT_ONCE}")).encode() for n in range(SESSIONS * AT_ONCE)
+    )
+    path = jobs.own(settings, io.BytesIO(b"\n".join(lines)))
+    return jobs.make(engine, settings, filename="a.jsonl", path=path)
+
+
+def state(engine: sa.Engine, table: type[Job] | type[Run]) -> str | None:
+    with engine.connect() as connection:
+        return connection.scalar(sa.select(table.state))
+
+
+def stored(engine: sa.Engine) -> int:
+    with engine.connect() as connection:
+        return connection.scalar(sa.select(sa.func.count()).where(RunChunk.state == "done")) or 0
