@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 
-from benchmarks import generated, growing
+from benchmarks import generated, growing, memory_limit
 from webapp.store.db import database
 from webapp.store.models import Turn
 
@@ -22,3 +26,18 @@ def test_a_database_of_made_sessions_is_filled(tmp_path: Path) -> None:
 def test_a_log_that_grows_is_measured(tmp_path: Path) -> None:
     figures = growing.measured(tmp_path, 20, 1)
     assert figures["turns"] == 2 * 22 and {"whole", "first_growth", "later_growth"} < set(figures)
+
+
+def test_the_kernel_holds_a_group_to_its_limit() -> None:
+    try:
+        group = memory_limit.Group(64)
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made here: {error}")
+    try:
+        python = [sys.executable, "-c", "import sys; kept = b'x' * (int(sys.argv[1]) << 20)"]
+        command = ["sh", "-c", memory_limit.IN_GROUP, str(group.path), *python]
+        assert subprocess.run([*command, "8"], check=False).returncode == 0 and group.kills() == 0
+        assert subprocess.run([*command, "128"], check=False).returncode == -signal.SIGKILL and group.kills() == 1
+    finally:
+        group.remove()
+    assert not group.path.exists()
