@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,9 @@ MOST_NAMED = 20
 """How many sessions of a dump are named; the others are counted."""
 EMPTY_SHARE = 1 / 3
 """Of a session's answers, or calls: from here on that they are empty is no accident. Real logs have next to none."""
+_ANSWER_KEY = re.compile(r"answer|complet|respon|output|repl[iy]|generat|predict|result|assistant|said", re.I)
+_OTHER_KEY = re.compile(r"format|schema|config|expected|token|time|id$|usage|metric|param|type|model$", re.I)
+"""What may hold an answer beside a session's entries, by its name, and what does not."""
 _SAMPLES = 3
 _MOST_KEYS = 12
 
@@ -33,12 +37,18 @@ class SessionAnswers:
     prompts: int = 0
     bare: int = 0
     """calls without arguments: an empty text, which a stream gives, is no loss, unless most calls are so"""
+    last: str = ""
+    """the kind of the last turn in which somebody spoke"""
     mute: int = 0
     """turns of which nothing at all is known"""
     samples: list[Any] = field(default_factory=list)
+    about: dict[str, Any] | None = None
+    """what stands beside the entries: where they hold no answer, it may"""
 
     def add(self, turn: Turn) -> None:
         self.turns += 1
+        if turn.kind != "event":
+            self.last = turn.kind
         says_nothing = not turn.raw
         if turn.kind in self.counts:
             self.counts[turn.kind] += 1
@@ -76,11 +86,25 @@ class SessionAnswers:
         if any(self.empty.values()):
             counts = f"{sum(self.empty.values()):,} of its {answers:,} answers and calls are empty"
             return Problem(f"session {self.name[:200]!r}", self._named(counts).reason)
-        return None
+        return self._beside() if self.last == "prompt" and self.about else None
+
+    def _beside(self) -> Problem | None:
+        """What may be the answer to the last prompt and stands beside the entries, which were read."""
+        about = self.about or {}
+        keys = [key for key in about if _ANSWER_KEY.search(key) and not _OTHER_KEY.search(key)]
+        if not (paths := long_texts([{key: about[key] for key in keys}])):
+            return None
+        where = ", ".join(paths)
+        return Problem(
+            f"session {self.name[:200]!r}",
+            f"it ends with a prompt, and what stands beside its messages was not read as an answer (texts at {where});"
+            f" try --map raw={paths[0]}",
+        )
 
     def _named(self, reason: str) -> MissingAnswers:
-        keys = list(dict.fromkeys(repr(str(key)[:40]) for sample in self.samples for key in sample))[:_MOST_KEYS]
-        paths = long_texts(self.samples)
+        samples = self.samples or ([self.about] if self.about else [])
+        keys = list(dict.fromkeys(repr(str(key)[:40]) for sample in samples for key in sample))[:_MOST_KEYS]
+        paths = long_texts(samples)
         about = [f"keys: {', '.join(keys)}" if keys else "", f"texts at {', '.join(paths)}" if paths else ""]
         shape = "; ".join(part for part in about if part)
         advice = f"--map raw={paths[0]}, or --format NAME" if paths else "--format NAME, or --map raw=$.PATH"
@@ -97,7 +121,7 @@ def watched(records: Iterable[Record], on_end: Callable[[SessionAnswers], None] 
             count += problem is not None
             if problem is not None and count <= MOST_NAMED:
                 yield problem
-            session = SessionAnswers(record.external_id)
+            session = SessionAnswers(record.external_id, about=record.extra)
         elif isinstance(record, Turn) and session is not None:
             session.add(record)
         yield record

@@ -170,7 +170,7 @@ class Format:
         reader = self.reader(session.extra)
         yield from reader.read(self.sided_turns(session.entries, reader))
         tail.note(session.name, reader)
-        yield from reader.so_far()
+        yield from reader.rest() if tail.reader is None else reader.so_far()
 
     def reader(self, context: Context) -> TurnReader:
         """What the reading of a session starts with."""

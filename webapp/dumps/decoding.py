@@ -63,7 +63,7 @@ class Decoder:
     def repeats(self, at: str) -> Iterator[Problem]:
         """A problem for each key that stood twice in the value decoded last."""
         for key in dict.fromkeys(self.repeated):
-            yield Problem(at, f"the key {key!r} stands twice in one object; the last one was kept")
+            yield Problem(at, f"the key {key!r} occurs twice in one object; the last one was kept")
 
 
 def json_or_none(text: str) -> Any:

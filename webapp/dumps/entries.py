@@ -52,7 +52,7 @@ class RepeatedIds:
         if not (ident := id_text(value)):
             return
         if (digest := hash((name, ident))) in self._hashes:
-            yield Problem(at, f"the {name} {ident[:200]!r} stands twice in the session; both are kept")
+            yield Problem(at, f"the {name} {ident[:200]!r} occurs twice in the session; both are kept")
         self._hashes.add(digest)
 
 

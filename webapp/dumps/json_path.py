@@ -49,7 +49,7 @@ def _step(match: re.Match[str], path: str) -> str | int:
         try:
             return str(json.loads(match["quoted"]))
         except ValueError as error:
-            raise BadPath(f"the path {path!r} cannot be read: {match['quoted']} is no JSON text") from error
+            raise BadPath(f"the path {path!r} cannot be read: {match['quoted']} is not JSON text") from error
     return match["name"] or match["single"] or ""
 
 

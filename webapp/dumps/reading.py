@@ -216,4 +216,4 @@ def _unique(start: SessionStart, counts: dict[str, int]) -> Iterator[Record]:
         counts[name] += 1
     counts[new] = 1
     yield replace(start, external_id=new)
-    yield Problem(f"session {name!r}", f"this id stands twice in the dump; the later session is called {new!r}")
+    yield Problem(f"session {name!r}", f"this id occurs twice in the dump; the later session is called {new!r}")

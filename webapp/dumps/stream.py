@@ -84,7 +84,7 @@ def _members(window: Window, streamed: frozenset[str] | None) -> Iterator[Part]:
         try:
             key = _key(window)
             if key in keys:
-                yield Problem(key[:_LONGEST_KEY], f"the key {key[:_LONGEST_KEY]!r} stands twice in the document")
+                yield Problem(key[:_LONGEST_KEY], f"the key {key[:_LONGEST_KEY]!r} occurs twice in the document")
             keys.add(key)
             if (streamed is None or key in streamed) and window.peek() == "[":
                 window.at += 1

@@ -138,6 +138,6 @@ def test_what_a_batch_answered(got):
     found = got("\n".join(map(json.dumps, lines)), "batch.jsonl")
     assert [(turn.kind, turn.raw, turn.model) for turn in found.only] == [
         ("response", "{}", "c"),
-        ("event", None, None),
+        ("error", '{"type":"error"}', None),
     ]
     assert found.entries() == lines

@@ -80,7 +80,7 @@ def test_a_message_that_is_logged_again_is_a_duplicate(got):
 def test_an_id_that_stands_twice_is_a_problem(got):
     found = got(jsonl(line("a", assistant("m1", TEXT)), line("a", assistant("m2", TEXT))), "x.jsonl")
     assert len(found.only) == 2
-    assert [(problem.at, "stands twice" in problem.reason) for problem in found.problems] == [("line 2", True)]
+    assert [(problem.at, "occurs twice" in problem.reason) for problem in found.problems] == [("line 2", True)]
 
 
 def test_lines_that_are_no_messages(got):

@@ -84,7 +84,7 @@ def test_an_id_that_stands_twice_is_a_problem_and_both_are_kept(got):
     call = item(type="function_call", name="shell", arguments="{}", call_id="c1")
     answer = item(type="function_call_output", call_id="c1", output="ok")
     found = got(jsonl(META, said, call, answer, said, call), "r.jsonl")
-    assert [(problem.at, problem.reason.partition(" stands")[0]) for problem in found.problems] == [
+    assert [(problem.at, problem.reason.partition(" occurs")[0]) for problem in found.problems] == [
         ("line 5", "the item id 'm1'"),
         ("line 6", "the call id of a function_call 'c1'"),
     ]

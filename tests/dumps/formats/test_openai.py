@@ -23,6 +23,7 @@ def shown(turns) -> list[tuple]:
     return [(turn.entry, turn.kind, turn.raw, turn.raw_at) for turn in turns]
 
 
+CHOICES = {"choices": [{"message": {"role": "assistant", "content": "{}"}}]}
 EXPECTED = [
     (0, "prompt", "Be brief.", ("content",)),
     (1, "prompt", "What is 1+1?", None),
@@ -256,3 +257,16 @@ def test_lines_that_name_their_sessions(got):
 def test_messages_of_no_list(got):
     with pytest.raises(ValueError, match="messages: expected a list, found a number"):
         got('{"messages": 3}')
+
+
+@pytest.mark.parametrize("key", ["timestamp", "created_at", "created", "ts", "time", "datetime", "start_time"])
+@pytest.mark.parametrize("value", [1_760_000_000, 1_760_000_000_000, "2025-10-09T08:53:20Z"])
+def test_the_time_of_a_logged_exchange_is_read_under_the_usual_names(got, key: str, value: object) -> None:
+    line = {key: value, "request": {"messages": [{"role": "user", "content": "q"}]}, "response": CHOICES}
+    found = got(json.dumps(line) + "\n", "log.jsonl")
+    assert {turn.sent_at for turn in found.only} == {datetime(2025, 10, 9, 8, 53, 20, tzinfo=UTC)}
+
+
+def test_a_duration_is_no_time(got) -> None:
+    line = {"time": 0.53, "request": {"messages": [{"role": "user", "content": "q"}]}, "response": CHOICES}
+    assert {turn.sent_at for turn in got(json.dumps(line) + "\n", "log.jsonl").only} == {None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import struct
 from pathlib import Path
 
@@ -319,3 +320,52 @@ def test_values_of_a_type_that_otlp_has_not_are_named(tmp_path: Path, place: str
         "the value of gen_ai.completion.0.content is of no type that OTLP has (string_val, other); it was left out"
     ]
     assert "scopeSpans[0].spans[0]" in problems[0].at
+
+
+def snake(value: object) -> object:
+    """The same dump with protobuf's own spelling of every field; what a program named itself is left."""
+    if isinstance(value, list):
+        return [snake(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    return {re.sub("[A-Z]", lambda upper: "_" + upper[0].lower(), name): snake(inner) for name, inner in value.items()}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_both_spellings_of_fields_say_the_same(got, name):
+    camel = trace(PLACES[name], resource={"service.name": "s"})
+    first, second = got(camel), got(json.dumps(snake(json.loads(camel))))
+    told = [[(turn.kind, turn.raw, turn.sent_at, turn.model) for turn in found.only] for found in (first, second)]
+    assert told[0] == told[1] and any(kind in ("response", "tool_call") for kind, *_ in told[0])
+    assert [start.external_id for start in first.starts] == [start.external_id for start in second.starts]
+    assert second.problems == first.problems
+
+
+def test_a_log_record_in_protobufs_spelling(got):
+    body = {"message": {"role": "assistant", "content": "A"}, "finish_reason": "stop", "index": 0}
+    named = {"traceId": TRACE, "spanId": SPAN, "timeUnixNano": "1750000000600000000"}
+    record = {**named, "body": typed(body), "attributes": listed({"event.name": "gen_ai.choice"})}
+    logged = {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
+    dump = got(json.dumps(snake(logged)))
+    assert [turn.raw for turn in dump.only if turn.kind == "response"] == ["A"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"stringValue": {"inner": "A"}},
+        {"kvlistValue": [{"key": "a", "value": {"stringValue": "A"}}]},
+        {"arrayValue": {"x_values": [{"stringValue": "A"}]}},
+        {"arrayValue": {"values": [{"kvlistValue": {"values": [{"key": "a", "value": {"text": "A"}}]}}]}},
+        [{"stringValue": "A"}],
+    ],
+)
+def test_values_that_are_wrapped_otherwise_are_named(got, value):
+    odd = span({"gen_ai.completion.0.content": "B"})
+    odd["attributes"].append({"key": "gen_ai.output.messages", "value": value})
+    assert ["gen_ai.output.messages" in problem.reason for problem in got(trace(odd)).problems] == [True]
+
+
+def test_fields_that_no_span_has_are_named(got):
+    odd = span({"gen_ai.completion.0.content": "B"}, x_attributes=listed({"gen_ai.output.messages": MESSAGES}))
+    assert ["'x_attributes' is no field" in problem.reason for problem in got(trace(odd)).problems] == [True]

@@ -45,6 +45,6 @@ def test_any_text_when_told_so(got):
 def test_an_id_that_stands_twice_is_a_problem_and_both_are_kept(got):
     found = got('{"id": 1, "text": "a"}\n{"id": 2, "text": "b"}\n{"id": 1, "text": "c"}\n', "r.jsonl")
     assert [(problem.at, problem.reason) for problem in found.problems] == [
-        ("line 3", "the id '1' stands twice in the session; both are kept")
+        ("line 3", "the id '1' occurs twice in the session; both are kept")
     ]
     assert [turn.raw for turn in found.only] == ["a", "b", "c"]

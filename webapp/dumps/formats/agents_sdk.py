@@ -116,6 +116,7 @@ def _answered(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) 
         turns += turns_of([Piece("text", data["output"], (*at, "output"))], "assistant", conversation)
     conversation.calls.update((turn.agent, turn.raw) for turn, _ in turns if turn.kind == "tool_call")
     if not any(turn.written_by_model for turn, _ in turns):
+        conversation.notes.clear()  # what the exchange says of it is said better here, or by the error
         if not error:
             conversation.notes.append(_without_answer(data))
         turns.append((Turn(0, "event", role=text(data.get("type")), phase=first_id(data, "response_id")), None))
@@ -129,7 +130,7 @@ def _without_answer(data: dict[str, Any]) -> str:
     if data.get("type") == "response" and ident and not isinstance(data.get("response"), dict):
         return f"the answer is not in the trace: of the response {ident[:80]!r} it holds the id alone"
     keys = ", ".join(repr(str(key)[:40]) for key in list(data)[:12])
-    return f"no answer stands in the span of type {data.get('type')!r} (its keys: {keys})"
+    return f"no answer in the span of type {data.get('type')!r} (its keys: {keys})"
 
 
 def _called(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) -> list[PlacedTurn]:

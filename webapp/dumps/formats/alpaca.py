@@ -49,7 +49,7 @@ class Alpaca(Format):
         prompt = f"{instruction}\n{more}" if both else instruction or more
         add(prompt, None if both else ("instruction",) if instruction else ("input",), "user")
         if not _is_answered(entry):
-            conversation.notes.append(f"no answer stands under any of {', '.join(_ANSWERS)}")
+            conversation.notes.append(f"no answer under any of {', '.join(_ANSWERS)}")
         for key, branch in _ANSWERS.items():
             add(entry.get(key), (key,), "assistant", branch)
             for index, raw in enumerate(as_list(entry.get(key))):  # answers of which the first was preferred

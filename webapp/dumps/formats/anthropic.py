@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, PlacedTurn
-from webapp.dumps.formats.openai import OpenAi, entry_turns
-from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.formats.openai import OpenAi, entry_turns, failure_turns
+from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.pieces import content
 from webapp.dumps.messages.turns import each_filled, turns_of
 from webapp.dumps.times import first_moment
@@ -27,11 +27,14 @@ class Anthropic(OpenAi):
             return entry_turns(entry, conversation)
         if isinstance(result := entry.get("result"), dict):  # of a batch
             turns = exchange(None, result.get("message"), (), ("result", "message"), conversation)
+            turns = turns or failure_turns(entry, "result", conversation)
+            unanswered(entry, turns, conversation)
         elif "messages" in entry:
             turns = exchange(entry, None, (), (), conversation)
         elif "content" in entry:
             turns = turns_of(content(entry["content"], ("content",)), "user", conversation)
         else:
+            unanswered(entry, [], conversation)
             return []
         return each_filled(turns, sent_at=first_moment(entry, "timestamp", "created_at"))
 

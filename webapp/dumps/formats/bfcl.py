@@ -35,7 +35,7 @@ class Bfcl(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         key = _SCORED if _SCORED in entry else "result"
         if (key in entry and entry[key] is None) or _holds_null(entry.get(key)):
-            conversation.notes.append(f"null stands under {key!r} where a model's answer should")
+            conversation.notes.append(f"null is under {key!r} where a model's answer should")
         turns = list(_answers(entry.get(key), (key,), conversation)) or [(Turn(0, "event"), None)]
         counts = {"input": entry.get("input_token_count"), "output": entry.get("output_token_count")}
         single = {name: total for name, value in counts.items() if (total := _total(value)) is not None}

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.keyed_sessions import keyed
-from webapp.dumps.messages.bodies import is_answer
+from webapp.dumps.messages.bodies import is_answer, unanswered
 from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.turns import each_filled, filled, spent, with_once
@@ -20,14 +20,19 @@ from webapp.dumps.values import as_list, as_object, first_text
 _REQUESTS = (
     *("request", "req", "request_body", "requestBody", "request_json", "llm_request", "llm_input", "sent", "call"),
     *("messages", "payload", "params", "kwargs", "body", "input", "inputs", "in", "query", "question", "prompt"),
+    "modelInput",
 )
 _RESPONSES = (
     *("response", "resp", "res", "response_body", "responseBody", "response_json", "llm_response", "llm_output"),
     *("received", "reply", "result", "return", "completion", "output", "outputs", "out", "answer"),
-    *("generated_text", "predict", "prediction", "model_output", "content"),
+    *("generated_text", "predict", "prediction", "model_output", "modelOutput"),
+    *("responses", "completions", "generations", "samples", "content"),
 )
 _USUAL = ("response", "output", "completion", "result", "body", "answer")
-_BODY_KEYS = {"choices", "candidates", "message", "output", "done", "content", "generations"}
+_BODY_KEYS = {
+    *("choices", "candidates", "message", "output", "done", "content", "generations"),
+    *("results", "outputs", "generation", "completion"),
+}
 _TIMES = ("timestamp", "ts", "time", "created_at", "created", "started_at", "start_time")
 
 
@@ -57,7 +62,7 @@ class ExchangePairs(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         sides = _sides(entry)
         if sides is None:
-            raise BadEntry("no request with its response stands here")
+            raise BadEntry("no request with its response is here")
         holder = entry[sides.within[0]] if sides.within else entry
         request, response = holder[sides.request], holder.get(sides.response)
         at = (*sides.within, sides.request)
@@ -67,6 +72,7 @@ class ExchangePairs(Format):
         if not any(turn.written_by_model for turn, _ in turns):
             turns = [placed for placed in turns if placed[0].raw is not None or placed[0].kind == "prompt"]
             turns += _failed(holder, sides.response, conversation)
+            unanswered(holder, turns, conversation)
         turns = with_once(turns, {} if isinstance(response, dict) else spent(holder.get("usage") or holder))
         when = first_moment(holder, *_TIMES) or first_moment(entry, *_TIMES)
         turns = each_filled(turns, sent_at=when)
@@ -99,7 +105,9 @@ def _score(value: dict[str, Any]) -> int:
         return 45 if _is_usual(sides, request) else 73
     asked = isinstance(request, str) or _are_messages(request) or _are_messages(as_object(request).get("messages"))
     if isinstance(response, str) and response and asked and not sides.within:
-        return 61 if _are_messages(request) and sides.response not in _USUAL else 38
+        return 61 if _are_messages(request) and sides.response != "response" else 38
+    if _are_texts(response) and asked and not sides.within:
+        return 61
     return 0
 
 
@@ -115,10 +123,20 @@ def _is_object(value: Any) -> bool:
 
 def _is_strong(response: Any) -> bool:
     """Whether this is what a provider answered, as it came, as text, or in a stream's pieces."""
-    if is_body(response):
+    if is_body(response) or _are_choices(response):
         return True
     body = parsed_body(response) if isinstance(response, dict | list) else None
     return isinstance(body, dict) and bool(body.keys() & _BODY_KEYS) and is_answer(body)
+
+
+def _are_choices(value: Any) -> bool:
+    messages = [as_object(item).get("message") for item in as_list(value)]
+    return bool(messages) and all(isinstance(message, dict) and "role" in message for message in messages)
+
+
+def _are_texts(value: Any) -> bool:
+    """Several answers to one request, as samplers keep them."""
+    return bool(as_list(value)) and all(isinstance(item, str) and item for item in value)
 
 
 def _are_messages(value: Any) -> bool:
@@ -142,7 +160,7 @@ def _failed(holder: dict[str, Any], key: str, conversation: Conversation) -> lis
         conversation.notes.clear()
     else:
         if holder.get(key) is None:
-            conversation.notes.append(f"no answer stands under {key!r}")
+            conversation.notes.append(f"no answer under {key!r}")
         return []
     reason = first_text(error, "message") or text_or_json(error, ())[0]
     return [(Turn(0, "error", raw=reason, role=first_text(error, "type", "code")), None)]

@@ -8,8 +8,8 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import with_list
-from webapp.dumps.messages.bodies import exchange
-from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unwrapped
+from webapp.dumps.messages.bodies import exchange, unanswered
+from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turns import each_filled, spent, turns_of, unplaced, with_once
 from webapp.dumps.records import Problem, Turn
@@ -134,5 +134,8 @@ def _answers(run: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
     conversation.model = first_text(llm_output, "model_name") or first_text(metadata, "ls_model_name")
     usage = {"input": run.get("prompt_tokens"), "output": run.get("completion_tokens")}
     body = outputs if isinstance(outputs, dict) else None
+    conversation.notes.extend(unread_generations(body or {}))
     turns = unplaced(exchange(request, generations_body(body) if body else None, (), (), conversation))
+    if not run.get("error"):
+        unanswered(run, turns, conversation)
     return with_once(turns, spent(usage, run.get("total_cost")))

@@ -131,7 +131,7 @@ class Mapped(Format):
             prompts = unplaced(exchange(request, None, (), (), conversation))
             turns = [*each_filled(prompts, sent_at=about["sent_at"]), *noted_answers(turns, conversation)]
         if raw is None:
-            raise BadEntry("nothing stands at the path of raw", turns)
+            raise BadEntry("nothing is at the path of raw", turns)
         return turns
 
 

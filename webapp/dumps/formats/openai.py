@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import whole_document, with_list
 from webapp.dumps.entries import id_problem, nested
 from webapp.dumps.keyed_sessions import keyed
-from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.pieces import pieces, text_or_json
@@ -19,7 +21,7 @@ from webapp.dumps.records import Problem, Turn
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_object, first_text, id_text, text, whole
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text, whole
 
 _IDS = ("session_id", "conversation_id", "thread_id", "id", "custom_id")
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -33,8 +35,13 @@ _FOREIGN = {"node_type", "parts", "info", "message"}
 """Keys of other programs' messages, which have formats of their own."""
 _BODIES = ("response", "output", "completion", "result", "body", "answer")
 """Where people who log in ten lines keep the provider's body."""
+_PRINTED = re.compile(r"(?:[A-Z]\w{0,40})?(?:Completion|Response|Message|Result|Output)\(\w{1,40}=")
+"""the beginning of `str(response)` of a provider's SDK"""
 _LOOKED_AT = 20
 _TIMES = ("timestamp", "created_at", "created", "processed_time")
+_TIMES_OR_DURATIONS = ("ts", "time", "datetime", "start_time")
+_DURATIONS_END = 2000
+"""A number of seconds that is a time before this year is taken for a duration."""
 
 
 class OpenAi(Format):
@@ -159,7 +166,7 @@ def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[Place
     return _exchange(value, conversation)
 
 
-def _failed(value: dict[str, Any], key: str, conversation: Conversation) -> list[PlacedTurn]:
+def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -> list[PlacedTurn]:
     """What is said instead of an answer: batches, and people's own logs, hold the error beside it or in its place."""
     holders = (value, as_object(value.get(key)), as_object(value.get("result")))
     error = next((holder["error"] for holder in holders if holder.get("error")), None)
@@ -167,7 +174,7 @@ def _failed(value: dict[str, Any], key: str, conversation: Conversation) -> list
         error = error["error"]
     if error is None:
         if key in value and value[key] is None:
-            conversation.notes.append(f"no answer stands under {key!r}")
+            conversation.notes.append(f"no answer under {key!r}")
         return []
     reason = first_text(error, "message") or text_or_json(error, ())[0]
     return [(Turn(0, "error", raw=reason, role=first_text(error, "type", "code")), None)]
@@ -177,10 +184,17 @@ def _message(value: dict[str, Any], conversation: Conversation) -> list[PlacedTu
     """A message, LangChain's too, whose model stands beside what its provider sent."""
     model = text(value.get("model")) or text(as_object(value.get("response_metadata")).get("model_name"))
     once = spent(value.get("usage") or value.get("usage_metadata"), value.get("cost"))
-    about: dict[str, Any] = {"sent_at": first_moment(value, *_TIMES), "phase": text(value.get("phase"))}
+    about: dict[str, Any] = {"sent_at": _sent_at(value), "phase": text(value.get("phase"))}
     about |= {key: whole(value.get(key)) for key in ("round", "attempt")}
     turns = message_turns(value, conversation, once=once, model=model, **about)
     return each_filled(turns, agent=text(value.get("name")))
+
+
+def _sent_at(value: dict[str, Any]) -> datetime | None:
+    if when := first_moment(value, *_TIMES):
+        return when
+    times = (first_moment(value, key) for key in _TIMES_OR_DURATIONS)
+    return next((when for when in times if when is not None and when.year >= _DURATIONS_END), None)
 
 
 def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -189,15 +203,22 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
     body = parsed_body(value.get(key)) if isinstance(value.get(key), str) else None
     response, response_at = value.get(key, value), (key,) if key in value else ()
     request, request_at = value.get("request", value), ("request",) if "request" in value else ()
+    if isinstance(response, str) and _PRINTED.match(response):
+        if outputs := [text for text in as_list(value.get("outputs")) if isinstance(text, str)]:  # DSPy's history
+            response, response_at = outputs, ("outputs",)
+        else:
+            words = "is an object as Python prints it; taken as it stands (log its model_dump_json() instead)"
+            conversation.notes.append(f"what stands under {key!r} {words}")
     written = isinstance(request, str) and isinstance(parsed := parsed_body(request), dict)
     request = parsed if written else request
     if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches
         response, response_at = value["result"], ("result",)
     turns = exchange(request, body or response, request_at, response_at, conversation)
     if not any(turn.written_by_model for turn, _ in turns):
-        turns = [*(placed for placed in turns if placed[0].kind != "event"), *_failed(value, key, conversation)]
+        turns = [*(placed for placed in turns if placed[0].kind != "event"), *failure_turns(value, key, conversation)]
+        unanswered(value, turns, conversation)
     if body is not None:  # it stood there as a text, and was put together
         turns = [(turn, path if path and path[0] == "request" else None) for turn, path in turns]
     if written:
         turns = [(turn, path if path and path[0] != "request" else None) for turn, path in turns]
-    return each_filled(turns, sent_at=first_moment(value, *_TIMES))
+    return each_filled(turns, sent_at=_sent_at(value))

@@ -17,9 +17,10 @@ from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
-from webapp.dumps.spans.attributes import Attributes, id_hex, unread
+from webapp.dumps.spans.attributes import Attributes, id_hex
 from webapp.dumps.spans.bare_spans import is_bare
 from webapp.dumps.spans.requests import EntrySpan, opened_span
+from webapp.dumps.spans.unread_values import unread_values
 from webapp.dumps.spilled_entries import SpilledEntries, spilled
 from webapp.dumps.stream import walk
 from webapp.dumps.turn_window import Side
@@ -171,7 +172,7 @@ def _with_logs(entry: Entry, aside: SpilledEntries) -> Iterator[Entry | Problem]
     records: dict[bytes, dict[str, Any]] = {}
     for place, logged in aside.of(_span_of(value["span"])):
         if records.setdefault(logs.digest(logged["log"]), logged["log"]) is not logged["log"]:
-            yield Problem(place, "this log record stands twice in the dump; it was read once")
+            yield Problem(place, "this log record occurs twice in the dump; it was read once")
     yield at, logs.with_logs(value, list(records.values())) if records else value
 
 
@@ -222,17 +223,8 @@ def _said(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
             for entry in spans_of(at, group):
                 yield entry
                 if not isinstance(entry, Problem):
-                    yield from _unread_values(*entry)
+                    yield from unread_values(*entry)
             yield from logs.logs_of(at, group)
-
-
-def _unread_values(at: str, entry: dict[str, Any]) -> Iterator[Problem]:
-    """What a span or one of its events says in a type that OTLP does not have, of which nothing is read."""
-    span = entry["span"]
-    events = [event.get("attributes") for event in as_list(span.get("events")) if isinstance(event, dict)]
-    for key, names in chain.from_iterable(map(unread, (span.get("attributes"), *events))):
-        types = ", ".join(names[:5])
-        yield Problem(at, f"the value of {key} is of no type that OTLP has ({types}); it was left out")
 
 
 def spans_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:

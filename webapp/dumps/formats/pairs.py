@@ -8,6 +8,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.keyed_sessions import keyed
 from webapp.dumps.messages.pieces import Path
+from webapp.dumps.messages.transcripts import transcript
 from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, text_turns, with_once
 from webapp.dumps.records import Problem
 from webapp.dumps.times import first_moment
@@ -49,9 +50,12 @@ class Pairs(Format):
         if key is not None:
             turns += each_filled(text_turns(entry[key], (key,), "assistant", conversation), model=model)
         elif not said and not _preferences(entry):
-            conversation.notes.append(f"no answer stands under any of {', '.join(ANSWERS)}")
+            conversation.notes.append(f"no answer under any of {', '.join(ANSWERS)}")
         for branch, name in enumerate(_preferences(entry), start=1):
-            turns += each_with(_preferred(entry[name], (name,), conversation), sounding=branch)
+            answers = _preferred(entry[name], (name,), conversation)
+            if not answers:
+                conversation.notes.append(f"no answer is known in what stands under {name!r}")
+            turns += each_with(answers, sounding=branch)
         turns = with_once(turns, spent(entry.get("usage") or entry))
         return each_filled(turns, sent_at=first_moment(entry, *_TIMES))
 
@@ -89,8 +93,15 @@ def _asked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
         if _are_messages(entry.get(name)):
             return _messages(entry[name], name, conversation)
     for name in _preferences(entry)[:1]:
+        if isinstance(entry[name], str):
+            return [turn for role, said in transcript(entry[name])[:-1] for turn in _part(said, role, conversation)]
         return _messages(as_list(entry[name])[:-1], name, conversation)
     return []
+
+
+def _part(said: str, role: str, conversation: Conversation) -> list[PlacedTurn]:
+    """A part of a transcript, which has no place of its own in the entry."""
+    return text_turns(said, None, role, conversation)
 
 
 def _messages(values: list[Any], name: str, conversation: Conversation) -> list[PlacedTurn]:
@@ -101,7 +112,10 @@ def _messages(values: list[Any], name: str, conversation: Conversation) -> list[
 def _preferred(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
     """One of two answers: a text, or messages, of which the last is the answer."""
     if isinstance(value, str):
-        return text_turns(value, at, "assistant", conversation)
+        said = transcript(value)
+        return (
+            _part(said[-1][1], said[-1][0], conversation) if said else text_turns(value, at, "assistant", conversation)
+        )
     messages = as_list(value)
     last = as_object(messages[-1]) if messages else {}
     return message_turns(last, conversation, (*at, len(messages) - 1)) if last.get("role") == "assistant" else []

@@ -113,7 +113,7 @@ def _instructions(entry: dict[str, Any], conversation: Conversation) -> list[Pla
 
 def _part(part: Any, at: Path, wrote: bool, conversation: Conversation) -> list[PlacedTurn]:
     if not isinstance(part, dict):
-        conversation.notes.append(f"a part is no object but {kind_of(part)}; it was left out")
+        conversation.notes.append(f"a part is not an object but {kind_of(part)}; it was left out")
         return []
     kind, content, ident = str(part.get("part_kind")), part.get("content"), text(part.get("tool_call_id"))
     name, where, when = text(part.get("tool_name")), (*at, "content"), moment(part.get("timestamp"))

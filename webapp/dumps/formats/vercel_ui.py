@@ -50,8 +50,8 @@ class VercelUi(Format):
         if not pieces:  # before its version 4.2
             for invocation in map(as_object, as_list(entry.get("toolInvocations"))):
                 pieces += _tool(invocation, text(invocation.get("toolName")), "args", "result")
-            if text(entry.get("content")):
-                pieces.append(Piece("text", entry["content"], ("content",)))
+        if text(entry.get("content")) and not any(piece.kind == "text" and piece.text for piece in pieces):
+            pieces.append(Piece("text", entry["content"], ("content",)))
         model = first_text(entry.get("metadata"), "model", "modelId") or text(entry.get("model"))
         when = first_moment(entry, "createdAt", "created_at") or first_moment(entry.get("metadata"), "createdAt")
         return each_filled(turns_of(pieces, role, conversation, model=model), sent_at=when)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,13 +10,17 @@ from webapp.dumps.json_texts import long_texts
 from webapp.dumps.messages.pieces import Path, Piece, content, pieces
 from webapp.dumps.messages.repetition import new_prompts, noted_answers
 from webapp.dumps.messages.requests import said_item
-from webapp.dumps.messages.turns import Conversation, PlacedTurn, spent, text_turns, turns_of, with_once
+from webapp.dumps.messages.turns import Conversation, PlacedTurn, message_turns, spent, text_turns, turns_of, with_once
 from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text
 
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 """What Google says of a call that it could not read; of its text no more is left than the message."""
 _MODELS = ("model", "modelVersion", "modelId", "model_version")
+_ASKING = {"messages", "contents", "prompt", "input"}
+_ANSWERING = re.compile(r"answer|complet|respon|output|result|choice|candidate|generat|body", re.I)
+"""in the keys of what should hold an answer: other lines of a log need no word"""
+_TELLING = ("response", "tool_call", "error")
 _TIMES = ("created", "created_at", "createTime")
 
 
@@ -26,6 +31,8 @@ def exchange(
     for key in ("response", "body"):  # OpenAI's batches wrap theirs as a body with its status
         if isinstance(response, dict) and isinstance(response.get(key), dict):
             response, response_at = response[key], (*response_at, key)
+    if isinstance(request, dict) and isinstance(request.get("body"), dict) and not request.keys() & _ASKING:
+        request, request_at = request["body"], (*request_at, "body")  # gateways log the address and headers beside it
     conversation.model = first_text(response, *_MODELS) or first_text(request, *_MODELS) or conversation.model
     prompts = new_prompts(request, request_at, conversation)
     answers = noted_answers(answer(response, response_at, conversation), conversation)
@@ -35,11 +42,30 @@ def exchange(
 
 
 def _nothing_said(response: dict[str, Any]) -> Iterator[str]:
-    """What to say of a response with texts of which none is known as an answer, unless it is an error or a refusal."""
-    if response.keys() & {"error", "promptFeedback"} or not (paths := long_texts([response])):
+    """What to say of a response of which nothing is known as an answer, unless it is an error, a refusal, a count."""
+    paths = long_texts([response])
+    if not response or response.keys() & {"error", "promptFeedback"} or (not paths and _is_count(response)):
         return
     keys = ", ".join(repr(str(key)[:40]) for key in list(response)[:12])
-    yield f"no answer is known in the response (its keys: {keys}; texts at {', '.join(paths)})"
+    yield f"no answer is known in the response (its keys: {keys}{'; texts at ' if paths else ''}{', '.join(paths)})"
+
+
+def _is_count(response: dict[str, Any]) -> bool:
+    """Whether it says how many tokens there are, or lists vectors or judgements."""
+    return bool(response.keys() & {"data", "results"}) or any("token" in str(key).lower() for key in response)
+
+
+def unanswered(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Conversation) -> None:
+    """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
+    if conversation.notes or any(turn.kind in _TELLING and turn.raw is not None for turn, _ in turns):
+        return
+    if not any(map(_ANSWERING.search, map(str, entry))):
+        return
+    keys = ", ".join(repr(str(key)[:40]) for key in list(entry)[:12])
+    paths = long_texts([entry])
+    conversation.notes.append(
+        f"no answer is known in it (its keys: {keys}{'; texts at ' if paths else ''}{', '.join(paths)})"
+    )
 
 
 def is_answer(body: Any) -> bool:
@@ -51,6 +77,8 @@ def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
     """The turns of a response body; none where no model speaks in it."""
     if isinstance(body, str):
         return text_turns(body, at, "assistant", conversation)
+    if isinstance(body, list):  # several answers to one request
+        return [placed for index, inner in enumerate(body) for placed in _one_of(inner, (*at, index), conversation)]
     if not isinstance(body, dict):
         return []
     messages, when = _messages(body, at), first_moment(body, *_TIMES)
@@ -60,6 +88,13 @@ def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
         for placed in turns_of(parts, "assistant", conversation, sent_at=when)
     ]
     return with_once(turns, spent(_usage(body)))
+
+
+def _one_of(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
+    """One of several answers, or one message of those that a run added."""
+    if isinstance(value, dict) and "role" in value:
+        return message_turns(value, conversation, at)
+    return [] if isinstance(value, list) else answer(value, at, conversation)
 
 
 def _messages(body: dict[str, Any], at: Path) -> list[list[Piece]]:
@@ -77,7 +112,17 @@ def _messages(body: dict[str, Any], at: Path) -> list[list[Piece]]:
     if "role" in body or body.get("type") == "ai" or isinstance(body.get("content"), list | dict):
         return [pieces(body, at)]
     key = "response" if isinstance(body.get("done"), bool) else "text"  # Ollama's /api/generate, or a text alone
-    return [[Piece("text", body[key], (*at, key))]] if isinstance(body.get(key), str) else []
+    return [[Piece("text", body[key], (*at, key))]] if isinstance(body.get(key), str) else _bare(body, at)
+
+
+def _bare(body: dict[str, Any], at: Path) -> list[list[Piece]]:
+    """What models on Bedrock answer in bodies of their own: Amazon's, Mistral's, Meta's, and Anthropic's older ones."""
+    for key, inner in (("results", "outputText"), ("outputs", "text")):
+        listed = as_list(body.get(key))
+        if listed and all(isinstance(as_object(item).get(inner), str) for item in listed):
+            return [[Piece("text", item[inner], (*at, key, index, inner))] for index, item in enumerate(listed)]
+    bare = next((key for key in ("generation", "completion") if isinstance(body.get(key), str)), None)
+    return [[Piece("text", body[bare], (*at, bare))]] if bare is not None and "stop_reason" in body else []
 
 
 def _choice(choice: Any, inner: str, at: Path) -> list[Piece]:
@@ -90,6 +135,8 @@ def _choice(choice: Any, inner: str, at: Path) -> list[Piece]:
         return [Piece("call", raw, None, None, None, {"arguments": raw}, f"{_MALFORMED}: {written or ''}")]
     if isinstance(choice.get(inner), dict):
         return pieces(choice[inner], (*at, inner))
+    if not isinstance(choice.get("text"), str) and (paths := long_texts([choice])):
+        return [Piece("unread", f"a choice of no known shape (texts at {', '.join(paths)}); it was left out")]
     return content(choice.get("text"), (*at, "text"))
 
 

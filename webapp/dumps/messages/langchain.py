@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 from webapp.dumps.messages.pieces import Path
@@ -17,6 +18,7 @@ _TYPES = {
     "FunctionMessage": "function",
     "ChatMessage": "chat",
 }
+_GENERATION = {"text", "generation_info", "type", "message"}
 _NAMES = (*_TYPES.values(), *_TYPES)
 
 
@@ -77,7 +79,21 @@ def generations_body(outputs: dict[str, Any]) -> dict[str, Any]:
     for generation in flat:
         message = as_object(generation).get("message")
         if is_message(message):
-            choices.append({"message": unwrapped(message)[0]})
+            inner, written = unwrapped(message)[0], as_object(generation).get("text")
+            empty = "content" in inner and not inner["content"] and written
+            choices.append({"message": {**inner, "content": written} if empty else inner})
         else:
             choices.append({"text": as_object(generation).get("text")})
     return {"choices": choices}
+
+
+def unread_generations(outputs: dict[str, Any]) -> Iterator[str]:
+    """What to say of generations of which only the text is known, and that hold more."""
+    listed = as_list(outputs.get("generations"))
+    for generation in [inner for outer in listed for inner in (outer if isinstance(outer, list) else [outer])]:
+        message, holder = as_object(generation).get("message"), as_object(generation)
+        unknown = {key: value for key, value in holder.items() if key not in _GENERATION}
+        more = any(isinstance(value, dict | list) and value for value in unknown.values())
+        if not is_message(message) and (more or message):
+            keys = ", ".join(repr(str(key)[:40]) for key in holder)
+            yield f"a generation without a message that is known (its keys: {keys}); its text alone was read"

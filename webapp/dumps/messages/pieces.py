@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
-from webapp.dumps.values import as_list, first_text, text
-
-Path = tuple[str | int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One thing said. `path` leads to `text` in the entry where it stands there word for word.
-
-    `name` is the tool's, `id` the call's, `call` a copy of the call; `failure` is what the dump itself notes of a
-    call whose arguments could not be read. A piece that is `unread` says in `text` what was left out.
-    """
-
-    kind: Literal["text", "thinking", "call", "result", "unread"]
-    text: str | None
-    path: Path | None = None
-    name: str | None = None
-    id: str | None = None
-    call: Any = None
-    failure: str | None = None
-
+from webapp.dumps.messages.calls import ARGUMENTS, CALL_LISTS, beside, call_id, copied
+from webapp.dumps.messages.calls import Path as Path
+from webapp.dumps.messages.calls import Piece as Piece
+from webapp.dumps.messages.calls import as_json as as_json
+from webapp.dumps.messages.calls import call as call
+from webapp.dumps.messages.calls import text_or_json as text_or_json
+from webapp.dumps.values import as_list, as_object, first_text, text
 
 _DEEPEST = 40
 """Steps into an entry; results within results further down are no messages, and would exhaust the call stack."""
@@ -35,7 +21,12 @@ _CALLS = (
     *("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call", "mcp_call"),
     "tool-call",
 )
-_RESULTS = ("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response", "tool-result")
+_RESULTS = (
+    *("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response", "tool-result"),
+    "function_result",
+)
+_CONTENTS = ("blocks", "items", "segments", "contentParts")
+"""where messages without a content hold their blocks: LlamaIndex', Semantic Kernel's, Zed's, Chatbox'"""
 _WRAPPED_CALLS = ("toolUse", "functionCall", "function_call", "tool_call", "executableCode", "executable_code")
 _WRAPPED_RESULTS = (
     *("toolResult", "functionResponse", "function_response", "tool_call_result"),
@@ -43,6 +34,7 @@ _WRAPPED_RESULTS = (
 )
 _WORDS = 20
 """characters of a text with a space from which on a part that is not known is worth a word"""
+_STEPS = 4
 _NO_WORDS = (
     *("image", "audio", "video", "file", "document", "cache", "redacted", "search", "citation", "code"),
     "step",
@@ -51,7 +43,25 @@ _THOUGHTS = ("thinking", "reasoning", "think")
 _THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 """where a message holds what was thought beside its content"""
 _TEXTS = ("text", "content", "refusal", "output_text", "input_text")
-_ARGUMENTS = ("arguments", "input", "args", "code")
+_SAYING = {"content", "parts", "refusal", *_CONTENTS}
+_KNOWN = frozenset(
+    (
+        *(*_SAYING, *_THINKING, *CALL_LISTS, "thinking_blocks", "invalid_tool_calls", "additional_kwargs", "extra"),
+        *("role", "name", "id", "type", "model", "usage", "usage_metadata", "response_metadata", "metadata", "meta"),
+        *(
+            "tool_call_id",
+            "tool_results",
+            "tool_call_chunks",
+            "stop_reason",
+            "finish_reason",
+            "timestamp",
+            "created_at",
+        ),
+        *("function_call", "reasoning_details", "provider_specific_fields", "cache_control", "signature", "summary"),
+        *("annotations", "audio", "cost", "phase", "status", "output", "result", "agent", "title"),
+    )
+)
+_CALLISH = re.compile("tool|call|function|invocation", re.I)
 _ANSWERS = ("content", "output", "response", "result")
 _VALUES: dict[str, Literal["text", "thinking", "call", "result"]] = {
     "text": "text",
@@ -59,7 +69,6 @@ _VALUES: dict[str, Literal["text", "thinking", "call", "result"]] = {
     "tool_call": "call",
     "tool_result": "result",
 }
-_NAMES = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId")
 
 
 def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
@@ -70,9 +79,38 @@ def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
     for key in ("content", "parts"):
         if message.get(key) is not None:
             parts.extend(content(message[key], (*at, key)))
+    for key in _CONTENTS if not parts else ():
+        if isinstance(message.get(key), dict | list):
+            parts.extend(content(message[key], (*at, key)))
     if text(message.get("refusal")):
         parts.append(Piece("text", message["refusal"], (*at, "refusal")))
-    return _each_call_once(parts, list(_beside(message, at)))
+    said = _each_call_once(parts, list(beside(message, at)))
+    return [*said, *_left_over(message, said)]
+
+
+def _left_over(message: dict[str, Any], said: list[Piece]) -> Iterator[Piece]:
+    """What to say of keys that are not known and hold calls, or texts where the message has no content at all."""
+    unknown = [key for key, value in message.items() if key not in _KNOWN and value and not isinstance(value, int)]
+    if not unknown:
+        return
+    mute = not message.keys() & _SAYING and not any(piece.kind in ("text", "result") for piece in said)
+    for key in unknown:
+        value = message[key]
+        if isinstance(value, dict | list) and _CALLISH.search(str(key)) and _has_arguments(value, 0):
+            yield Piece("unread", f"calls under {str(key)[:40]!r}, which is no known key, were left out")
+        elif mute and message.get("role") in ("assistant", "model", None) and _speaks(value, 0):
+            yield Piece("unread", f"the message has no content; what stands under {str(key)[:40]!r} was left out")
+
+
+def _has_arguments(value: Any, depth: int) -> bool:
+    if isinstance(value, dict):
+        inner = value.values()
+        return any(value.get(key) for key in ARGUMENTS) or (
+            depth < _STEPS and any(_has_arguments(v, depth + 1) for v in inner)
+        )
+    return (
+        isinstance(value, list) and depth < _STEPS and any(_has_arguments(item, depth + 1) for item in value[:_WORDS])
+    )
 
 
 def _each_call_once(parts: list[Piece], beside: list[Piece]) -> list[Piece]:
@@ -94,22 +132,33 @@ def content(value: Any, at: Path) -> list[Piece]:
     if isinstance(value, dict) and isinstance(value.get("parts"), list):
         return content(value["parts"], (*at, "parts"))
     if isinstance(value, dict) and (parts := list(block(value, at))):
-        return parts
+        return [*parts, *_beside_text(value, parts)]
     return [] if value is None else [Piece("text", as_json(value))]
+
+
+def _beside_text(value: dict[str, Any], parts: list[Piece]) -> Iterator[Piece]:
+    """What to say of calls that stand beside the text of a content that is one object."""
+    if [piece.kind for piece in parts] == ["text"]:
+        for key in (key for key, inner in value.items() if isinstance(inner, dict | list) and _has_arguments(inner, 0)):
+            yield Piece("unread", f"calls under {str(key)[:40]!r} beside the text were left out")
 
 
 def block(value: Any, at: Path) -> Iterator[Piece]:
     """What one content block says; nothing where it holds no text (an image, a redacted thought)."""
     if isinstance(value, str):
         yield Piece("text", value, at)
+    if isinstance(value, list) and _speaks(value, 0):
+        yield Piece("unread", "a list where a part of a message should be; it was left out")
     if not isinstance(value, dict):
         return
-    kind = value.get("type")
+    kind = value.get("type") or value.get("block_type") or value.get("content_type")  # LlamaIndex, Semantic Kernel
     if isinstance(value.get("value"), str) and isinstance(kind, str) and kind in _VALUES:  # LLaMA-Factory's
         yield _valued(value, _VALUES[kind], at)
         return
     wrapped = next((key for key in (*_WRAPPED_CALLS, *_WRAPPED_RESULTS) if isinstance(value.get(key), dict)), None)
-    if wrapped is not None:
+    if kind == "toolRequest" or kind == "toolResponse":
+        yield from _goose(value, at)
+    elif wrapped is not None:
         reader = call if wrapped in _WRAPPED_CALLS else _result
         yield reader(value[wrapped], (*at, wrapped))
     elif kind in _THOUGHTS or value.get("thought") is True or "reasoningContent" in value:
@@ -120,9 +169,11 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
             yield _result({"output": value["output"], "name": value.get("name"), "id": value.get("id")}, at)
     elif kind in _RESULTS or (isinstance(kind, str) and kind.endswith("_tool_result")):
         yield _result(value, at)
+    elif (invocation := _invocation(value)) is not None:
+        yield from _invoked(invocation)
     else:
         texts = [Piece("text", value[key], (*at, key)) for key in _TEXTS if isinstance(value.get(key), str)]
-        yield from texts or _unread(value)
+        yield from texts or _unread(value, kind)
 
 
 def _is_function_call(block: dict[str, Any]) -> bool:
@@ -131,18 +182,58 @@ def _is_function_call(block: dict[str, Any]) -> bool:
     return block.get("type") == "function" and isinstance(function, dict) and "arguments" in function
 
 
-def _unread(block: dict[str, Any]) -> Iterator[Piece]:
+def _invocation(block: dict[str, Any]) -> dict[str, Any] | None:
+    """The call that a part of Vercel's UI messages holds, or is."""
+    inner = block.get("toolInvocation")
+    if isinstance(inner, dict):
+        return inner
+    kind = str(block.get("type"))
+    is_call = isinstance(block.get("toolCallId"), str) and (kind.startswith("tool-") or kind == "dynamic-tool")
+    return {"toolName": kind.removeprefix("tool-"), **block} if is_call else None
+
+
+def _invoked(invocation: dict[str, Any]) -> Iterator[Piece]:
+    piece = replace(call(invocation, ()), path=None)
+    yield piece
+    answer = next((invocation[key] for key in ("result", "output") if invocation.get(key) is not None), None)
+    if answer is not None:
+        yield Piece("result", text_or_json(answer, ())[0], None, piece.name, piece.id)
+
+
+def _goose(block: dict[str, Any], at: Path) -> Iterator[Piece]:
+    """Goose's blocks, whose call or result stands within what became of it; a call that could not be read failed."""
+    key = "toolCall" if block.get("type") == "toolRequest" else "toolResult"
+    outcome = as_object(block.get(key))
+    inner, error = outcome.get("value"), text(outcome.get("error"))
+    if key == "toolResult":
+        answer = {"content": inner.get("content") if isinstance(inner, dict) else inner if error is None else error}
+        yield replace(_result({**answer, "id": block.get("id")}, ()), path=None)
+        return
+    piece = call(as_object(inner), (*at, key, "value"))
+    yield replace(piece, id=piece.id or text(block.get("id")), call=copied(block), failure=error)
+
+
+def _unread(block: dict[str, Any], kind: Any) -> Iterator[Piece]:
     """What to say of a block that is called a text and holds none, or that speaks and whose kind is not known.
 
     Images and the like need no word.
     """
-    kind = block.get("type")
     keys = ", ".join(repr(str(key)[:40]) for key in block)
-    speaks = any(isinstance(value, str) and " " in value.strip() and len(value) >= _WORDS for value in block.values())
     if kind in ("text", "output_text", "input_text"):
         yield Piece("unread", f"a part of type {kind!r} without a text (its keys: {keys}); it was left out")
-    elif speaks and not any(word in str(kind) for word in _NO_WORDS):
+    elif not any(word in str(kind) for word in _NO_WORDS) and _speaks(block, 0):
         yield Piece("unread", f"a part of an unknown kind (type {kind!r}, keys: {keys}); it was left out")
+
+
+def _speaks(value: Any, depth: int) -> bool:
+    """Whether there is a sentence in it, or a call's arguments, a few steps down."""
+    if isinstance(value, str):
+        return " " in value.strip() and len(value) >= _WORDS
+    if depth > _STEPS:
+        return False
+    if isinstance(value, dict):
+        return any((key in ARGUMENTS and inner) or _speaks(inner, depth + 1) for key, inner in value.items())
+    return isinstance(value, list) and any(_speaks(inner, depth + 1) for inner in value[:_WORDS])
 
 
 def _valued(block: dict[str, Any], kind: Literal["text", "thinking", "call", "result"], at: Path) -> Piece:
@@ -169,43 +260,10 @@ def _thought(block: dict[str, Any], at: Path) -> Iterator[Piece]:
             yield Piece("thinking", part["text"], (*at, "summary", index, "text"))
 
 
-def _beside(message: dict[str, Any], at: Path) -> Iterator[Piece]:
-    """The calls beside the content: `tool_calls` (LangChain's as its provider sent them), `function_call`."""
-    more = message.get("additional_kwargs")
-    calls, path = message.get("tool_calls"), (*at, "tool_calls")
-    if isinstance(more, dict) and isinstance(more.get("tool_calls"), list):
-        calls, path = more["tool_calls"], (*at, "additional_kwargs", "tool_calls")
-    invalid = [value for value in as_list(message.get("invalid_tool_calls")) if isinstance(value, dict)]
-    errors = {_id(value, "id"): text(value.get("error")) or "invalid tool call" for value in invalid}
-    written = set()
-    for index, value in enumerate(as_list(calls)):
-        if isinstance(value, dict) and ((piece := call(value, (*path, index))).name or piece.text is not None):
-            written.add(piece.id)
-            yield replace(piece, failure=piece.failure or errors.get(piece.id)) if piece.id in errors else piece
-    for index, value in enumerate(invalid):  # LangChain's calls whose arguments it could not read
-        piece = call(value, (*at, "invalid_tool_calls", index))
-        if piece.id is None or piece.id not in written:
-            yield replace(piece, failure=text(value.get("error")) or "invalid tool call")
-    if isinstance(message.get("function_call"), dict):
-        yield call(message["function_call"], (*at, "function_call"))
-
-
-def call(value: dict[str, Any], at: Path) -> Piece:
-    """A tool call: its arguments as the model wrote them where they are a text, else as JSON."""
-    key = "custom" if isinstance(value.get("custom"), dict) else "function"
-    function = value.get(key)
-    inner, path = (function, (*at, key)) if isinstance(function, dict) else (value, at)
-    name = first_text(inner, "name") or text(function) or first_text(inner, "tool_name", "toolName", "language")
-    key = next((key for key in _ARGUMENTS if inner.get(key) is not None), "")
-    arguments, where = text_or_json(inner.get(key), (*path, key))
-    failure = text(value.get("parse_error"))
-    return Piece("call", arguments, where, name, _id(value, "call_id"), _copied(value), failure)
-
-
 def _result(value: dict[str, Any], at: Path) -> Piece:
     key = next((key for key in _ANSWERS if value.get(key) is not None), None)
     answer, path = (None, None) if key is None else joined(content(value[key], (*at, key)))
-    return Piece("result", answer, path, first_text(value, "name", "toolName"), _id(value, "tool_use_id"))
+    return Piece("result", answer, path, first_text(value, "name", "toolName"), call_id(value, "tool_use_id"))
 
 
 def joined(parts: list[Piece]) -> tuple[str | None, Path | None]:
@@ -214,24 +272,3 @@ def joined(parts: list[Piece]) -> tuple[str | None, Path | None]:
     if len(texts) == 1:
         return texts[0].text, texts[0].path
     return ("".join(piece.text or "" for piece in texts) if texts else None), None
-
-
-def as_json(value: Any) -> str:
-    """Compact JSON, for what is no text."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def text_or_json(value: Any, at: Path) -> tuple[str | None, Path | None]:
-    """A text with its place, anything else as JSON; (None, None) for None."""
-    if isinstance(value, str):
-        return value, at
-    return (None, None) if value is None else (as_json(value), None)
-
-
-def _id(value: dict[str, Any], first: str) -> str | None:
-    return next((value[key] for key in (first, *_NAMES) if text(value.get(key))), None)
-
-
-def _copied(value: dict[str, Any]) -> dict[str, Any]:
-    """Two levels deep, so that the entry's own text can be taken out of the entry."""
-    return {key: dict(inner) if isinstance(inner, dict) else inner for key, inner in value.items()}

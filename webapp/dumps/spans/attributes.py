@@ -10,8 +10,20 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.pieces import Path
 from webapp.dumps.values import as_list
 
-_SCALARS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
-_TYPES = frozenset((*_SCALARS, "arrayValue", "kvlistValue"))
+SCALARS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
+_TYPES = frozenset((*SCALARS, "arrayValue", "kvlistValue"))
+SNAKE = {
+    "string_value": "stringValue",
+    "int_value": "intValue",
+    "double_value": "doubleValue",
+    "bool_value": "boolValue",
+    "bytes_value": "bytesValue",
+    "array_value": "arrayValue",
+    "kvlist_value": "kvlistValue",
+}
+"""Protobuf's JSON may spell a field as its definition does, and readers accept both."""
+KNOWN = _TYPES | SNAKE.keys()
+_TEXTS = ("stringValue", "string_value")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 MOST_INDEX = 10_000
 
@@ -29,8 +41,8 @@ class Attributes:
             if isinstance(pair, dict) and isinstance(pair.get("key"), str):
                 value = pair.get("value")
                 self.values[pair["key"]] = plain(value)
-                if isinstance(value, dict) and isinstance(value.get("stringValue"), str):
-                    self.paths[pair["key"]] = (*at, index, "value", "stringValue")
+                if isinstance(value, dict) and (kind := next((key for key in _TEXTS if key in value), None)):
+                    self.paths[pair["key"]] = (*at, index, "value", kind)
 
     def first(self, *keys: str) -> Any:
         """The value of the first of `keys` that there is and that is neither None nor empty."""
@@ -69,7 +81,7 @@ def plain(value: Any) -> Any:
             return int(value["intValue"])
         except (TypeError, ValueError):
             return None
-    for key in _SCALARS:
+    for key in SCALARS:
         if key in value:
             return value[key]
     array, pairs = value.get("arrayValue"), value.get("kvlistValue")
@@ -78,17 +90,8 @@ def plain(value: Any) -> Any:
     if isinstance(pairs, dict):
         listed = [pair for pair in as_list(pairs.get("values")) if isinstance(pair, dict)]
         return {str(pair.get("key")): plain(pair.get("value")) for pair in listed}
-    return None
-
-
-def unread(listed: Any) -> list[tuple[str, list[str]]]:
-    """The attributes whose value has none of OTLP's types, each with the keys that it has in their place."""
-    pairs = [pair for pair in as_list(listed) if isinstance(pair, dict)]
-    return [
-        (str(pair.get("key")), [str(key) for key in value])
-        for pair in pairs
-        if isinstance(value := pair.get("value"), dict) and value and not value.keys() & _TYPES
-    ]
+    camel = {SNAKE[key]: inner for key, inner in value.items() if key in SNAKE}
+    return plain(camel) if camel else None
 
 
 def parsed(value: Any) -> Any:

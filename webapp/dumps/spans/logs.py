@@ -9,7 +9,7 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.entries import Entry
 from webapp.dumps.records import Problem
-from webapp.dumps.spans.attributes import id_hex
+from webapp.dumps.spans.attributes import id_hex, plain
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object
 
@@ -37,7 +37,7 @@ def event_name(record: dict[str, Any]) -> str:
         return name
     for pair in as_list(record.get("attributes")):
         if isinstance(pair, dict) and pair.get("key") == "event.name":
-            return str(as_object(pair.get("value")).get("stringValue") or "")
+            return str(plain(pair.get("value")) or "")
     return ""
 
 

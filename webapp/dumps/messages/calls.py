@@ -1,0 +1,108 @@
+"""The calls that a message makes, however they are listed beside its content, and the pieces that they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.values import as_list, first_text, text
+
+Path = tuple[str | int, ...]
+CALL_LISTS = (
+    *("tool_calls", "toolCalls", "tool_uses", "toolUses", "toolInvocations", "tool_invocations", "tool_requests"),
+    "function_calls",
+)
+ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs")
+_NAMES = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One thing said. `path` leads to `text` in the entry where it stands there word for word.
+
+    `name` is the tool's, `id` the call's, `call` a copy of the call; `failure` is what the dump itself notes of a
+    call whose arguments could not be read. A piece that is `unread` says in `text` what was left out.
+    """
+
+    kind: Literal["text", "thinking", "call", "result", "unread"]
+    text: str | None
+    path: Path | None = None
+    name: str | None = None
+    id: str | None = None
+    call: Any = None
+    failure: str | None = None
+
+
+def beside(message: dict[str, Any], at: Path) -> Iterator[Piece]:
+    """The calls beside the content: `tool_calls` (LangChain's as its provider sent them), `function_call`."""
+    more = message.get("additional_kwargs")
+    key = next((key for key in CALL_LISTS if message.get(key)), "tool_calls")
+    calls, path = _listed_calls(message.get(key)), (*at, key)
+    if isinstance(more, dict) and isinstance(more.get("tool_calls"), list):
+        calls, path = more["tool_calls"], (*at, "additional_kwargs", "tool_calls")
+    invalid = [value for value in as_list(message.get("invalid_tool_calls")) if isinstance(value, dict)]
+    errors = {call_id(value, "id"): text(value.get("error")) or "invalid tool call" for value in invalid}
+    written = set()
+    for index, value in enumerate(calls):
+        if isinstance(value, dict) and ((piece := call(value, (*path, index))).name or piece.text is not None):
+            written.add(piece.id)
+            yield replace(piece, failure=piece.failure or errors.get(piece.id)) if piece.id in errors else piece
+        elif any(value.values() if isinstance(value, dict) else [value]):
+            yield Piece("unread", f"a call of no known shape under {key!r} ({_shape(value)}); it was left out")
+    for index, value in enumerate(invalid):  # LangChain's calls whose arguments it could not read
+        piece = call(value, (*at, "invalid_tool_calls", index))
+        if piece.id is None or piece.id not in written:
+            yield replace(piece, failure=text(value.get("error")) or "invalid tool call")
+    if isinstance(message.get("function_call"), dict):
+        yield call(message["function_call"], (*at, "function_call"))
+    elif message.get("function_call"):
+        yield Piece("unread", f"a call that is {_shape(message['function_call'])} under 'function_call' was left out")
+
+
+def _listed_calls(value: Any) -> list[Any]:
+    """The calls that a message lists; each, or all, may be JSON as text, and a single one may stand alone."""
+    value = value if not isinstance(value, str) or (inner := json_or_none(value)) is None else inner
+    listed = value if isinstance(value, list) else [value] if value else []
+    return [item if not isinstance(item, str) or (inner := json_or_none(item)) is None else inner for item in listed]
+
+
+def _shape(value: Any) -> str:
+    if not isinstance(value, dict):
+        return f"a {type(value).__name__}"
+    return f"keys: {', '.join(repr(str(key)[:40]) for key in value)}"
+
+
+def call(value: dict[str, Any], at: Path) -> Piece:
+    """A tool call: its arguments as the model wrote them where they are a text, else as JSON."""
+    key = "custom" if isinstance(value.get("custom"), dict) else "function"
+    function = value.get(key)
+    inner, path = (function, (*at, key)) if isinstance(function, dict) else (value, at)
+    name = first_text(inner, "name") or text(function) or first_text(inner, "tool_name", "toolName", "language")
+    key = next((key for key in ARGUMENTS if inner.get(key) is not None), "")
+    arguments, where = text_or_json(inner.get(key), (*path, key))
+    failure = text(value.get("parse_error"))
+    return Piece("call", arguments, where, name, call_id(value, "call_id"), copied(value), failure)
+
+
+def as_json(value: Any) -> str:
+    """Compact JSON, for what is no text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def text_or_json(value: Any, at: Path) -> tuple[str | None, Path | None]:
+    """A text with its place, anything else as JSON; (None, None) for None."""
+    if isinstance(value, str):
+        return value, at
+    return (None, None) if value is None else (as_json(value), None)
+
+
+def call_id(value: dict[str, Any], first: str) -> str | None:
+    return next((value[key] for key in (first, *_NAMES) if text(value.get(key))), None)
+
+
+def copied(value: dict[str, Any]) -> dict[str, Any]:
+    """Two levels deep, so that the entry's own text can be taken out of the entry."""
+    return {key: dict(inner) if isinstance(inner, dict) else inner for key, inner in value.items()}
