@@ -11,6 +11,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.web import pages
+from tests.web.accounts.conftest import both
 from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
@@ -48,6 +49,7 @@ def bearer(app: Flask, name: str, *scopes: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
+@both
 def test_name_and_password_let_in_and_go_on(guarded: Flask) -> None:
     client = guarded.test_client()
     assert client.get("/dumps").headers["Location"] == "/login?next=/dumps"
@@ -88,6 +90,7 @@ def test_wrong_passwords_are_limited_with_wrong_tokens(guarded: Flask) -> None:
     assert client.get("/api/sessions", headers=headers).status_code == 429
 
 
+@both
 def test_a_cookie_is_worth_nothing_once_it_was_changed_or_its_account_is_gone(guarded: Flask) -> None:
     cookie = AccountCookie(b"k" * 32, False)
     value = cookie.value(7, "stamp")
@@ -106,6 +109,7 @@ def number(app: Flask, name: str) -> int:
         return accounts.find(connection, name).id
 
 
+@both
 def test_a_label_is_its_accounts_and_nobody_elses(guarded: Flask) -> None:
     admin = sign_in(guarded)
     assert admin.post("/api/dumps", data=pages.SESSION).status_code == 201
@@ -124,6 +128,7 @@ def test_a_label_is_its_accounts_and_nobody_elses(guarded: Flask) -> None:
     assert 'name="author"' not in shown
 
 
+@both
 def test_own_page_makes_shows_once_and_revokes_tokens(guarded: Flask) -> None:
     client = sign_in(guarded, "Bo")
     page = client.post("/account/tokens", data={"name": "<ci>", "scope": ["read", "label"]})
@@ -146,6 +151,7 @@ def test_a_token_that_cannot_be_made_is_refused_in_words(guarded: Flask, form: d
     assert page.status_code == 422 and 'role="alert"' in page.text
 
 
+@both
 def test_another_password_takes_the_present_one_and_ends_other_logins(guarded: Flask) -> None:
     client, other = sign_in(guarded, "Bo"), sign_in(guarded, "Bo")
     new = {"password": PASSWORD + "!", "again": PASSWORD + "!"}
@@ -158,6 +164,7 @@ def test_another_password_takes_the_present_one_and_ends_other_logins(guarded: F
     assert sign_in(guarded, "Bo", PASSWORD + "!").get("/").status_code == 200
 
 
+@both
 def test_an_admin_adds_changes_and_removes_accounts(guarded: Flask) -> None:
     client = sign_in(guarded)
     added = client.post("/accounts", data={"name": "Di <b>", "role": "reader", "password": PASSWORD})
@@ -175,15 +182,17 @@ def test_an_admin_adds_changes_and_removes_accounts(guarded: Flask) -> None:
     assert guarded.test_client().get("/api/sessions", headers=headers).status_code == 401
 
 
+@both
 def test_a_scope_that_the_role_lost_is_shown_so(guarded: Flask) -> None:
     headers = bearer(guarded, "Bo", "label")
     client = sign_in(guarded)
     client.post(f"/accounts/{number(guarded, 'Bo')}", data={"role": "reader"})
-    assert "the role has it no more" in client.get("/accounts").text
+    assert "the role no longer has it" in client.get("/accounts").text
     answer = guarded.test_client().post("/views", data={"name": "x"}, headers=headers)
     assert answer.status_code == 403
 
 
+@both
 def test_every_write_is_in_the_audit_log_with_its_object(guarded: Flask) -> None:
     client = sign_in(guarded)
     client.post("/api/dumps?filename=a.json", data=pages.SESSION)
@@ -211,12 +220,13 @@ def test_every_write_is_in_the_audit_log_with_its_object(guarded: Flask) -> None
     assert "labels.turn.put_api" not in client.get("/audit?by=Bo").text
 
 
+@both
 def test_an_upload_is_logged_with_its_files_and_a_sign_in_with_its_name(guarded: Flask) -> None:
     client = sign_in(guarded)
     client.post("/dumps", data={"file": (io.BytesIO(pages.SESSION), "monday.json")})
     client.post("/login", data={"account": "Eve", "password": "nope"})
     page = client.get("/audit").text
-    assert "files: monday.json" in page and "nobody by name" in page and "account: Eve" in page
+    assert "files: monday.json" in page and "no name given" in page and "account: Eve" in page
     assert "login.submit" in client.get("/audit?by=Ada").text and "account: Eve" not in client.get("/audit?by=Ada").text
 
 
@@ -228,6 +238,7 @@ def test_a_reader_is_told_so_in_place_of_the_forms_of_labels(guarded: Flask) -> 
     assert 'id="judge"' not in reader.get("/labels?at=s.1").text
 
 
+@both
 def test_a_write_that_never_ended_stays_in_the_log(guarded: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
     client = sign_in(guarded)
 
@@ -240,6 +251,7 @@ def test_a_write_that_never_ended_stays_in_the_log(guarded: Flask, monkeypatch: 
     assert "unknown: it never ended" in client.get("/audit").text
 
 
+@both
 def test_who_is_refused_writes_nothing_into_the_log(guarded: Flask) -> None:
     client = sign_in(guarded, "Cy")
     assert client.post("/selection/deleted", data={"ids": "s"}).status_code == 403
@@ -272,6 +284,7 @@ def test_nobody_else_is_believed(make: Make) -> None:
     assert off.get("/", headers=headers).status_code == 302
 
 
+@both
 def test_a_newcomer_by_proxy_is_what_the_settings_say(make: Make) -> None:
     client = make(**PROXY, newcomers="reader").test_client()
     assert client.get("/", headers={"X-Remote-User": "José".encode().decode("latin-1")}).status_code == 200
@@ -299,6 +312,7 @@ def test_an_address_that_anybody_may_write_is_not_believed(make: Make) -> None:
     assert proxies.client_address(settings, "::ffff:10.2.2.2", "1.1.1.1") == "1.1.1.1"
 
 
+@both
 def test_a_last_use_is_noted_beside_the_request(guarded: Flask) -> None:
     headers = bearer(guarded, "Ada", "read")
     with guarded.app_context(), db.engine.connect() as writer:

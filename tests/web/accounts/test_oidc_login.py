@@ -14,6 +14,7 @@ from flask.testing import FlaskClient
 from joserfc.jwk import RSAKey
 
 from tests.web.accounts import provider
+from tests.web.accounts.conftest import both
 from tests.web.accounts.provider import CLIENT, SECRET, Provider
 from webapp.extensions import db
 from webapp.store.accounts import accounts, audit
@@ -57,6 +58,7 @@ def names(app: Flask) -> list[tuple[str, str]]:
         return [(line.name, line.role) for line in accounts.lines(connection)]
 
 
+@both
 def test_a_newcomer_signs_in_and_is_known_again(guarded: Flask, at_home: Provider) -> None:
     client = guarded.test_client()
     assert "/login/oidc" in client.get("/login").text
@@ -72,6 +74,7 @@ def test_a_newcomer_signs_in_and_is_known_again(guarded: Flask, at_home: Provide
     assert "code" not in line.object
 
 
+@both
 def test_without_a_role_for_newcomers_an_admin_makes_the_account(make: Make, at_home: Provider) -> None:
     app = serve(make, at_home, newcomers="none")
     refused = sign_in(app.test_client())
@@ -82,6 +85,7 @@ def test_without_a_role_for_newcomers_an_admin_makes_the_account(make: Make, at_
     assert sign_in(client).status_code == 303 and client.get("/accounts").status_code == 200
 
 
+@both
 def test_a_provider_gives_nobody_anothers_account(guarded: Flask) -> None:
     with guarded.app_context(), db.engine.begin() as connection:
         accounts.add(connection, "ADA", "admin", password="correct horse battery")

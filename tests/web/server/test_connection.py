@@ -14,7 +14,7 @@ from webapp.config import MEGABYTE
 from webapp.store.accounts import accounts, api_tokens
 from webapp.store.db import database
 from webapp.store.ingest import dump_files
-from webapp.web.body_limits import FORM, STRANGER
+from webapp.web.body_limits import FORM, REFUSED
 from webapp.web.guards import HEADERS
 
 Address = tuple[str, int]
@@ -74,13 +74,13 @@ def test_a_strangers_body_is_not_spooled(serving: Callable[..., Address], expect
 
 def test_a_strangers_small_body_is_read_so_that_the_refusal_arrives(serving: Callable[..., Address]) -> None:
     address = serving(token=TOKEN)
-    answer = answer_to(address, post("/api/dumps", STRANGER) + b"a" * STRANGER)
+    answer = answer_to(address, post("/api/dumps", REFUSED) + b"a" * REFUSED)
     assert answer.startswith(b"HTTP/1.1 401 ")
 
 
 def test_a_strangers_chunks_end_where_the_limit_is(serving: Callable[..., Address]) -> None:
     head = b"POST /api/dumps HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-    answer = answer_to(serving(token=TOKEN), head + b"%x\r\n" % (STRANGER + 9) + b"a" * (STRANGER + 9))
+    answer = answer_to(serving(token=TOKEN), head + b"%x\r\n" % (REFUSED + 9) + b"a" * (REFUSED + 9))
     assert answer.startswith(b"HTTP/1.1 401 ")
 
 
@@ -124,13 +124,48 @@ def test_a_large_body_is_for_who_has_an_account(serving: Callable[..., Address],
         assert answer.split()[1] == status, header
 
 
-def signed_in(address: Address) -> str:
-    """The cookie of Ada's browser."""
+def signed_in(address: Address, name: str = "Ada") -> str:
+    """The cookie of their browser."""
     client = http.client.HTTPConnection(*address, timeout=60)
-    form = "account=Ada&password=correct+horse+battery"
+    form = f"account={name}&password=correct+horse+battery"
     headers = {"Host": "127.0.0.1", "Content-Type": "application/x-www-form-urlencoded"}
     client.request("POST", "/login", form, headers)
     answer = client.getresponse()
     answer.read()
     client.close()
     return (answer.getheader("Set-Cookie") or "").partition(";")[0]
+
+
+def test_without_the_right_a_large_body_is_not_spooled(serving: Callable[..., Address], tmp_path: Path) -> None:
+    """A quarter of it is sent: the answer does not wait for the rest."""
+    address = serving(accounts=True, proxies=("127.0.0.1/32",), proxy_header="X-Remote-User")
+    engine = database.connect(f"sqlite:///{tmp_path / 'w.sqlite3'}")
+    with engine.begin() as connection:
+        ada = accounts.add(connection, "Ada", "admin", password="correct horse battery")
+        accounts.add(connection, "Cy", "reader", password="correct horse battery")
+        reading, ingesting = (api_tokens.make(connection, ada, scope, [scope]) for scope in ("read", "ingest"))
+    engine.dispose()
+    for path, header in (
+        ("/api/dumps", f"Authorization: Bearer {reading}"),
+        ("/api/dumps?background=1", f"Authorization: Bearer {reading}"),
+        ("/v1/traces", f"Authorization: Bearer {reading}"),
+        ("/dumps", f"Cookie: {signed_in(address, 'Cy')}"),
+        ("/api/dumps", "X-Remote-User: Cy"),
+        ("/api/dumps", "X-Remote-User: Nobody"),
+    ):
+        assert status_of(address, post(path, 4 * MEGABYTE, header) + b"a" * MEGABYTE) == b"403", (path, header)
+    put = post("/api/session/a%2Fb/turns/0/label", 4 * MEGABYTE, f"Authorization: Bearer {ingesting}")
+    assert status_of(address, put.replace(b"POST", b"PUT", 1) + b"a" * MEGABYTE) == b"403"
+    chunked = post("/api/dumps", 0, "Transfer-Encoding: chunked", f"Authorization: Bearer {reading}")
+    begun = chunked.replace(b"Content-Length: 0\r\n", b"") + b"%x\r\n" % (4 * MEGABYTE) + b"a" * MEGABYTE
+    assert status_of(address, begun) == b"403"
+    assert [path for path in dump_files.folder(tmp_path / "w").rglob("*") if path.is_file()] == []
+    answer = answer_to(address, post("/api/dumps", MEGABYTE, f"Authorization: Bearer {ingesting}") + b" " * MEGABYTE)
+    assert answer.split()[1] == b"415"
+
+
+def status_of(address: Address, sent: bytes) -> bytes:
+    """The status that is answered though more of the body is to come."""
+    with socket.create_connection(address, timeout=60) as client:
+        client.sendall(sent)
+        return client.recv(64).split()[1]

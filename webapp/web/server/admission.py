@@ -17,7 +17,8 @@ from webapp.web.prefix import without
 class Admission:
     """`cookie` is None where no token is asked for, `account_cookie` where no account is.
 
-    `is_api_token` looks into the database, so it is asked of large bodies alone, and never for a peer that guesses.
+    `is_api_token` and `lacks_right` look into the database, so they are asked of large bodies alone, and never for a
+    peer that guesses.
     """
 
     settings: Settings
@@ -25,6 +26,7 @@ class Admission:
     account_cookie: AccountCookie | None = None
     is_api_token: Callable[[bytes], bool] = lambda sent: False
     guesses: Guesses | None = None
+    lacks_right: Callable[[str, str, Mapping[str, str], str], bool] = lambda *_: False
 
     def is_stranger(self, path: str, headers: Mapping[str, str], peer: str) -> bool:
         """Whether the app will refuse this request for its login; `headers` are named as in CGI, without HTTP_."""
@@ -38,6 +40,13 @@ class Admission:
             return False
         cookie, host = headers.get("COOKIE", ""), headers.get("HOST", "")
         return not any(kind.is_in_header(cookie, host) for kind in (self.cookie, self.account_cookie) if kind)
+
+    def is_refused(self, method: str, address: str, path: str, headers: Mapping[str, str], peer: str) -> bool:
+        """Whether the app will refuse it for its login or for want of a right; `address` is as it was sent."""
+        if self.is_stranger(path, headers, peer):
+            return True
+        asks = self.settings.asks_login and _is_large(headers)
+        return asks and self.lacks_right(method, address, headers, peer)
 
     def _is_token(self, sent: bytes, headers: Mapping[str, str], peer: str) -> bool:
         if self.cookie is not None and tokens.same(sent, self.cookie.token):
@@ -59,6 +68,6 @@ class Admission:
 
 
 def _is_large(headers: Mapping[str, str]) -> bool:
-    """Whether the body may be more than a stranger may send: it says so, or does not say how long it is."""
+    """Whether the body may be more than one who is refused may send: it says so, or does not say how long it is."""
     length = headers.get("CONTENT_LENGTH", "")
-    return "TRANSFER_ENCODING" in headers or (length.isdecimal() and int(length[:20]) > body_limits.STRANGER)
+    return "TRANSFER_ENCODING" in headers or (length.isdecimal() and int(length[:20]) > body_limits.REFUSED)

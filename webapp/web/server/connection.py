@@ -59,7 +59,7 @@ def _written(error: Any, path: str) -> tuple[str, bytes]:
 
 
 class Parser(HTTPRequestParser):  # type: ignore[misc]
-    """A request whose body is limited by its route; of a stranger's, little is read, and the app says why."""
+    """A request whose body is limited by its route; of who may not send it, little is read, and the app says why."""
 
     error: Any
 
@@ -70,7 +70,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         self.was_cut = False
         self._admission = admission
         self._most: int | None = None
-        self._stranger = False
+        self._is_refused = False
 
     def received(self, data: bytes) -> int:
         count: int = super().received(data)
@@ -81,13 +81,14 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         return len(data) if self.error or (self.connection_close and self.completed) else count
 
     def _admit(self) -> None:
-        self._stranger = self._admission.is_stranger(self.path, self.headers, self._peer)
-        self._most = body_limits.STRANGER if self._stranger else self._admission.most_bytes(self.path)
+        about = (self.command, self.request_uri, self.path, self.headers, self._peer)
+        self._is_refused = self._admission.is_refused(*about)
+        self._most = body_limits.REFUSED if self._is_refused else self._admission.most_bytes(self.path)
 
     def _refuse(self) -> None:
         self.completed, self.expect_continue, self.connection_close = True, False, True
         self.was_cut, self.headers["CONNECTION"] = True, "close"
-        if self._stranger:
+        if self._is_refused:
             self.error, self.headers["CONTENT_LENGTH"] = None, "0"
             self.close()
             self.body_rcv = None
@@ -153,7 +154,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         if self._lingers_since or self.total_outbufs_len or self.request is None or self.request.empty:
             self.handle_close()
         else:
-            self._refuse(RequestTimeout("The request did not come to its end in time; nothing of it was taken."))
+            self._refuse(RequestTimeout("The request did not arrive in time; nothing of it was stored."))
 
     def service(self) -> None:
         request = self.requests[0]
@@ -168,7 +169,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             super().handle_write()
         elif self._flush_exception(self._flush_some)[1]:
             self.handle_close()
-        elif not self.total_outbufs_len:
+        elif self.connected and not self.total_outbufs_len:  # what failed to be sent has closed it
             self._linger()
 
     def _linger(self) -> None:
