@@ -5,6 +5,7 @@ const root = document.documentElement;
 root.classList.add("js");
 
 const typing = (target) => target.closest("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
+const presses = (target) => target.closest("a[href], button, summary, input[type=submit], [role=button]");  // takes Enter itself
 const visible = (element) => element.checkVisibility();  // false in a closed fold, where a focus would not go
 
 // --- keys: an element says with data-key which key presses it, and with data-help what that does
@@ -43,6 +44,7 @@ document.addEventListener("keydown", (event) => {
   if (typing(event.target)) { if (event.key === "Escape") event.target.blur(); return; }
   const key = event.key.length > 1 ? event.key : event.key === "?" ? "?" : keysOn() ? meant(event.key) : undefined;
   const keyed = [...document.querySelectorAll("[data-key]")].find((element) => element.dataset.key === key);
+  if (keyed && key === "Enter" && presses(event.target)) return;
   if (keyed) { event.preventDefault(); press(keyed); return; }
   const move = moves[key];
   if (move && document.querySelector(move[1])) { event.preventDefault(); step(...move); }

@@ -167,6 +167,7 @@
       for (const input of inputs) input.value = "";
     };
     for (const input of inputs) input.addEventListener("change", chosen);
+    if (inputs.some((input) => input.files.length)) chosen();  // before this script had loaded, on a slow connection
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (inputs.some((input) => input.files.length)) chosen(); else inputs[0].click();

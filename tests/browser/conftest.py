@@ -7,16 +7,33 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 ROOT = Path(__file__).resolve().parents[2]
 expect.set_options(timeout=30_000)
 """milliseconds; the usual 5,000 were too few on a busy machine"""
+
+
+def _once_loaded(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def once_loaded(it: Any, *arguments: Any, **options: Any) -> Any:
+        (it if isinstance(it, Page) else it.page).wait_for_load_state()
+        return method(it, *arguments, **options)
+
+    return once_loaded
+
+
+# What a key or a click does before the page's scripts came, nobody can say: a busy machine shows a page seconds before.
+for _name in ("click", "check", "fill", "press", "select_option"):
+    setattr(Locator, _name, _once_loaded(getattr(Locator, _name)))
+    setattr(Page, _name, _once_loaded(getattr(Page, _name)))
+Page.keyboard = property(_once_loaded(Page.keyboard.fget))  # type: ignore[assignment, attr-defined]
 
 
 def chromium() -> str | None:

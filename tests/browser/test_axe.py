@@ -57,6 +57,8 @@ TAGS = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "bes
 # A bracket in the gutter is as narrow as the lanes are; the attempt it opens has a link of full size in the list
 # beside it, which is WCAG 2.5.8's exception "Equivalent".
 BRACKETS = "axe.configure({ rules: [{ id: 'target-size', selector: '*:not(.raw .b)' }] });"
+NARROWEST = 320
+"""pixels: a page of 1280 at 400 % (WCAG 1.4.10)"""
 SEEN: tuple[tuple[int, Literal["light", "dark"]], ...] = ((1440, "light"), (390, "dark"))
 
 
@@ -93,9 +95,17 @@ def everywhere(page: Page) -> list[str]:
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         found += [f"{width} {scheme} {broken}" for broken in violations(page, TAGS)]
-        if page.evaluate("document.documentElement.scrollWidth") > width:
+        if scrolls_sideways(page):
             found.append(f"{width} scrolls sideways")
+    page.set_viewport_size({"width": NARROWEST, "height": 900})
+    if scrolls_sideways(page):
+        found.append(f"{NARROWEST} scrolls sideways")
     return found
+
+
+def scrolls_sideways(page: Page) -> bool:
+    wide: bool = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    return wide
 
 
 def address(page: Page, path: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import serve, stop
 from tests.web.test_session_keys import BY_CHAT, UNSURE
@@ -48,6 +48,17 @@ def test_files_have_rows_and_end_as_dumps(page: Page, url: str, tmp_path: Path) 
     expect(page.locator("tbody tr")).to_have_count(2)
 
 
+def test_a_file_chosen_before_the_script_came_is_sent(page: Page, url: str, tmp_path: Path) -> None:
+    held: list[Route] = []
+    page.route("**/dumps.js*", lambda route: held.append(route))
+    page.goto(f"{url}/dumps", wait_until="commit")
+    page.set_input_files("#file", [log(tmp_path / "early.jsonl", 1, 2, "early")])
+    while not held:
+        page.wait_for_timeout(50)
+    held[0].continue_()
+    expect(page.locator("tr", has_text="early.jsonl").locator("a[data-row]")).to_be_visible()
+
+
 def test_a_large_file_is_followed_and_cancelled_by_key(page: Page, url: str, tmp_path: Path) -> None:
     page.goto(f"{url}/dumps")
     page.set_input_files("#file", [log(tmp_path / "large.jsonl", 800, 20, "large")])
@@ -82,8 +93,8 @@ def test_an_archive_is_asked_what_names_its_sessions(page: Page, url: str, tmp_p
     page.goto(f"{url}/dumps")
     page.set_input_files("#file", [path])
     row = page.locator("tr", has_text="logs.zip")
-    expect(row.locator("legend")).to_have_text("12 entries in 2 files. What names their session?")
-    expect(row.get_by_label("As each file is read")).to_be_checked()
+    expect(row.locator("legend")).to_have_text("12 entries in 2 files. Which key names their session?")
+    expect(row.get_by_label("The file's own sessions")).to_be_checked()
     row.get_by_label("trace_id").check()
     row.get_by_role("button", name="Ingest").click()
     dump = page.locator("tr[id^=dump-]", has_text="logs.zip")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,9 @@ def test_json_answers_hold_no_number_that_json_has_not(client: FlaskClient, post
         (OSError(errno.EROFS, "Read-only file system"), 507, "cannot be written"),
         (OSError(errno.EACCES, "Permission denied"), 507, "cannot be written"),
         (OSError(errno.EIO, "Input/output error"), 503, "Input/output error"),
+        (sa.exc.OperationalError("SELECT", None, sqlite3.OperationalError("database is locked")), 503, "is busy"),
+        (sa.exc.OperationalError("SELECT", None, OSError("connection refused")), 503, "database does not answer"),
+        (sa.exc.TimeoutError("QueuePool limit"), 503, "All connections to the database are in use"),
         (OverflowError("Python int too large"), 400, "too large"),
         (BadDump("cut", "byte 3"), 422, "damaged"),
     ],

@@ -45,7 +45,7 @@ def test_a_value_that_does_not_fit_is_said_with_its_path(schema: Path) -> None:
 @pytest.mark.parametrize(
     ("document", "words"),
     [
-        ({"type": "no type"}, "it is no JSON Schema"),
+        ({"type": "no type"}, "it is not a JSON Schema"),
         ({"$ref": "http://127.0.0.1:1/other.json"}, "nothing is fetched"),
     ],
 )

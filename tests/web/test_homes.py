@@ -26,6 +26,33 @@ def app(make: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch) -> Flask:
     return make(home="unknown")
 
 
+def test_statistics_and_reports_never_say_that_none_failed_where_the_parser_is_unknown(
+    client: FlaskClient, brought: dict[str, Any]
+) -> None:
+    page = client.get("/statistics").text
+    assert "none failed" not in page and "Parser unknown</b> for 3 responses" in page and "and none is recorded" in page
+    assert page.count('title="Parser unknown for 3 responses">?</span>') == 2
+    report = client.get("/api/session/one/export?format=report").text
+    assert "0 failed" not in report and "parser unknown: no failure is recorded" in report
+    assert client.put("/api/session/one/home", json={"home": "direct"}).status_code == 200
+    page = client.get("/statistics").text
+    assert "1 failed</b>" in page and "Parser unknown</b> for 1 response:" in page
+    assert client.put("/api/session/two/home", json={"home": "direct"}).status_code == 200
+    assert "Parser unknown" not in client.get("/statistics").text
+
+
+def test_no_page_counts_failures_as_none_where_the_parser_is_unknown(
+    client: FlaskClient, brought: dict[str, Any]
+) -> None:
+    keys = [line["key"] for line in client.get("/api/sessions").json["sessions"]]
+    ids = "&".join(f"ids={key}" for key in keys)
+    unknown = 'title="Parser unknown: only recorded failures are counted">?</span>'
+    for path, count in (("/", 2), ("/dumps/1", 2), (f"/selection/compare?{ids}", 4)):
+        assert client.get(path).text.count(unknown) == count, path
+    assert client.post("/selection/delete", data={"ids": keys}).text.count(unknown) == 2
+    assert "0 failed" not in client.get("/api/session/one/export?format=html").text
+
+
 def chat(name: str, *texts: str) -> str:
     return json.dumps(
         {"id": name, "model": "m", "messages": [{"role": "assistant", "content": text} for text in texts]}
@@ -63,6 +90,8 @@ def test_it_is_asked_for(client: FlaskClient, counted: None, path: str) -> None:
     page = client.get(path).text
     assert "We don't know which parser your program uses." in page.replace("&#39;", "'")
     assert "1 would have failed" in page
+    if path != "/sessions/one":
+        assert "none would have failed, no JSON found in 3" in page, "vllm-hermes returns all of it as plain text"
 
 
 def test_it_is_counted_behind_the_page(client: FlaskClient, brought: dict[str, Any]) -> None:

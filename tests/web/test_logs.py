@@ -150,4 +150,4 @@ def test_a_file_of_the_same(client: FlaskClient, app: Flask, lines: tuple[int, i
     answer = client.post("/api/dumps?filename=otel.jsonl", data=body).json
     assert [raw for raw in raws(app) if raw] == ["be brief", "find x", "{\"q\": 'x'}", "found 3", '{"answer": 3,}']
     with app.app_context():
-        assert "stands twice" in json.dumps(db.session.get(Dump, answer["dump"]["id"]).problems)
+        assert "occurs twice" in json.dumps(db.session.get(Dump, answer["dump"]["id"]).problems)

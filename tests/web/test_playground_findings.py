@@ -27,7 +27,7 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 def test_it_says_which_stand_in_the_text_and_where(client: FlaskClient) -> None:
     page = client.post("/playground", data={"text": 'x {"tool": "exec"}'}).text
-    assert "Your findings: 1 of 2 stand in this text" in page
+    assert "Your findings: 1 of 2 match this text" in page
     assert "<code>exec</code> in the value, offset" in page
-    assert "<code>&lt;b&gt;</code> does not stand in" in page
+    assert "<code>&lt;b&gt;</code> does not match" in page
     assert "Your findings" not in client.get("/playground").text

@@ -80,7 +80,7 @@ def test_the_page_says_what_formats_of_known_values_leave_out(scored: FlaskClien
 
 def test_a_page_that_looks_at_some_labels_says_so(scored: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_COUNTED", 2)
-    assert "Of the first 2 labelled responses all have a known value" in scored.get("/labels/export").text
+    assert "All of the first 2 labelled responses have a known value" in scored.get("/labels/export").text
 
 
 def test_a_session_is_downloaded_as_report_and_page(scored: FlaskClient) -> None:

@@ -55,7 +55,7 @@ def test_pages_follow_each_other_by_cursor(client: FlaskClient, post: Post) -> N
 def test_what_was_not_run_is_no_number(client: FlaskClient, post: Post) -> None:
     assert post(json.dumps(session("s", "{}")).encode()).status_code == 201
     page = client.get("/responses?under=langchain&verdict=failed").text
-    assert "no number of responses" in page and "Run it over these" in page and "0 responses</b>" not in page
+    assert "response count unknown" in page and "Run it over these" in page and "0 responses</b>" not in page
     answer = client.get("/api/responses?under=langchain&verdict=failed").get_json()
     assert answer["total"] is None and answer["under"]["run"] == 0
     assert "<b>not run</b>" in client.get("/responses?under=langchain").text

@@ -55,7 +55,7 @@ def read(client: FlaskClient, number: int) -> Any:
 
 def test_keys_that_differ_are_shown_before_anything_is_stored(client: FlaskClient) -> None:
     row = send(client, UNSURE).text
-    assert "6 entries. What names their session?" in row and "which sessions?" in row
+    assert "6 entries. Which key names their session?" in row and "which sessions?" in row
     assert 'value="metadata.conversation_id" checked' in row and "3 sessions" in row
     assert 'value="trace_id"' in row and "2 sessions" in row and "1 session<" in row
     assert names(client) == [] and client.get("/api/jobs/1").json["job"]["state"] == "held"
@@ -88,7 +88,7 @@ def test_a_held_file_is_discarded(client: FlaskClient) -> None:
 
 
 def test_a_key_that_is_sure_is_shown_where_it_is_asked_for(client: FlaskClient) -> None:
-    assert "What names their session?" in send(client, SURE, ask="1").text
+    assert "Which key names their session?" in send(client, SURE, ask="1").text
     assert 'id="dump-1"' in send(client, SURE).text
     assert names(client) == ["c0", "c1", "c2"]
     page = client.get("/dumps/1").text
@@ -100,7 +100,7 @@ def test_the_first_turns_are_shown_before_anything_is_stored(client: FlaskClient
     request = b'{"parts": [{"content": "plan?", "part_kind": "user-prompt"}], "kind": "request"}'
     response = b'{"parts": [{"content": "{<b>}", "part_kind": "text"}], "kind": "response"}'
     page = send(client, request + b"\n" + response, ask="1").text
-    assert "What names their session?" not in page
+    assert "Which key names their session?" not in page
     assert '<span class="mono">plan?</span>' in page
     assert "{&lt;b&gt;}" in page
     assert names(client) == []
@@ -138,8 +138,8 @@ BY_CHAT = log(chat_id=lambda n: f"k{n // 2}")
 
 def test_the_members_of_an_archive_are_shown_before_anything_is_stored(client: FlaskClient) -> None:
     row = send(client, archive(a=UNSURE, b=BY_CHAT)).text
-    assert "12 entries in 2 files. What names their session?" in row and "which sessions?" in row
-    assert 'value="" checked' in row and "As each file is read" in row and "6 sessions" in row
+    assert "12 entries in 2 files. Which key names their session?" in row and "which sessions?" in row
+    assert 'value="" checked' in row and "The file's own sessions" in row and "6 sessions" in row
     assert "<code>a.jsonl</code>: 3 sessions" in row and "<code>b.jsonl</code>: 3 sessions" in row
     assert 'value="trace_id"' in row and names(client) == []
 
@@ -177,5 +177,5 @@ def test_the_api_takes_a_key_for_members(client: FlaskClient) -> None:
 
 def test_a_packed_log_is_asked_about_by_its_beginning(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "LOOKED_AT", len(UNSURE) - 10)
-    assert "What names their session?" in send(client, gzip.compress(UNSURE)).text
+    assert "Which key names their session?" in send(client, gzip.compress(UNSURE)).text
     assert names(client) == []

@@ -60,7 +60,7 @@ def refusal(right: str | None, name: str | None) -> str:
     """What to say to who has not the right that a route needs; `name` is an account's, None of a token."""
     whose = f"The account {name}" if name else "This token"
     if right is None:
-        return "No rule says who may ask for this address, so nobody may."
+        return "No rule says who may use this address, so nobody may."
     if right == OWN:
-        return "This is for whoever signed in to an account, and for no token."
-    return f"{whose} has not the right “{right}” here: {RIGHTS[right]}."
+        return "This needs somebody signed in to an account; a token is not enough."
+    return f"{whose} does not have the right “{right}” here: {RIGHTS[right]}."

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
 from sqlalchemy.exc import DataError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
@@ -33,6 +34,7 @@ from webapp.store.ingest.kept_dumps import NotKept
 from webapp.store.jobs.jobs import NoSuchJob
 from webapp.store.jobs.mappings import NoSuchMapping
 from webapp.store.jobs.run_queue import NoSuchRun
+from webapp.store.parts.part_files import PartDamaged
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.sessions import BadCursor, NoSuchSession
@@ -59,11 +61,13 @@ def init_app(app: Flask) -> None:
         on_http: (HTTPException,),
         on_missing: (*MISSING, UnknownProfile, NotKept, NoSuchRun),
         on_not_installed: (NotInstalled,),
+        on_damaged_part: (PartDamaged,),
         on_bad_request: BAD_REQUEST,
         on_not_admitted: (NotAdmitted,),
         on_bad_body: (BadBody,),
         on_full: (disk_full.DiskFull,),
         on_busy: (OperationalError,),
+        on_no_connection: (PoolTimeout,),
         on_damaged: (BadDump,),
         on_no_write: (OSError,),
         on_too_large: (OverflowError, DataError),
@@ -122,6 +126,12 @@ def on_not_admitted(error: Exception) -> Answer:
     return answer(403, "forbidden", str(error))
 
 
+def on_damaged_part(error: PartDamaged) -> Answer:
+    """A part of a large run is missing or damaged: no number is given without it."""
+    current_app.logger.error("%s", error)
+    return answer(503, "part_damaged", str(error))
+
+
 def on_bad_body(error: BadBody) -> Answer:
     return answer(422, "bad_body", str(error))
 
@@ -136,11 +146,19 @@ def on_busy(error: OperationalError) -> Answer:
         return on_full(disk_full.DiskFull())
     if isinstance(error, StoreUnreachable):
         current_app.logger.error("%s", error)
-        return answer(503, "store_unreachable", "The store of kept files cannot be reached; the server's log says why.")
+        return answer(503, "store_unreachable", "The file store cannot be reached; the server's log says why.")
     current_app.logger.warning("database: %s", error.orig)
     if getattr(error.orig, "sqlite_errorcode", None) in _READ_ONLY:
         return answer(507, "read_only", "The database cannot be written: see its permissions. Nothing was changed.")
+    if not isinstance(error.orig, sqlite3.Error):
+        return answer(503, "busy", "The database does not answer; the server's log says why. Nothing was changed.")
     return answer(503, "busy", "The database is busy, perhaps with a large dump. Nothing was changed; try again soon.")
+
+
+def on_no_connection(error: PoolTimeout) -> Answer:
+    """All connections that this process may open are in use, for as long as a request waits for one."""
+    current_app.logger.warning("all connections to the database are in use: see FENCEPOST_POOL")
+    return answer(503, "busy", "All connections to the database are in use. Nothing was changed; try again soon.")
 
 
 def on_no_write(error: OSError) -> Answer:
@@ -161,7 +179,7 @@ def on_damaged(error: BadDump) -> Answer:
 
 def on_too_large(error: Exception) -> Answer:
     """A number that no column holds, or a text that the database does not take."""
-    return answer(400, "bad_request", "A number of the request is too large, or it is none.")
+    return answer(400, "bad_request", "A number in the request is too large or not a number.")
 
 
 def on_bug(error: Exception) -> Answer:

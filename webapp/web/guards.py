@@ -109,7 +109,7 @@ def require_right() -> AnyResponse | None:
     settings = current_app.config["SETTINGS"]
     endpoint = request.endpoint or ""
     if endpoint.startswith(access.OF_ACCOUNTS) and not settings.accounts:
-        abort(404, "This server asks nobody for an account. FENCEPOST_ACCOUNTS=1 has it ask.")
+        abort(404, "This server has no accounts. Set FENCEPOST_ACCOUNTS=1 to use them.")
     right = access.RIGHT_OF.get(endpoint)
     if not settings.asks_login or right == access.OPEN:
         return None

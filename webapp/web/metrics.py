@@ -56,7 +56,7 @@ class StoredFigures:
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         yield _gauge("build", "The version that runs", ["version"], {(__version__,): 1})
-        sessions = index.current(db.session).alive.bit_count()
+        sessions = len(index.current(db.session).alive)
         yield _gauge("sessions", "Sessions that the list shows", [], {(): sessions})
         for name, state in _STATES.items():
             counts = db.session.execute(sa.select(state, sa.func.count()).group_by(state)).all()

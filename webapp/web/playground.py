@@ -39,7 +39,7 @@ EXAMPLES = {
     "too many closing braces": 'I run it.\n\n```json\n{"tool": "run_code", "arguments": {"code": "print(1)"}}}}\n```\n',
     "several defects at once": "{'name': 'Ada', \"tags\": [1, 2,], // two\n active: True }",
     "prose around a value": 'Here is the plan: {"steps": ["read", "write"]} and then I am done.',
-    "a set that is no JSON": "A set is written {1, 2}, and a dict {a: b}.",
+    "a set that is not JSON": "A set is written {1, 2}, and a dict {a: b}.",
     "cut off in a string": '{"title": "Report", "body": "It was a dark and',
 }
 

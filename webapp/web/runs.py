@@ -95,6 +95,7 @@ def run_dict(run: store.RunLine) -> dict[str, Any]:
         "profile": run.profile,
         "filters": run.filters,
         "state": run.state,
+        "parts": run.in_parts,
         "progress": run.progress,
         "counts": run.counts or None,
         "started_at": run.started_at and run.started_at.isoformat(),

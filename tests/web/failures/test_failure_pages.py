@@ -12,6 +12,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from webapp.web import charts
+from webapp.web.failures import feed
 
 COMMA = '```json\n{"tool": "run", "arguments": {"n": %d,}}\n```'
 CLOSER = '```json\n{"tool": "run", "arguments": {"n": %d}}}\n```'
@@ -121,12 +122,21 @@ def test_profiles_that_read_none_of_a_group_are_not_among_those_that_would_have(
 def test_the_feed_has_an_entry_a_group(failing: FlaskClient) -> None:
     answer = failing.get("/failures.atom")
     assert answer.mimetype == "application/atom+xml"
-    feed = ET.fromstring(answer.data)
+    told = ET.fromstring(answer.data)
     atom = "{http://www.w3.org/2005/Atom}"
-    titles = [entry.findtext(f"{atom}title") or "" for entry in feed.iter(f"{atom}entry")]
+    titles = [entry.findtext(f"{atom}title") or "" for entry in told.iter(f"{atom}entry")]
     assert len(titles) == 2 and any("trailing comma" in title for title in titles)
-    ids = [entry.findtext(f"{atom}id") or "" for entry in feed.iter(f"{atom}entry")]
+    ids = [entry.findtext(f"{atom}id") or "" for entry in told.iter(f"{atom}entry")]
     assert all(each.startswith("http://localhost/failures/v1") for each in ids)
+    assert told.findtext(f"{atom}subtitle") is None
+
+
+def test_a_feed_that_is_cut_says_so(failing: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feed, "MOST_ENTRIES", 1)
+    answer = ET.fromstring(failing.get("/failures.atom").data)
+    atom = "{http://www.w3.org/2005/Atom}"
+    assert len(list(answer.iter(f"{atom}entry"))) == 1
+    assert answer.findtext(f"{atom}subtitle") == "1 of 2 groups; the page lists all"
 
 
 def act(client: FlaskClient, key: str = KEY, **form: Any) -> str:
@@ -225,3 +235,9 @@ def test_an_example_too_long_to_be_read_says_how_long_it_is(client: FlaskClient,
     lines = session("long", ["x" * 200_000 + COMMA], 8)
     assert post(lines.encode(), "f.jsonl", home="windlass-strict").status_code == 201
     assert f"{200_000 + len(COMMA % 0):,} bytes, too long to be drawn here" in text(client, "/failures")
+
+
+@pytest.mark.parametrize("most", ["abc", "-1", "1e3"])
+def test_a_number_of_tests_that_is_none_is_refused(failing: FlaskClient, most: str) -> None:
+    answer = failing.get(group(), query_string={"part": "pytest", "most": most})
+    assert answer.status_code == 400 and "takes a number of responses" in answer.text

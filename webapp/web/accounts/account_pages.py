@@ -37,7 +37,7 @@ def set_password() -> Response | tuple[str, int]:
         return _page(message=f"{error}."), 422
     if account is None:
         identity.note_guess()
-        return _page(message="The present password is wrong."), 422
+        return _page(message="The current password is wrong."), 422
     return login.signed_in(account, url_for("account.show", changed="password"))
 
 

@@ -1,7 +1,7 @@
 """Notes every write in the audit log: before it is done, so that a killed server leaves none out, and how it ended.
 
 Writes are the unsafe methods of routes that need another right than reading, and signing in. Where no login is asked
-for nobody is known by name, and nothing is noted.
+for nobody is known by name, and nothing is recorded.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def finish() -> Response:
         claims = _claims(client, settings)
     subject = f"{settings.oidc_issuer} {claims['sub']}"
     if len(subject) > 600:
-        raise Forbidden("The provider's name for you is longer than is kept.")
+        raise Forbidden("The provider's name for you is too long to store.")
     audit_trail.about(subject=subject)
     try:
         with db.engine.begin() as connection:
@@ -80,7 +80,7 @@ def _client() -> Any:
     """This app's client of the provider; 404 where none is set, `MissingLibrary` without Authlib."""
     settings: Settings = current_app.config["SETTINGS"]
     if settings.oidc_issuer is None:
-        abort(404, "This server knows no OpenID provider. FENCEPOST_OIDC_ISSUER names one.")
+        abort(404, "This server has no OpenID provider. Set FENCEPOST_OIDC_ISSUER.")
     if _KEY not in current_app.extensions:
         current_app.extensions[_KEY] = _registered(settings)
     return current_app.extensions[_KEY]
@@ -120,4 +120,4 @@ class _Trouble:
             raise BadGateway("The OpenID provider cannot be reached, or answers with an error.") from error
         if isinstance(error, AuthlibBaseError | JoseError | ValueError | RuntimeError | TypeError):
             current_app.logger.warning("the OpenID provider: %s", error)
-            raise Forbidden(f"You are not signed in. Of the OpenID provider: {str(error)[:300]}.") from error
+            raise Forbidden(f"You are not signed in. The OpenID provider says: {str(error)[:300]}.") from error

@@ -28,4 +28,4 @@ def _write(engine: sa.Engine, number: int) -> None:
         with engine.begin() as connection:
             api_tokens.note_use(connection, number)
     except sa.exc.SQLAlchemyError:
-        _log.exception("the last use of API token %s was not noted", number)
+        _log.exception("the last use of API token %s was not recorded", number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from flask import Blueprint, Response, jsonify, redirect, request, url_for
+from flask import Blueprint, Response, current_app, jsonify, redirect, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
@@ -37,11 +37,13 @@ def index() -> Response | AnyResponse:
         return redirect(url_for("selection.compare", ids=request.args.getlist("ids")))
     filters = of_parameters(request.args.to_dict())
     a, b = _pair()
-    comparison = comparing.compare(db.session, a, b, filters)
+    settings = current_app.config["SETTINGS"]
+    comparison = comparing.compare(db.session, a, b, filters, settings)
     cell = request.args.get("cell") or next((name for name in ORDER if comparison.counts[name]), "both_same")
     by, value = request.args.get("by", "group"), request.args.get("value")
     after = request.args.get("after", -1, type=int)
-    listed = listing.page(db.session, a, b, cell, filters, by=by, value=value, after=after, limit=A_PAGE)
+    about: dict[str, Any] = {"by": by, "value": value, "after": after, "settings": settings}
+    listed = listing.page(db.session, a, b, cell, filters, limit=A_PAGE, **about)
     context: dict[str, Any] = {"c": comparison, "cell": cell, "by": by, "value": value, "listed": listed}
     context |= {"chips": list_filters.chips(filters), "filters": filters, "words": cells.CELLS, "names": listing.BY}
     context |= {"profile_names": list(profiles()), "go": _go(filters, a, b, cell, by, value), "over": _over(filters)}
@@ -61,7 +63,8 @@ def index() -> Response | AnyResponse:
 )
 def compare_api() -> Response:
     a, b = _pair()
-    comparison = comparing.compare(db.session, a, b, of_parameters(request.args.to_dict()))
+    filters, settings = of_parameters(request.args.to_dict()), current_app.config["SETTINGS"]
+    comparison = comparing.compare(db.session, a, b, filters, settings)
     return jsonify(comparison.as_dict())
 
 

@@ -51,7 +51,7 @@ def suggest(dump_id: str) -> Answer:
         202: json(QUEUED, "The job that reads it"),
     },
     body=json(MAPPING, "Paths by the field that they fill", {"mapping": {"raw": "$.out.text"}, "dry_run": True}),
-    refuses={422: "The mapping cannot be read, or the body is no JSON object"},
+    refuses={422: "The mapping cannot be read, or the body is not a JSON object"},
 )
 def read(dump_id: str) -> Answer:
     """Read the dump by `mapping` behind the request; with `dry_run` only its first turns, and nothing is stored."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -20,6 +22,7 @@ from webapp.store.ingest import dump_files
 from webapp.store.jobs.worker import WORKER, is_work_free, is_work_left
 from webapp.store.sessions import dumps
 
+_log = logging.getLogger(__name__)
 _EXTENSION = "fencepost_background"
 _PATIENCE = 10.0
 """seconds; a worker that is killed loses nothing, as its job is done anew from what is stored"""
@@ -50,7 +53,7 @@ class WorkerSupervisor:
         with self._lock:
             if self._watcher is not None or self._closed or self._settings.role == "web":
                 return
-            self._start_unless_elsewhere()
+            self._start_if_it_can()
             self._watcher = threading.Thread(target=self._watch, daemon=True)
             self._watcher.start()
 
@@ -65,6 +68,11 @@ class WorkerSupervisor:
                 child.wait(_PATIENCE)
             except subprocess.TimeoutExpired:
                 child.kill()
+
+    def _start_if_it_can(self) -> None:
+        self._child = None
+        with suppress(sa.exc.SQLAlchemyError):  # it is tried again in a second
+            self._start_unless_elsewhere()
 
     def _start_unless_elsewhere(self) -> None:
         with dump_files.alone(self._settings.data, WORKER) as is_free:
@@ -87,7 +95,7 @@ class WorkerSupervisor:
                 if self._closed or not self._is_needed():
                     self._child = self._watcher = None
                     return
-                self._start_unless_elsewhere()
+                self._start_if_it_can()
 
     def _has_done_its_work(self) -> bool:
         """Wait for our worker to end, by itself or otherwise; False at once where there is none of ours."""
@@ -99,8 +107,13 @@ class WorkerSupervisor:
         return ended == 0
 
     def _is_needed(self) -> bool:
-        with self._engine.connect() as connection:
-            return is_work_left(connection)
+        """Also where the database does not say: one that restarts has its jobs afterwards."""
+        try:
+            with self._engine.connect() as connection:
+                return is_work_left(connection)
+        except sa.exc.SQLAlchemyError as away:
+            _log.warning("whether a worker is needed is asked again in a second: %s", away)
+            return True
 
 
 def init_app(app: Flask) -> None:

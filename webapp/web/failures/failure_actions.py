@@ -82,13 +82,13 @@ def _merge(group: str) -> tuple[str, str]:
     target = request.form.get("target", "")
     group_detail.find(db.session, target, Filters())
     overlay.merge(db.session, [group], target, author=author(), reason=_reason())
-    return target, "Merged into this group; undo stands under “Merges and splits”."
+    return target, "Merged into this group; undo it under “Merges and splits”."
 
 
 def _split(group: str) -> tuple[str, str]:
     field, _, value = request.form.get("by", "").partition("=")
     _, target = overlay.split(db.session, group, field, value, author=author(), reason=_reason())
-    return target, "Split off into this group; undo stands under “Merges and splits”."
+    return target, "Split off into this group; undo it under “Merges and splits”."
 
 
 def _undo(group: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from webapp.store.sessions import example_texts, turns
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.example_texts import ExampleText
-from webapp.store.sessions.filters import HOME, Filters, of_parameters
+from webapp.store.sessions.filters import HOME, BadFilter, Filters, of_parameters
 from webapp.store.write.home import UNKNOWN
 from webapp.web import charts
 from webapp.web.exports import download
@@ -114,10 +114,13 @@ def show(group: str) -> Response | AnyResponse:
 
 def pytest_file(detail: GroupDetail, filters: Filters) -> Response:
     """The group's responses as regression tests: `most` of those without a known value at most."""
-    most = min(request.args.get("most", MOST_UNLABELLED, type=int), group_file.MOST)
+    asked = request.args.get("most") or str(MOST_UNLABELLED)
+    if not asked.isascii() or not asked.isdigit():
+        raise BadFilter(f"most takes a number of responses, not {asked[:40]!r}")
+    most = min(int(asked[:9]), group_file.MOST)
     larger = filters.active() | {"part": "pytest", "most": group_file.MOST}
     urls = (label_url(detail, filters, external=True) or "", external(group_url(detail.key, **larger)))
-    pieces = group_file.pieces(db.session, detail.key, detail.title, filters, most=max(0, most), urls=urls)
+    pieces = group_file.pieces(db.session, detail.key, detail.title, filters, most=most, urls=urls)
     return download(pieces, base.find("pytest", "labels"), "test_failure_group")
 
 

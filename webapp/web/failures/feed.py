@@ -26,11 +26,21 @@ def atom(result: Groups, own_url: str, page: str, url_of: Callable[[str], str]) 
     _add(_add(feed, "author"), "name", "Fencepost")
     _add(feed, "link", rel="self", href=own_url)
     _add(feed, "link", rel="alternate", href=page)
-    if result.coverage.not_run:
-        _add(feed, "subtitle", f"parser unknown for {counted(result.coverage.not_run, 'response')}: not looked at")
+    if missing := _missing(result):
+        _add(feed, "subtitle", "; ".join(missing))
     for line in lines:
         _entry(feed, line, url_of(line.key))
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(feed, encoding="unicode") + "\n"
+
+
+def _missing(result: Groups) -> list[str]:
+    """What the feed leaves out."""
+    missing = []
+    if result.coverage.not_run:
+        missing.append(f"parser unknown for {counted(result.coverage.not_run, 'response')}: not looked at")
+    if result.total > len(result.groups):
+        missing.append(f"{len(result.groups):,} of {counted(result.total, 'group')}; the page lists all")
+    return missing
 
 
 def _entry(feed: ET.Element, line: GroupLine, url: str) -> None:

@@ -21,11 +21,12 @@ FIRST = 8
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One button: a profile, what it is in a line, and how many responses would have failed under it."""
+    """One button: a profile, what it is in a line, and on how many responses it would have failed or found no JSON."""
 
     profile: str
     help: str
     failed: int | None
+    none: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ def choices(question: Question) -> list[Choice]:
     """The parsers to choose from: the general ones first, those of field reports behind, Fencepost's own between."""
     help_texts = helps()
     lines = [
-        Choice(candidate.profile, help_texts.get(candidate.profile, ""), candidate.failed)
+        Choice(candidate.profile, help_texts.get(candidate.profile, ""), candidate.failed, candidate.none)
         for candidate in question.candidates
     ]
     return sorted(lines, key=lambda line: (_is_reported(line.profile), line.profile == "fencepost"))

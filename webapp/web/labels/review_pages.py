@@ -56,7 +56,7 @@ def asked_for(number: int) -> Label:
     label = db.session.get(Label, number, populate_existing=True)
     turn = None if label is None else db.session.get_one(Turn, label.turn_id)
     if label is None or turn is None or db.session.get_one(Session, turn.session_id).deleted_at is not None:
-        raise NotFound("this label is not there any more")
+        raise NotFound("this label no longer exists")
     return label
 
 

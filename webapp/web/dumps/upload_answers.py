@@ -1,0 +1,61 @@
+"""What the API answers to an upload: the dump of each file, its error, or the job that reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Response, jsonify, url_for
+
+from webapp.store.ingest.result import IngestResult, problem_dict
+from webapp.store.sessions import dumps as store
+from webapp.web.dumps.uploads import RefusedUpload
+
+
+def queued(numbers: list[int]) -> tuple[Response, int]:
+    """202, with each file's job and where to ask how far it is."""
+    job_links = [{"id": number, "url": url_for("jobs.show_api", number=number)} for number in numbers]
+    response = jsonify(job=job_links[0], **({"jobs": job_links} if len(job_links) > 1 else {}))
+    response.headers["Location"] = job_links[0]["url"]
+    return response, 202
+
+
+def answer(results: list[IngestResult | RefusedUpload]) -> tuple[Response, int]:
+    """One file: its dump, or its error. Several: the first's, and `dumps` with each one's."""
+    refused = [result for result in results if isinstance(result, RefusedUpload)]
+    if len(refused) == len(results):
+        first = refused[0]
+        bodies = [result_dict(result) for result in results]
+        return jsonify({**result_dict(first), "dumps": bodies}), first.status
+    first_taken = next(result for result in results if isinstance(result, IngestResult))
+    body = result_dict(first_taken)
+    if len(results) > 1:
+        body["dumps"] = [result_dict(result) for result in results]
+    created = any(isinstance(result, IngestResult) and result.created for result in results)
+    return jsonify(body), 201 if created else 200
+
+
+def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
+    if isinstance(result, RefusedUpload):
+        dump = {} if result.dump is None else {"dump": {"id": result.dump}}
+        return {"filename": result.filename, "error": result.as_dict(), **dump}
+    return {
+        "dump": dump_dict(result.dump),
+        "sessions": result.sessions,
+        "problems": [problem_dict(problem) for problem in result.problems],
+    }
+
+
+def dump_dict(line: store.DumpLine) -> dict[str, Any]:
+    return {
+        "id": line.id,
+        "sha256": line.sha256,
+        "filename": line.filename,
+        "format": line.format,
+        "bytes": line.bytes,
+        "state": line.state,
+        "sessions": line.session_count,
+        "turns": line.turn_count,
+        "problems": line.problem_count,
+        "answers_missing": line.answers_missing,
+        "received_at": line.received_at.isoformat(),
+    }
