@@ -6,11 +6,23 @@ to decoders; `Recorder` sends a running program's turns to a server.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from webapp import __version__
-from webapp.client import Recorder
-from webapp.parsing import Attempt, Site, Trace, UnknownProfile, parse, profile, profiles
+try:
+    from webapp import __version__
+    from webapp.client import Recorder
+    from webapp.parsing import Attempt, Site, Trace, UnknownProfile, parse, profile, profiles
+except ImportError as error:
+    import webapp
+
+    if Path(webapp.__file__ or "").with_name("client.py").exists():
+        raise
+    raise ImportError(
+        f"{webapp.__file__} is another package called webapp and hides Fencepost's own. In this program use what runs "
+        "in a process of its own: fencepost parse --profile module:function, pytest --fencepost, or a copy of "
+        "Fencepost's webapp/client.py, which is the recorder in one file"
+    ) from error
 
 if TYPE_CHECKING:
     from webapp.parsing.inside import capture, run

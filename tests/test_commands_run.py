@@ -31,7 +31,7 @@ FOR_NAMES = {
     "F": ["jsonl"],
     "[filters]": [],
     "/backups/fencepost-monday.sqlite3": ["monday.sqlite3"],
-    "postgresql+psycopg:///fencepost": ["sqlite:///copy.sqlite3"],
+    "$FENCEPOST_DATABASE": ["sqlite:///copy.sqlite3"],
 }
 FOR_VALUES = {"--format": "windlass", "--map": "mine", "--profile": "direct", "user token": "ann"}
 """what stands for NAME, or for a value that a message puts in, behind an option or a command"""

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.gate.test_workflow import steps, write_project
+from tests.locked import common_folder, locked
 from webapp import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,15 +28,40 @@ def run(*command: str | Path, cwd: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `fencepost` program of a wheel built from this tree and installed with its pinned dependencies."""
-    folder = tmp_path_factory.mktemp("wheel")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a wheel built from this tree in `dist` and, in `venv`, installed with its pinned dependencies."""
+    folder = common_folder(tmp_path_factory) / "wheel"
+    with locked(folder):
+        if not (folder / "venv/bin/fencepost").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            install(folder)
+    return folder
+
+
+def install(folder: Path) -> None:
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder / "dist", cwd=ROOT)
     run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
     wheel = next((folder / "dist").glob("*.whl"))
-    pip = [folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    run(*pip, "--constraint", ROOT / "constraints.txt", wheel, cwd=folder)
-    return folder / "venv/bin/fencepost"
+    pip = [folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-compile"]
+    run(*pip, "--disable-pip-version-check", "--constraint", ROOT / "constraints.txt", wheel, cwd=folder)
+
+
+@pytest.fixture
+def program(installed: Path) -> Path:
+    """The `fencepost` program of the wheel, which others use too."""
+    return installed / "venv/bin/fencepost"
+
+
+@pytest.fixture
+def program_alone(installed: Path, tmp_path: Path) -> Path:
+    """The same in a copy of its environment, where it may be removed and installed again."""
+    venv, copy = installed / "venv", tmp_path / "venv"
+    shutil.copytree(venv, copy, symlinks=True)
+    for script in copy.glob("bin/*"):
+        if not script.is_symlink():
+            script.write_bytes(script.read_bytes().replace(os.fsencode(venv), os.fsencode(copy)))
+    return copy / "bin/fencepost"
 
 
 @pytest.fixture
@@ -112,10 +138,12 @@ def test_the_wheel_has_the_pytest_plugin_and_an_isolated_worker_for_it(program: 
     assert '"outcome": "right"' in done.stdout
 
 
-def test_the_workflow_of_the_page_on_ci_installs_the_wheel_and_runs(program: Path, tmp_path: Path) -> None:
+def test_the_workflow_of_the_page_on_ci_installs_the_wheel_and_runs(
+    installed: Path, program_alone: Path, tmp_path: Path
+) -> None:
     """Its lines as they stand, once `fencepost` is taken away, with the wheel in the project."""
-    folder, python = program.parent, program.with_name("python")
-    (wheel,) = program.parents[2].glob("dist/*.whl")
+    program, folder, python = program_alone, program_alone.parent, program_alone.with_name("python")
+    (wheel,) = installed.glob("dist/*.whl")
     write_project(project := tmp_path / "project")
     shutil.copy(wheel, project)
     run(python, "-m", "pip", "uninstall", "--quiet", "--yes", "fencepost", cwd=tmp_path)

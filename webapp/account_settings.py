@@ -21,7 +21,7 @@ def read(environ: Mapping[str, str], *, is_on: bool) -> dict[str, Any]:
     """What is set, by the names of `Settings`; raises `BadAccountSetting`, without accounts for anything."""
     given = {name: value for name in _NAMES if (value := environ.get(f"FENCEPOST_{name.upper()}"))}
     if given and not is_on:
-        raise BadAccountSetting(f"FENCEPOST_{next(iter(given)).upper()} does something with FENCEPOST_ACCOUNTS=1 alone")
+        raise BadAccountSetting(f"FENCEPOST_{next(iter(given)).upper()} has no effect without FENCEPOST_ACCOUNTS=1")
     if given.get("newcomers", "none") not in NEWCOMERS:
         raise BadAccountSetting(f"FENCEPOST_NEWCOMERS takes {', '.join(NEWCOMERS)}, not {given['newcomers']!r}")
     _check_provider(given)

@@ -9,6 +9,7 @@ from flask import Flask
 from webapp import paths
 from webapp.config import Settings
 from webapp.extensions import db, htmx
+from webapp.store import index
 from webapp.store.db import database
 from webapp.web import (
     answers,
@@ -99,6 +100,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     with app.app_context():
         database.prepare(db.engine, durable=settings.durable)
         database.migrate(db.engine)
+        index.keep_in(db.engine, settings.data)
         app.config["SECRET_KEY"] = secret_key(settings, db.engine)
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for module in BLUEPRINTS:
@@ -115,7 +117,7 @@ def configure(app: Flask, settings: Settings) -> None:
     settings.data.mkdir(parents=True, exist_ok=True)
     app.config.update(
         SETTINGS=settings,
-        SQLALCHEMY_ENGINES={"default": database.options(settings.database)},
+        SQLALCHEMY_ENGINES={"default": database.options(settings.database, settings.pool)},
         MAX_CONTENT_LENGTH=settings.max_upload,
         SESSION_COOKIE_NAME="fencepost",
         SESSION_COOKIE_SAMESITE="Lax",

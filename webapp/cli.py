@@ -11,7 +11,7 @@ from webapp import __version__
 COMMANDS = {
     "serve": "Serve the web pages and the API.",
     "ingest": "Read dumps into the database.",
-    "verify": "Compare a file with what is stored of it.",
+    "verify": "Check that everything in a file is stored.",
     "parse": "Parse one response, or many, and show the trace.",
     "minimal": "The shortest cut of a response that fails the same way.",
     "dump": "Write a session as one JSON document.",
@@ -20,14 +20,14 @@ COMMANDS = {
     "compare": "Compare two profiles over stored responses.",
     "failures": "List failure groups, new ones first.",
     "check": "Check a parser against a baseline: the gate for CI.",
-    "home": "Say which parser sessions' own programs use.",
-    "profiles": "List the profiles: ours, the reports', a library's.",
+    "home": "Set or list the parser behind sessions: your parser.",
+    "profiles": "List the profiles.",
     "mcp": "Serve what is stored to an agent, read-only (MCP).",
     "token": "Make an access token for FENCEPOST_TOKEN.",
-    "user": "Accounts and API tokens, for FENCEPOST_ACCOUNTS=1.",
-    "audit": "List who wrote what.",
+    "user": "Manage accounts and API tokens.",
+    "audit": "List the audit log: who wrote what.",
     "prune": "Remove old sessions for good.",
-    "work": "Do the work that waits behind the pages.",
+    "work": "Run a worker: imports, replays and other jobs.",
     "db": "Create, migrate and check the database.",
 }
 

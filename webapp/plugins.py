@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Protocol
 
@@ -34,19 +34,18 @@ def collect(package: str) -> dict[str, Any]:
     return plugins
 
 
-def find(package: str, name: str, configured: Mapping[str, Any] | None = None) -> Any:
+def find(package: str, name: str, configured: Callable[[], Mapping[str, Any]] | None = None) -> Any:
     """The plugin called `name`, or None; where a module is called as its plugin, no other one is imported.
 
-    Those that are `configured` from outside are looked at before all modules are.
+    Those that are `configured` from outside are asked for next, before all modules are.
     """
     module = name.replace("-", "_")
     if module in _names(package):
         plugin = getattr(importlib.import_module(f"{package}.{module}"), "plugin", None)
         if plugin is not None and plugin.name == name:
             return plugin
-    if configured and name in configured:
-        return configured[name]
-    return collect(package).get(name)
+    mine = configured() if configured else {}
+    return mine[name] if name in mine else collect(package).get(name)
 
 
 @cache

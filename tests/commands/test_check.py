@@ -66,7 +66,7 @@ def test_a_gate_from_the_first_run_to_a_regression(folder: Path, monkeypatch: py
     [
         (["--profile", "nobody", "--labels", "cases.jsonl"], "no profile is called 'nobody'"),
         (["--profile", "fencepost", "--labels", "missing.jsonl"], "missing.jsonl"),
-        (["--profile", "fencepost", "--labels", "twice.jsonl"], "twice.jsonl, line 2: the id 'a' stands on line 1"),
+        (["--profile", "fencepost", "--labels", "twice.jsonl"], "twice.jsonl, line 2: the id 'a' is on line 1"),
         (["--profile", "fencepost", "--labels", "cases.jsonl", "-o", "x.txt"], "-o takes .json, .xml, .md"),
         (["--profile", "fencepost", "--labels", "cases.jsonl", "--failed"], "--labels is a file"),
         (["--profile", "fencepost", "--labels", "cases.jsonl", "--allow", "cases.jsonl"], '"id" and "reason"'),

@@ -56,6 +56,8 @@ def test_it_is_set_listed_and_undone(stored: Run) -> None:
     assert (asked["sessions"], asked["responses"], asked["clean"], asked["counted"]) == (2, 4, 2, 2)
     numbers = {candidate["profile"]: candidate["failed"] for candidate in asked["candidates"]}
     assert numbers["direct"] == 2 and numbers["fencepost"] == 0
+    nothing = {candidate["profile"]: candidate["none"] for candidate in asked["candidates"]}
+    assert nothing["direct"] == 0 and nothing["vllm-hermes"] == 4
     assert "direct" in stored("home", "which", "--dump", "1").stdout
     done = stored("home", "set", "direct", "chat-0")
     assert (done.exit_code, done.stdout) == (0, "direct: 1 session; fencepost home undo 1 takes it back\n")

@@ -95,8 +95,8 @@ def test_home_and_format_can_be_told(run: Run, tmp_path: Path) -> None:
         (["--watch", "--every", "0", "x"], {}, "--every"),
         (["--again", "--name", "x", "-"], {}, "--name is for standard input"),
         (["x"], {"FENCEPOST_MAX_DUMP": "many"}, "FENCEPOST_MAX_DUMP takes a whole number"),
-        (["x"], {"FENCEPOST_DATABASE": "nonsense"}, "FENCEPOST_DATABASE is no database URL"),
-        (["x"], {"FENCEPOST_DATABASE": "nosuch://x"}, "FENCEPOST_DATABASE is no database URL"),
+        (["x"], {"FENCEPOST_DATABASE": "nonsense"}, "FENCEPOST_DATABASE is not a usable database URL"),
+        (["x"], {"FENCEPOST_DATABASE": "nosuch://x"}, "FENCEPOST_DATABASE is not a usable database URL"),
     ],
 )
 def test_wrong_use_exits_with_two(run: Run, arguments: list[str], environment: dict[str, str], message: str) -> None:

@@ -193,7 +193,7 @@ def test_bulk_lines_come_back_in_order_with_their_ids():
         ("[1]", 'takes an object with "id" and "text", not list', None),
         ('{"text": "x"}', 'has no "id"', None),
         ('{"id": 7}', 'has no "text"', 7),
-        ('{"id": "a", "text": 1}', '"text" is no string', "a"),
+        ('{"id": "a", "text": 1}', '"text" is not a string', "a"),
         ("[" * 100_000, "not JSON: maximum recursion depth exceeded", None),
     ],
 )

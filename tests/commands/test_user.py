@@ -80,7 +80,7 @@ def test_tokens_are_made_listed_and_revoked(run: Run) -> None:
 
 
 def test_all_of_it_is_in_the_audit_log(run: Run) -> None:
-    assert "nothing is noted yet" in run("audit").output
+    assert "nothing is recorded yet" in run("audit").output
     run("user", "add", "Ada", "--role", "reader", input=PASSWORD)
     run("user", "token", "Ada", "ci", "--scope", "ingest")
     token = run("user", "token", "Ada", "ci", "--scope", "read").stdout.strip()
@@ -91,7 +91,7 @@ def test_all_of_it_is_in_the_audit_log(run: Run) -> None:
     ]
     text = run("audit").output
     assert "command" in text and '"role"' in text and PASSWORD.strip() not in text and token not in text
-    assert "nothing is noted of Eve" in run("audit", "--by", "Eve").output
+    assert "nothing is recorded of Eve" in run("audit", "--by", "Eve").output
 
 
 def test_it_says_when_no_page_asks_for_accounts(run: Run) -> None:
@@ -108,7 +108,7 @@ def test_a_server_for_others_asks_for_a_login_of_some_kind(run: Run) -> None:
     ("wrong", "words"),
     [
         ({"ACCOUNTS": "yes"}, "0 or 1"),
-        ({"ACCOUNTS": "0", "NEWCOMERS": "reader"}, "FENCEPOST_ACCOUNTS=1 alone"),
+        ({"ACCOUNTS": "0", "NEWCOMERS": "reader"}, "without FENCEPOST_ACCOUNTS=1"),
         ({"NEWCOMERS": "admin"}, "none, reader, labeler"),
         ({"PROXY_HEADER": "X-Remote-User"}, "needs FENCEPOST_PROXIES"),
         ({"PROXIES": "everybody"}, "takes addresses or networks"),

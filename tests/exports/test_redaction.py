@@ -72,7 +72,7 @@ def test_nothing_to_hide_is_no_redactor() -> None:
 
 
 def test_a_pattern_that_is_none_is_refused_in_words() -> None:
-    with pytest.raises(redaction.BadPattern, match="no regular expression"):
+    with pytest.raises(redaction.BadPattern, match="not a regular expression"):
         redaction.redactor(patterns=["("])
 
 

@@ -39,11 +39,11 @@ def test_what_takes_too_long_hides_the_rest(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
-        ("(", "no regular expression of RE2: missing"),
-        ("a(?=b)", "no regular expression of RE2"),
+        ("(", "not a regular expression of RE2: missing"),
+        ("a(?=b)", "not a regular expression of RE2"),
         ("x.{900}", "too large"),
         ("a" * 1001, "1,000 characters"),
-        ("(\ud800)", "no regular expression"),
+        ("(\ud800)", "not a regular expression"),
     ],
 )
 def test_a_pattern_that_is_refused(pattern: str, words: str) -> None:

@@ -78,7 +78,7 @@ def test_the_settings_read_it_and_a_copy_of_an_entry_is_the_entry() -> None:
             "finding 2: another one is called",
         ),
         ("[[finding]]\nname = 'a'\ntext = 'x'\ncolour = 1", "'colour' is not known"),
-        ("[[finding]]\nname = 'a'\npattern = '(?=x)'", "no regular expression of RE2"),
+        ("[[finding]]\nname = 'a'\npattern = '(?=x)'", "not a regular expression of RE2"),
         ("[[finding]]\nname = 'a'\npattern = '((a{100}){10}){10}'", "finding 1"),
     ],
 )

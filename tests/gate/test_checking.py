@@ -147,7 +147,7 @@ def test_other_responses_than_the_baselines_are_an_error(tmp_path: Path) -> None
         gate(path, [*SAMPLES, more], update=True).written == "updated" and gate(path, [*SAMPLES, more]).exit_code == 0
     )
     assert gate(path, []).exit_code == 2 and gate(path, [*SAMPLES, more], allowed={"x": "y"}).exit_code == 2
-    with pytest.raises(BadLines, match="'plain' stands for several"):
+    with pytest.raises(BadLines, match="'plain' is used for several"):
         gate(path, [*SAMPLES, SAMPLES[0]])
 
 
@@ -164,7 +164,7 @@ def test_a_split_checks_its_half_of_a_whole_baseline(tmp_path: Path) -> None:
     [
         (
             '{"id": "a", "text": "x", "verdict": "clean", "digest": "d", "values": null}\n' * 2,
-            "line 2: the id 'a' stands",
+            "line 2: the id 'a' occurs",
         ),
         ("{}\n", "line 1: no line of a baseline"),
         ("[]\n", "line 1: a JSON object is expected, not list"),
@@ -181,7 +181,7 @@ def test_a_baseline_that_cannot_be_read_is_refused_with_its_line(tmp_path: Path,
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        (['{"id": "a", "text": "x"}', '{"id": "a", "text": "y"}'], "line 2: the id 'a' stands on line 1 already"),
+        (['{"id": "a", "text": "x"}', '{"id": "a", "text": "y"}'], "line 2: the id 'a' is on line 1 already"),
         (['{"id": "", "text": "x"}'], 'line 1: "id" and "text" must be texts'),
         (['{"id": "a", "text": "x", "expected": {}}'], 'line 1: "expected" must be the list'),
         (['{"id": "a", "text": "x", "split": "train"}'], 'line 1: "split" must be one of dev, test'),

@@ -100,7 +100,7 @@ def test_what_stands_nowhere_is_said_to_be_unlocated() -> None:
     trace = run(lambda text: json.loads('{"made": "up", "of": ["nothing", "at", "all"]}'), "only prose here")
     (attempt,) = trace.attempts
     assert [edit.repair for edit in attempt.edits] == ["unlocated"]
-    assert attempt.note == "unlocated: this text stands nowhere in the response"
+    assert attempt.note == "unlocated: this text is nowhere in the response"
 
 
 def test_a_value_of_the_parsers_own_making_is_said_to_be_one() -> None:

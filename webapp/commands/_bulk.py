@@ -52,7 +52,7 @@ def _read(line: str) -> tuple[Any, str]:
     if "id" not in entry:
         raise BadLine('has no "id"')
     if not isinstance(entry.get("text"), str):
-        raise BadLine('has no "text"' if "text" not in entry else '"text" is no string', entry["id"])
+        raise BadLine('has no "text"' if "text" not in entry else '"text" is not a string', entry["id"])
     return entry["id"], entry["text"]
 
 

@@ -53,7 +53,8 @@ def say(open_question: Question, help_texts: Mapping[str, str]) -> None:
     click.echo(words(open_question))
     for candidate in open_question.candidates:
         failed = "not counted yet" if candidate.failed is None else f"{candidate.failed:,} would have failed"
-        click.echo(visible(f"  {candidate.profile:<22} {failed:>24}  {help_texts[candidate.profile]}"))
+        failed += f", no JSON in {candidate.none:,}" if candidate.none else ""
+        click.echo(visible(f"  {candidate.profile:<22} {failed:<42}  {help_texts[candidate.profile]}"))
     if not open_question.is_counted:
         click.echo("fencepost home which counts them all")
 

@@ -50,7 +50,7 @@ def command(
             click.echo(f"{format_name:<12} {words}")
         return
     if sum(map(bool, (idents, queue, filter_))) > 1:
-        raise click.UsageError("--session, --queue and --filter each say alone what goes out")
+        raise click.UsageError("give only one of --session, --queue and --filter")
     redactor = _export.asked(keys, patterns, secrets)
     with _store.session() as db:
         scope, only = _scope(db, idents, queue, filter_)

@@ -19,12 +19,15 @@ from webapp.exports.base import MissingLibrary, UnknownExport
 from webapp.exports.text_patterns import BadPattern
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
+from webapp.store import index
 from webapp.store.accounts.accounts import BadAccount, NoSuchAccount
 from webapp.store.accounts.api_tokens import NoSuchToken
 from webapp.store.accounts.passwords import BadPassword
 from webapp.store.accounts.roles import BadRole
 from webapp.store.db import database
+from webapp.store.files import StoreUnreachable
 from webapp.store.labels.label_content import BadLabel
+from webapp.store.parts.part_files import PartDamaged
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.sessions import NoSuchSession
 from webapp.store.sessions.turns import NoSuchTurn
@@ -39,6 +42,8 @@ MISSING = (
     BadPassword,
     MissingLibrary,
     NotInstalled,
+    PartDamaged,
+    StoreUnreachable,
     database.NewerDatabase,
     sa.exc.OperationalError,
 )
@@ -57,15 +62,16 @@ def settings() -> Settings:
 def engine(of: Settings, *, migrate: bool = True) -> Iterator[sa.Engine]:
     """The database, at the newest revision. Exits with 2 where its URL is none, with 1 where it cannot be used."""
     try:
-        opened = database.connect(of.database, durable=of.durable)
+        opened = database.connect(of.database, durable=of.durable, pool=of.pool)
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ModuleNotFoundError) as error:
-        raise click.UsageError(f"FENCEPOST_DATABASE is no database URL that can be used: {error}") from None
+        raise click.UsageError(f"FENCEPOST_DATABASE is not a usable database URL: {error}") from None
     except OSError as error:
         raise click.ClickException(f"cannot make the database's folder: {error}") from None
     try:
         with in_words():
             if migrate:
                 database.migrate(opened)
+            index.keep_in(opened, of.data)
             yield opened
     finally:
         opened.dispose()

@@ -13,10 +13,10 @@ from webapp.store.accounts.audit import AuditLine
 from webapp.visible import visible
 
 
-@click.command("audit", short_help="List who wrote what.")
-@click.option("--by", metavar="NAME", help="Of this account alone.")
+@click.command("audit", short_help="List the audit log: who wrote what.")
+@click.option("--by", metavar="NAME", help="Only of this account.")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 100_000), help="The newest so many.")
-@click.option("--before", type=int, metavar="NUMBER", help="Older than the line of this number.")
+@click.option("--before", type=int, metavar="NUMBER", help="Only older than the line of this number.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def command(by: str | None, limit: int, before: int | None, as_json: bool) -> None:
     """List the audit log, the newest first: when, who, how they came in, from where, what they did and to what.
@@ -32,10 +32,12 @@ def command(by: str | None, limit: int, before: int | None, as_json: bool) -> No
     for line in lines:
         click.echo(_words(line))
     if not lines:
-        click.echo("nothing is noted" + (f" of {visible(by)}" if by else "") + (" before that" if before else " yet"))
+        click.echo(
+            "nothing is recorded" + (f" of {visible(by)}" if by else "") + (" before that" if before else " yet")
+        )
 
 
 def _words(line: AuditLine) -> str:
-    who = f"{visible(line.author) or 'nobody by name'} ({visible(line.via) or 'signing in'}, {visible(line.peer)})"
+    who = f"{visible(line.author) or 'no name given'} ({visible(line.via) or 'signing in'}, {visible(line.peer)})"
     detail = f" {visible(jsontext.dumps(line.detail))}" if line.detail else ""
     return f"{line.id}\t{line.at:%Y-%m-%d %H:%M:%S}\t{who}\t{line.act}\t{visible(line.object)}{detail}\t{line.outcome}"

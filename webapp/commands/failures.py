@@ -73,7 +73,7 @@ def _print(page: Groups, filters: Filters, only_new: bool) -> None:
 
 def _of(page: Groups) -> str:
     if page.coverage.run is None:
-        return f"{counted(page.count, 'failed response')}; under these filters nobody counted of how many"
+        return f"{counted(page.count, 'failed response')}; under these filters the total is not counted"
     return f"{page.count:,} of {counted(page.coverage.run, 'response')} failed"
 
 

@@ -18,7 +18,7 @@ def _before(_: click.Context, __: click.Parameter, text: str) -> datetime:
     """No minutes: 3m would be taken for months."""
     before = time_ago(text, datetime.now(UTC), "hdw")
     if before is None:
-        raise click.BadParameter(f"{text!r} is no time such as 90d, 12w or 36h")
+        raise click.BadParameter(f"{text!r} is not a time such as 90d, 12w or 36h")
     return before
 
 

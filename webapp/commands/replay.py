@@ -19,14 +19,16 @@ from webapp.store.jobs import runs
 @click.option("--profile", "name", type=PROFILE, required=True, metavar="P", help="The profile to run.")
 @click.option("--session", "ident", metavar="ID", help="Only this session.")
 @click.option("--processes", type=click.IntRange(1), metavar="N", help="Number of processes [one per processor].")
+@click.option("--parts", is_flag=True, help="Write Parquet parts, for very many responses (extra analytics).")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and its counts as JSON.")
 @_filters.options
-def command(name: str, ident: str | None, processes: int | None, as_json: bool, **filters: Any) -> None:
+def command(name: str, ident: str | None, processes: int | None, parts: bool, as_json: bool, **filters: Any) -> None:
     """Parse stored responses with another profile, keep the traces, and count the verdicts.
 
     Without a filter it parses all responses. It counts responses that this version of the profile parsed before
     without parsing them again, so after Ctrl-C or kill -9 the same command continues. On a terminal, a bar shows the
-    progress.
+    progress. With --parts, or from FENCEPOST_PARTS_FROM responses on, what is new goes into Parquet files beside the
+    database; compare reads them.
 
     Exits with 0 when done, with 1 when there is no such session, when it was cancelled, or when the profile's library
     is not installed (the command that installs it is named), with 2 when used wrongly.
@@ -34,12 +36,11 @@ def command(name: str, ident: str | None, processes: int | None, as_json: bool, 
     settings = _store.settings()
     narrowed = _filters.chosen(filters)
     if ident is not None and narrowed is not None:
-        raise click.UsageError("--session names one session: filters cannot narrow it")
+        raise click.UsageError("--session names one session, so filters do not apply")
     with _store.engine(settings) as engine, _progress(name) as on_progress:
         try:
-            run = runs.replay(
-                engine, settings, name, session=ident, filters=narrowed, processes=processes, on_progress=on_progress
-            )
+            options: dict[str, Any] = {"session": ident, "filters": narrowed, "processes": processes, "parts": parts}
+            run = runs.replay(engine, settings, name, on_progress=on_progress, **options)
         except runs.ParserDied as died:
             raise click.ClickException(str(died)) from None
     if as_json:
@@ -52,10 +53,14 @@ def command(name: str, ident: str | None, processes: int | None, as_json: bool, 
 def _print(run: runs.Replay) -> None:
     state = "" if run.state == "done" else f", {run.state}"
     responses = counted(run.counts["responses"], "response")
-    click.echo(f"{run.profile} {run.version}: {responses}, {run.new:,} of them parsed now{state}")
+    click.echo(f"{run.profile} {run.version}: {responses}, {run.new:,} of them parsed now{state}{_where(run)}")
     for verdict, mark in MARKS.items():
         click.echo(f"  {mark} {verdict:<10} {run.counts[verdict]:>8,}")
     click.echo(f"  {run.counts['rescued']:,} of the failed responses can be read by {run.profile}")
+
+
+def _where(run: runs.Replay) -> str:
+    return ", new ones in Parquet parts" if run.scope.get("parts") else ""
 
 
 @contextmanager

@@ -105,17 +105,18 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
     prepare(app, examples)
     try:
         with app.app_context():
-            admission = admission_of(settings)
+            admission = admission_of(settings, app)
         return listener.serve(app, admission, host=host, port=port, threads=threads)
     except OSError as error:
         raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}; try another PORT") from error
 
 
-def admission_of(settings: Settings):  # type: ignore[no-untyped-def]
+def admission_of(settings: Settings, app):  # type: ignore[no-untyped-def]
     """What the server asks before it spools a body; within the app's context."""
     from webapp.extensions import db
     from webapp.store.accounts import api_tokens
     from webapp.web import identity
+    from webapp.web.server import rights
     from webapp.web.server.admission import Admission
 
     engine = db.engine
@@ -125,7 +126,7 @@ def admission_of(settings: Settings):  # type: ignore[no-untyped-def]
             return api_tokens.is_known(connection, sent)
 
     cookies = identity.login_cookie(), identity.account_cookie()
-    return Admission(settings, *cookies, is_api_token, identity.guesses())
+    return Admission(settings, *cookies, is_api_token, identity.guesses(), rights.asking(app))
 
 
 def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
 import tempfile
 import threading
+import time
+import uuid
 
 import click
 
@@ -18,9 +21,10 @@ from webapp.store.ingest.helper_process import processors
 from webapp.store.jobs import worker
 
 _NICER = 10
+_log = logging.getLogger(__name__)
 
 
-@click.command("work", short_help="Do the work that waits behind the pages.")
+@click.command("work", short_help="Run a worker: imports, replays and other jobs.")
 @click.option("--stay", is_flag=True, help="Go on until SIGTERM or Ctrl-C; PostgreSQL only, as many as you like.")
 @click.option("--processes", type=click.IntRange(1), metavar="N", help="With a broker: tasks at once [processors].")
 def command(stay: bool, processes: int | None) -> None:
@@ -64,13 +68,28 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
 
 def _work_for_broker(settings: Settings, processes: int) -> None:
     """Celery's worker, which ends its tasks before it ends; none of its processes keeps another's connections."""
+    from celery import signals
+
     from webapp.broker import tasks
 
     with _store.engine(settings):
         pass  # at the newest revision
     tempfile.tempdir = str(dump_files.incoming(settings.data))
-    options = ["--without-gossip", "--without-mingle", "--loglevel=WARNING", f"--concurrency={processes}"]
+    name = f"fencepost-{uuid.uuid4().hex[:8]}@%h"  # a host has several workers; RabbitMQ refuses a second of one name
+    options = [f"--hostname={name}", "--without-gossip", "--without-mingle", "--loglevel=WARNING"]
+    options.append(f"--concurrency={processes}")
+    asked: list[str] = []  # Celery gives no exit code back
+    signals.worker_shutting_down.connect(lambda sig, **_: asked.append(sig), weak=False)
     tasks.app(settings).worker_main(["worker", "--pool=prefork", f"--queues={settings.queue}", *options])
+    if not asked:
+        _begin_anew()
+
+
+def _begin_anew() -> None:
+    """Celery ends by itself where its transport breaks, as that to Redis does at times when Redis is killed."""
+    _log.error("Celery's worker broke and is started anew")
+    time.sleep(1)
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 
 def _ends() -> threading.Event:

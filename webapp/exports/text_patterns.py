@@ -76,7 +76,7 @@ def _of_re2(re2: Any, pattern: str) -> Any:
     try:
         compiled = re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
-        raise BadPattern(f"{pattern[:100]!r} is no regular expression of RE2: {_words(error)}") from None
+        raise BadPattern(f"{pattern[:100]!r} is not a regular expression of RE2: {_words(error)}") from None
     if compiled.programsize > LARGEST_PROGRAM:
         raise BadPattern(f"{pattern[:100]!r} is too large: its repetitions come to {compiled.programsize:,} steps")
     return compiled

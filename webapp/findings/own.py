@@ -161,7 +161,7 @@ def parse(text: str, name: str = "findings") -> list[OwnFinding]:
     if document:
         raise BadFindings(f"{name}: {next(iter(document))!r} is not known; entries are [[finding]]")
     if not isinstance(entries, list) or len(entries) > MOST:
-        raise BadFindings(f"{name}: [[finding]] must stand at most {MOST} times, with double brackets")
+        raise BadFindings(f"{name}: [[finding]] may occur at most {MOST} times, with double brackets")
     result: dict[str, OwnFinding] = {}
     for index, entry in enumerate(entries):
         finding = _entry(entry, f"{name}: finding {index + 1}")
@@ -243,7 +243,7 @@ def _compiled(re2: Any, pattern: str, at: str) -> Any:
     except (re2.error, UnicodeEncodeError) as error:
         message = error.args[0] if error.args else error
         words = message.decode("utf-8", "replace") if isinstance(message, bytes) else message
-        raise BadFindings(f"{at}: {pattern[:100]!r} is no regular expression of RE2: {words}") from None
+        raise BadFindings(f"{at}: {pattern[:100]!r} is not a regular expression of RE2: {words}") from None
     if compiled.programsize > LARGEST_PROGRAM:
         raise BadFindings(
             f"{at}: {pattern[:100]!r} is too large: its repetitions come to {compiled.programsize:,} steps"

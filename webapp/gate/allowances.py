@@ -9,7 +9,7 @@ from webapp.gate.samples import BadLines
 
 
 def read(path: Path) -> dict[str, str]:
-    """Reasons by id, from lines `{"id", "reason"}`; raises `BadLines`, also for an id that stands there twice."""
+    """Reasons by id, from lines `{"id", "reason"}`; raises `BadLines`, also for an id that occurs there twice."""
     allowed: dict[str, str] = {}
     with path.open("rb") as file:
         for number, row in samples.rows(file, str(path)):
@@ -17,6 +17,6 @@ def read(path: Path) -> dict[str, str]:
             if not isinstance(ident, str) or not isinstance(reason, str) or not ident or not reason.strip():
                 raise BadLines(f'{path}, line {number}: "id" and "reason" must be texts, and neither empty')
             if ident in allowed:
-                raise BadLines(f"{path}, line {number}: the id {ident!r} stands there twice")
+                raise BadLines(f"{path}, line {number}: the id {ident!r} occurs there twice")
             allowed[ident] = reason.strip()
     return allowed

@@ -60,7 +60,7 @@ def digest_of(text: str) -> str:
 
 
 def read(path: Path) -> dict[str, SampleReading]:
-    """The readings by id; raises `BadLines` for a line that is none, and for an id that stands there twice."""
+    """The readings by id; raises `BadLines` for a line that is none, and for an id that occurs there twice."""
     readings: dict[str, SampleReading] = {}
     with path.open("rb") as file:
         for number, row in samples.rows(file, str(path)):
@@ -69,7 +69,7 @@ def read(path: Path) -> dict[str, SampleReading]:
             if not all(isinstance(text, str) and text for text in texts) or not isinstance(values, list | None):
                 raise BadLines(f"{path}, line {number}: no line of a baseline")
             if texts[0] in readings:
-                raise BadLines(f"{path}, line {number}: the id {texts[0]!r} stands there twice")
+                raise BadLines(f"{path}, line {number}: the id {texts[0]!r} occurs there twice")
             ident, text, verdict, digest = map(str, texts)
             readings[ident] = SampleReading(ident, text, verdict, digest, None if values is None else tuple(values))
     return readings

@@ -112,7 +112,7 @@ def compare(
     chosen = [sample for sample in samples if split in (None, sample.split)]
     problems = [] if updating else _problems(samples, before)
     if not chosen:
-        problems.append(f"there is no response to check{f' in the split {split}' if split else ''}")
+        problems.append(_nothing_to_check(split))
     sample_ids = {sample.id for sample in samples}
     problems += [
         f"{sample_id!r} is allowed to be worse, but no response has that id"
@@ -153,6 +153,11 @@ def outcome(sample: Sample, reading: SampleReading, profile: Profile) -> str | N
         return "right" if same else "wrong" if sample.meant else "spurious"
     drops = str(getattr(getattr(profile, "policies", None), "missing", "")) == "drop"
     return judge_values(reading.values, sample.meant, roots_of(profile), drops=drops).outcome
+
+
+def _nothing_to_check(split: str | None) -> str:
+    where = f" in the split {split}" if split else ""
+    return f"there is no response to check{where}: give --labels FILE, or label responses of the database (/labels)"
 
 
 def _problems(samples: Sequence[Sample], before: Mapping[str, SampleReading]) -> list[str]:

@@ -30,7 +30,7 @@ def run(
     """
     twice = [ident for ident, count in Counter(sample.id for sample in samples).items() if count > 1]
     if twice:
-        raise BadLines(f"the id {twice[0]!r} stands for several responses")
+        raise BadLines(f"the id {twice[0]!r} is used for several responses")
     is_new = not path.exists()
     before = {} if is_new else baseline.read(path)
     writes = is_new or update

@@ -55,7 +55,7 @@ def read(lines: Iterable[str | bytes], name: str) -> list[Sample]:
         sample = _case(row, at) if is_case else _label(row, at)
         before = samples.get(sample.id)
         if before is not None and (is_case or before.text != sample.text):
-            raise BadLines(f"{at}: the id {sample.id!r} stands on line {lines_of[sample.id]} already")
+            raise BadLines(f"{at}: the id {sample.id!r} is on line {lines_of[sample.id]} already")
         if before is None or sample.meant is not None:
             samples[sample.id] = sample
         lines_of.setdefault(sample.id, number)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from webapp.parsing.nesting import COUNTED, SHORT, at_one_depth, nesting, too_deep
+from webapp.parsing.nesting import COUNTED, SHORT, at_one_depth, is_shallow, nesting, too_deep
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
     """
     plain = finite and not _marked(text)
     try:
-        if len(text) <= SHORT:
+        if is_shallow(text):
             return Decoded(_finite.decode(text) if plain else json.loads(text, strict=strict))
         return Decoded(
             at_one_depth(lambda: _finite.decode(text) if plain else json.loads(text, strict=strict), len(text))

@@ -87,5 +87,5 @@ def _validator(path: Path, changed: int) -> Any:
     try:
         kind.check_schema(schema)
     except SchemaError as error:
-        raise BadSpec(f"it is no JSON Schema: {error.message} at {error.json_path}") from None
+        raise BadSpec(f"it is not a JSON Schema: {error.message} at {error.json_path}") from None
     return kind(schema, registry=Registry())

@@ -11,6 +11,8 @@ from typing import TypeVar
 Result = TypeVar("Result")
 SHORT = 1_000
 """A text that is so short is nested too deep for no caller that matters."""
+FEW = 200
+"""A text with so few brackets neither."""
 DEEPEST = 900
 """So deep nesting every caller can read."""
 COUNTED = 100_000
@@ -42,6 +44,11 @@ def at_one_depth(call: Callable[[], Result], size: int) -> Result:
     if errors:
         raise errors[0]
     return results[0]
+
+
+def is_shallow(text: str) -> bool:
+    """Whether a text is nested too deep for no caller that matters, as its length or its brackets tell."""
+    return len(text) <= SHORT or text.count("{") + text.count("[") <= FEW
 
 
 def _below(frames: int, call: Callable[[], Result]) -> Result:

@@ -39,7 +39,7 @@ def told_attempt(tracer: Tracer, report: dict[str, Any]) -> Attempt:
         edits = [_told_edit(tracer.raw, edit) for edit in report.get("edits") or ()]
         apply(tracer.raw, span, edits)
         if not 0 <= span.start <= span.end <= everything.end:
-            raise ValueError(f"{span.start}–{span.end} is no span of the response")
+            raise ValueError(f"{span.start}–{span.end} is not a span of the response")
     except (AttributeError, KeyError, TypeError, ValueError) as wrong:
         return tracer.fail(strategy, everything, f"its program tells of an attempt that cannot be: {wrong}")
     note = None if report.get("note") is None else str(report["note"])
@@ -135,14 +135,14 @@ def _place(raw: str, located: Located) -> tuple[Span, list[Edit], str | None]:
             return span, edits, f"derived: made of what attempt {located.source + 1} gave"
         return span, edits, f"unlocated: {_why_unlocated(located)}"
     edits = [_edit(raw, edit) for edit in located.edits]
-    note = "this text stands in several places of the response; one of them is shown"
+    note = "this text is in several places of the response; one of them is shown"
     return Span(*located.span), edits, note if located.how == "ambiguous" else None
 
 
 def _why_unlocated(located: Located) -> str:
     if located.exhausted:
         return "the budget ended before this text was found in the response"
-    return "this text stands nowhere in the response" if located.call.text else "an empty text was decoded"
+    return "this text is nowhere in the response" if located.call.text else "an empty text was decoded"
 
 
 def _edit(raw: str, edit: Replacement) -> Edit:

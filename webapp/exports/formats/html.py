@@ -59,8 +59,9 @@ def _parts(session: SessionView, about: ExportFacts) -> Iterator[str]:
         f"<title>{title} · Fencepost</title><style>{STYLE}</style><h1>{title}</h1><p>{_ticks(text(session.says))}</p>"
     )
     home = "parser unknown" if session.home == "unknown" else f"your parser {session.home}"
-    counts = (words.counted(session.turn_count, "turn"), f"{session.failed_count:,} failed")
-    facts = ", ".join((session.format, home, *counts))
+    is_counted = session.failed_count or session.home != "unknown"
+    failed = (f"{session.failed_count:,} failed",) if is_counted else ()
+    facts = ", ".join((session.format, home, words.counted(session.turn_count, "turn"), *failed))
     yield f'<p class="soft">{text(facts)}</p>'
     yield f'<p class="strip" aria-label="Responses in order">{_strip(session.strip)}</p>'
     for finding in session.findings:

@@ -15,6 +15,8 @@ from webapp.parsing.drawing import telling
 from webapp.parsing.trace import Trace
 
 LONGEST_VALUE = 2_000
+UNKNOWN = "unknown"
+"""the home of a session whose parser nobody has named"""
 MOST_EDITS = 20
 MOST_TURNS = 50
 """failed or labelled turns of one session"""
@@ -25,11 +27,17 @@ def pieces(session: SessionView, about: ExportFacts) -> Iterator[bytes]:
         yield part.encode("utf-8", "backslashreplace")
 
 
+def _failed(session: SessionView) -> str:
+    if session.home == UNKNOWN and not session.failed_count:
+        return "parser unknown: no failure is recorded, and nobody knows whether any failed"
+    words = f"{session.failed_count} failed in production, {session.rescued_count} of them read by `fencepost`"
+    return f"{words}; parser unknown: only recorded failures count" if session.home == UNKNOWN else words
+
+
 def _parts(session: SessionView, about: ExportFacts) -> Iterator[str]:
     yield f"## Session {code(session.id)}\n\n{escaped(session.says)}\n\n"
     yield f"- format {code(session.format)}, home profile {code(session.home)}, revision {session.revision}\n"
-    yield f"- {session.turn_count} turns, {session.response_count} responses, {session.failed_count} failed"
-    yield f" in production, {session.rescued_count} of them read by `fencepost`\n"
+    yield f"- {session.turn_count} turns, {session.response_count} responses, {_failed(session)}\n"
     if session.models:
         yield f"- models: {', '.join(code(model) for model in session.models)}\n"
     if session.started_at:
@@ -69,7 +77,7 @@ def _turns(session: SessionView) -> Iterator[str]:
         if turn.failed or turn.labels:
             turn_count += 1
             if turn_count > MOST_TURNS:
-                yield f"\nOnly the first {MOST_TURNS} failed or labelled turns are told here.\n"
+                yield f"\nOnly the first {MOST_TURNS} failed or labelled turns are listed here.\n"
                 return
             yield from _turn(turn, before)
         before = turn
