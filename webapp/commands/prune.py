@@ -83,5 +83,5 @@ def _said(pruned: Pruned) -> str:
     words = f"{counted(pruned.sessions, 'session')} removed"
     words += f", and {counted(pruned.files, 'kept dump file')} ({pruned.file_bytes / 1e6:,.1f} MB)"
     if pruned.left:
-        words += f"; {counted(pruned.left, 'session')} hidden, not removed: labels were given, or it is the last one"
+        words += f"; {counted(pruned.left, 'session')} hidden, not removed: labelled meanwhile"
     return words

@@ -78,6 +78,21 @@ def test_another_process_learns_that_a_hidden_session_was_removed_at_once(
     assert count(db, Session) == 1
 
 
+def test_the_number_of_changes_grows_on_though_all_were_removed_at_once(
+    two: list[str], engine: sa.Engine, db: orm.Session, bring: Bring
+) -> None:
+    """Or a server that read on from the old number would never see the next session."""
+    highest = db.scalar(sa.select(sa.func.max(Session.changed))) or 0
+    numbers = list(db.scalars(sa.select(Session.id)))
+    deletion.delete(db, two)
+    assert deletion.purge_just_hidden(engine, numbers) == 2
+    assert ids(db) == [] and count(db, Turn) == 0
+    assert (db.scalar(sa.select(sa.func.max(Session.changed))) or 0) > highest
+    db.rollback()
+    bring(windlass("three", entry(CALL)))
+    assert ids(db) == ["three"]
+
+
 def test_purged_ones_are_gone_for_good(two: list[str], engine: sa.Engine, db: orm.Session) -> None:
     deletion.delete(db, [two[1]])
     assert deletion.purge(engine) == 0

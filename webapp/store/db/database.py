@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import sqlite3
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -32,6 +34,8 @@ MORE = 10
 """… and those beyond them while more are needed at once, closed after that"""
 MOST_THREADS = 64
 """of a server that write, and as many that read: none waits for another's connection"""
+SECONDS_TO_WAIT = 30.0
+"""for SQLite's write lock"""
 _PRAGMAS = (
     "page_size=8192",
     "journal_mode=WAL",
@@ -74,7 +78,7 @@ def options(url: str, pool: int | None = None) -> dict[str, Any]:
         return {"url": parsed, "pool_pre_ping": True, "connect_args": timeouts, **sizes}
     return {
         "url": parsed,
-        "connect_args": {"isolation_level": "IMMEDIATE", "timeout": 30.0},
+        "connect_args": {"isolation_level": "IMMEDIATE", "timeout": SECONDS_TO_WAIT},
         "max_overflow": 2 * MOST_THREADS,
     }
 
@@ -189,5 +193,19 @@ def _set_timeouts(connection: Any, _record: Any) -> None:
 def _set_pragmas(pragmas: tuple[str, ...], connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     for pragma in pragmas:
-        cursor.execute(f"PRAGMA {pragma}")
+        _set_pragma(cursor, pragma)
     cursor.close()
+
+
+def _set_pragma(cursor: Any, pragma: str) -> None:
+    """Set it as soon as it can be: SQLite answers "locked" at once while another process makes a new file a WAL one."""
+    deadline = time.monotonic() + SECONDS_TO_WAIT
+    while True:
+        try:
+            cursor.execute(f"PRAGMA {pragma}")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return

@@ -35,7 +35,7 @@ class Prunable:
 class Pruned:
     """What went: sessions, and kept files of dumps with their bytes on the disk.
 
-    `left` are sessions that are hidden but still stored: with labels given meanwhile, or the last one of all.
+    `left` are sessions that are hidden but still stored, since they were labelled meanwhile.
     """
 
     sessions: int

@@ -156,7 +156,8 @@ def _purge(engine: sa.Engine, session_id: int, before: datetime, *, leaves_row: 
     with writing(engine) as connection:
         survivor = connection.execute(_survivor, parameters).first()
         changed = connection.scalar(_changed_if_deleted, {**parameters, "before": before})
-        if changed is None or (changed and survivor is None) or _labelled(connection, session_id):
+        is_last = changed and survivor is None and not leaves_row
+        if changed is None or is_last or _labelled(connection, session_id):
             return False
         if survivor is not None and changed > survivor.changed:
             connection.execute(sa.update(Session).where(Session.id == survivor.id).values(changed=change()))
@@ -208,9 +209,10 @@ def _remove(connection: sa.Connection, session_id: int, first: int, *, leaves_ro
     connection.execute(sa.insert(RunPartRemoval).from_select(["part_id", "low", "high"], in_parts))
     if first == 0:
         row = connection.execute(_find_row, {"session": session_id}).mappings().one_or_none()
+        next_change = connection.scalar(sa.select(change())) if leaves_row else None  # before the highest may go
         connection.execute(sa.delete(Session).where(Session.id == session_id))
         if leaves_row and row is not None:
-            empty = {"models": [], "deleted_at": datetime.now(UTC), "changed": change()}
+            empty = {"models": [], "deleted_at": datetime.now(UTC), "changed": next_change}
             connection.execute(sa.insert(Session).values(**row, **_no_names(), **empty))
         return
     connection.execute(sa.delete(Turn).where(Turn.id >= low, Turn.id < high))
