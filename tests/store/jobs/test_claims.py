@@ -16,6 +16,7 @@ from sqlalchemy import orm
 from tests.store.jobs import workers
 from tests.store.made import CALL, entry
 from webapp.config import BadSetting, Settings
+from webapp.store.db import database
 from webapp.store.ingest.progress import Progress
 from webapp.store.jobs import jobs, worker
 from webapp.store.jobs.heartbeat import Heartbeat, of_job
@@ -74,10 +75,13 @@ def test_who_lost_a_job_neither_ends_it_nor_puts_it_back(engine: sa.Engine, sett
     assert jobs.end(engine, settings, job, "done", {}, None, owner=OTHER) is False
     jobs.put_back(engine, number, OTHER)
     assert find(engine, number).owner == MINE and (settings.data / "dumps" / "incoming" / job.spooled).exists()
-    assert Heartbeat(engine, number, OTHER).lost and not Heartbeat(engine, number, MINE).lost
+    theirs, mine = Heartbeat(engine, number, OTHER), Heartbeat(engine, number, MINE)
+    for heartbeat in (theirs, mine):
+        heartbeat.tell(Progress())
+    assert theirs.lost and not mine.lost
 
 
-def test_a_sign_of_life_says_how_far_it_is_and_hears_the_wish_to_stop(engine: sa.Engine, settings: Settings) -> None:
+def test_a_sign_of_life_says_how_far_it_is(engine: sa.Engine, settings: Settings) -> None:
     number = make(engine, settings)
     jobs.take(engine, MINE)
     workers.silent(engine)
@@ -86,9 +90,18 @@ def test_a_sign_of_life_says_how_far_it_is_and_hears_the_wish_to_stop(engine: sa
         heartbeat.beat()
         assert (find(engine, number).progress["read"], heartbeat.cancelled) == (3, False)
         assert jobs.take(engine, OTHER) is None or not is_postgres(engine)
-        jobs.cancel(engine, number)
-        heartbeat.beat()
-        assert heartbeat.cancelled is (find(engine, number).owner == MINE)
+
+
+def test_the_wish_to_stop_is_heard_though_somebody_writes_without_a_pause(
+    engine: sa.Engine, settings: Settings
+) -> None:
+    number = make(engine, settings)
+    jobs.take(engine, MINE)
+    heartbeat = Heartbeat(engine, number, MINE)
+    jobs.cancel(engine, number)
+    with database.writing(engine):
+        heartbeat.tell(Progress(phase="storing"))
+    assert heartbeat.cancelled
 
 
 def test_a_worker_that_loses_its_job_stops(
@@ -104,7 +117,7 @@ def test_a_worker_that_loses_its_job_stops(
         if progress.phase == "keeping":
             workers.silent(engine)
             jobs.take(engine, OTHER)
-            self.beat()
+            tell(self, progress)
 
     monkeypatch.setattr(Heartbeat, "tell", cut_off)
     worker.do(engine, settings, number, MINE, lambda: False)

@@ -1,4 +1,4 @@
-"""A worker's signs of life: a thread of its own writes them, with how far a job is, and reads whether it is to stop.
+"""A worker's signs of life: a thread of its own writes them, with how far a job is.
 
 The thread that does the work writes nothing of this: it may be within a transaction of its own, beside which SQLite
 takes no other.
@@ -31,23 +31,22 @@ class Heartbeat:
         self._mine = sa.and_(Job.id == number, Job.owner == owner, Job.state == "running")
         self.progress: dict[str, Any] = {}
         self.cancelled = self.lost = False
-        self._look()
 
     def tell(self, progress: Progress) -> None:
-        """Note how far the job is; the next sign of life says it."""
+        """Note how far the job is, which the next sign of life says, and learn whether it is to stop.
+
+        The sign of life itself waits for SQLite's write lock, for seconds beside a job that writes without a pause.
+        """
         self.progress = {name: getattr(progress, name) for name in _TOLD}
-
-    def beat(self) -> None:
-        """One sign of life; what was asked is read first, since reading never waits."""
-        self._look()
-        with database.writing(self._engine) as connection:
-            values = {"beat_at": clock.now(), "progress": self.progress}
-            connection.execute(sa.update(Job).where(self._mine).values(values))
-
-    def _look(self) -> None:
         with self._engine.connect() as connection:
             cancelled = connection.scalar(sa.select(Job.cancelled).where(self._mine))
         self.cancelled, self.lost = bool(cancelled), cancelled is None
+
+    def beat(self) -> None:
+        """One sign of life."""
+        with database.writing(self._engine) as connection:
+            values = {"beat_at": clock.now(), "progress": self.progress}
+            connection.execute(sa.update(Job).where(self._mine).values(values))
 
 
 @contextmanager
