@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from webapp import paths
+from webapp.store.db import write_queue
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -93,6 +94,7 @@ def prepare(engine: sa.Engine, *, durable: bool = False) -> sa.Engine:
             _make_private(Path(engine.url.database))
         pragmas = (*_PRAGMAS, "synchronous=FULL") if durable else _PRAGMAS
         sa.event.listen(engine, "connect", partial(_set_pragmas, pragmas))
+        write_queue.announce(engine)
     else:
         sa.event.listen(engine, "connect", _set_timeouts)
     return engine
@@ -114,6 +116,14 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         yield connection
+
+
+@contextmanager
+def writing_long(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """One of many such transactions in a row, after which those who wait for SQLite's write lock are let in."""
+    with writing(write_queue.long_writer(engine)) as connection:
+        yield connection
+    write_queue.let_in(engine)
 
 
 def revision(engine: sa.Engine) -> str | None:

@@ -13,15 +13,13 @@ import sqlalchemy as sa
 
 from webapp.parsing import UnknownProfile
 from webapp.parsing import profile as find_profile
-from webapp.store.db.database import writing
+from webapp.store.db.database import writing, writing_long
 from webapp.store.homes.changing import change_home
 from webapp.store.models import HomeChange, HomeChangeSession, Session
 from webapp.store.write.home import DECLINED, UNKNOWN, Home
 
 MOST_SHOWN = 50
 _AT_ONCE = 500
-_WORKS, _RESTS = 0.5, 0.1
-"""seconds: SQLite has no queue, and who waits for the lock looks every tenth of a second"""
 
 _log = logging.getLogger(__name__)
 
@@ -94,12 +92,8 @@ def work(
 
     Two may be at the same change: each session is taken by one of them.
     """
-    rested = time.monotonic()
     while not ends():
-        if engine.dialect.name == "sqlite" and time.monotonic() - rested > _WORKS:
-            time.sleep(_RESTS)
-            rested = time.monotonic()
-        with writing(engine) as connection:
+        with writing_long(engine) as connection:
             change = find(connection, number)
             if change.state != "running":
                 return True

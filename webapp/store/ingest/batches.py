@@ -12,13 +12,11 @@ import sqlalchemy as sa
 
 from webapp.dumps.records import SessionStart
 from webapp.store import search
-from webapp.store.db import database
+from webapp.store.db import database, write_queue
 from webapp.store.write.writing import SessionOutcome
 
 MOST_SECONDS = 0.5
 """how long a transaction is open at most before the session that is being written is its last"""
-GIVES_WAY = 0.025
-"""seconds between two transactions: SQLite has no queue, and who waits for the lock looks every tenth of a second"""
 
 Outcomes = list[tuple[SessionStart, SessionOutcome]]
 
@@ -57,9 +55,15 @@ class Batch:
             raise
         connection.exec_driver_sql("RELEASE SAVEPOINT one_session")
         alone = connection.dialect.name != "sqlite"
-        if alone or time.monotonic() > self._until or self.index.size > search.MOST_BYTES:
+        if alone or self.index.size > search.MOST_BYTES:
             self.commit()
-            time.sleep(0.0 if alone else GIVES_WAY)
+        else:
+            self.yield_lock()
+
+    def yield_lock(self) -> None:
+        """Between two sessions: commit where somebody waits to write, or the transaction has been open for long."""
+        if self._connection is not None and (time.monotonic() > self._until or write_queue.is_awaited(self.engine)):
+            self.commit()
 
     def commit(self) -> None:
         """Make all that was written seen. Where that fails, nothing of this transaction is there."""
@@ -84,6 +88,6 @@ class Batch:
 
     def _open(self) -> sa.Connection:
         if self._connection is None:
-            self._connection = self._stack.enter_context(database.writing(self.engine))
+            self._connection = self._stack.enter_context(database.writing_long(self.engine))
             self._until = time.monotonic() + MOST_SECONDS
         return self._connection

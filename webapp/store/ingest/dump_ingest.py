@@ -127,7 +127,7 @@ class DumpIngest:
             self.filename,
             format=self.format,
             mapping=self.mapping,
-            on_progress=self.watch.advance,
+            on_progress=self._read_on,
             tail=self.tail,
         )
         try:
@@ -138,6 +138,11 @@ class DumpIngest:
                 self._write_ready(self.pipeline.rest())
             finally:
                 self.batch.commit()
+
+    def _read_on(self, count: int) -> None:
+        """`count` bytes more were read, which may take long where the next session is large."""
+        self.watch.advance(count)
+        self.batch.yield_lock()
 
     def _take(self, start: SessionStart, turns: Spill) -> None:
         """Have a short new session prepared; any other is written by itself, behind those before it."""

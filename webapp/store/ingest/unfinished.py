@@ -7,7 +7,6 @@ What a killed process leaves is purged with what was deleted: see `store.session
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -27,8 +26,6 @@ from webapp.store.write.session_state import SessionState
 from webapp.store.write.state_cache import GrownState, find_changed
 from webapp.store.write.writing import SessionOutcome, SessionWriter, is_taken, lock
 
-GIVES_WAY = 0.025
-"""seconds between two transactions: SQLite has no queue, and who waits for the lock looks every tenth of a second"""
 _insert = sa.insert(Session).returning(Session.id)
 _write_on = sa.update(Session).where(Session.id == sa.bindparam("session")).values(deleted_at=sa.bindparam("now"))
 
@@ -60,11 +57,9 @@ class UnfinishedSession:
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:
         """One of many, in which it is said too that the session is still being written, and is not to be purged."""
-        with database.writing(self.engine) as connection:
+        with database.writing_long(self.engine) as connection:
             yield connection
             connection.execute(_write_on, {"session": self.state.session_id, "now": datetime.now(UTC)})
-        if self.engine.dialect.name == "sqlite":
-            time.sleep(GIVES_WAY)
 
     def write(self) -> None:
         session_rows = SessionRows(self.state, SessionParser(self.given.home.profile), self.problems.append)

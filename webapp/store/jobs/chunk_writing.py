@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.db.database import writing
+from webapp.store.db.database import writing_long
 from webapp.store.db.dialect import change
 from webapp.store.jobs import run_chunks
 from webapp.store.jobs.response_chunks import COUNTED, ParsedChunk
@@ -44,7 +44,7 @@ def store(
         if settings is None:
             raise ValueError("a part is to be written, and nothing says where")
         written = part_files.write(settings, run_id, part.columns)
-    with writing(engine) as connection:
+    with writing_long(engine) as connection:
         if not run_chunks.is_held(connection, run_id, parsed.chunk.low, owner):
             if connection.scalar(sa.select(Run.state).where(Run.id == run_id)) != "running":
                 raise Cancelled

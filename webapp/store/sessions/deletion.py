@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store import search
-from webapp.store.db.database import writing
+from webapp.store.db.database import writing, writing_long
 from webapp.store.db.dialect import change
 from webapp.store.models import (
     TURNS_A_SESSION,
@@ -31,9 +30,7 @@ from webapp.store.models import (
 UNDONE_FOR = timedelta(hours=1)
 """how long a deletion can be undone for sure"""
 AT_ONCE = 5000
-"""turns that are removed for good in one transaction …"""
-GIVES_WAY = 0.025
-"""… and seconds until the next: SQLite has one writer, which holds what it deletes in memory"""
+"""turns that are removed for good in one transaction, which SQLite holds in memory"""
 _last = sa.select(sa.func.max(Turn.ordinal)).where(Turn.session_id == sa.bindparam("session"))
 _changed_if_deleted = sa.select(Session.changed).where(
     Session.id == sa.bindparam("session"), Session.deleted_at < sa.bindparam("before")
@@ -182,11 +179,10 @@ def discard(engine: sa.Engine, session_id: int) -> None:
 def _remove_in_parts(engine: sa.Engine, session_id: int, last: int, *, leaves_row: bool = False) -> bool:
     """Remove a session whose last turn has the ordinal `last`; False where a label came in between."""
     for first in range(last // AT_ONCE * AT_ONCE, -1, -AT_ONCE):
-        with writing(engine) as connection:
+        with writing_long(engine) as connection:
             if _labelled(connection, session_id):
                 return False
             _remove(connection, session_id, first, leaves_row=leaves_row)
-        time.sleep(GIVES_WAY)
     return True
 
 
