@@ -113,17 +113,23 @@ def _make_private(path: Path) -> None:
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
     """A transaction that holds SQLite's write lock from its start, so that what it reads cannot change under it."""
     with engine.begin() as connection:
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        _take_lock(connection)
         yield connection
 
 
 @contextmanager
 def writing_long(engine: sa.Engine) -> Iterator[sa.Connection]:
     """One of many such transactions in a row, after which those who wait for SQLite's write lock are let in."""
-    with writing(write_queue.long_writer(engine)) as connection:
+    with engine.begin() as connection:
+        write_queue.mark_long(connection)
+        _take_lock(connection)
         yield connection
     write_queue.let_in(engine)
+
+
+def _take_lock(connection: sa.Connection) -> None:
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def revision(engine: sa.Engine) -> str | None:

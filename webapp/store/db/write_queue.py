@@ -48,13 +48,13 @@ def announce(engine: sa.Engine) -> None:
         return True
 
     sa.event.listen(engine, "do_execute", run)
-    sa.event.listen(engine, "do_execute_no_params", lambda *arguments: run(*arguments[:2], (), arguments[-1]))
+    sa.event.listen(engine, "do_execute_no_params", lambda cursor, statement, about: run(cursor, statement, (), about))
     sa.event.listen(engine, "do_executemany", run_many)
 
 
-def long_writer(engine: sa.Engine) -> sa.Engine:
-    """`engine` for who writes many transactions in a row: it waits, too, but nobody rests for it."""
-    return engine.execution_options(**{_LONG: True})
+def mark_long(connection: sa.Connection) -> None:
+    """Say that this is one of many transactions in a row: it waits like others, but nobody rests for it."""
+    connection.execution_options(**{_LONG: True})
 
 
 def is_awaited(engine: sa.Engine) -> bool:

@@ -208,7 +208,7 @@ def _remove(connection: sa.Connection, session_id: int, first: int, *, leaves_ro
         next_change = connection.scalar(sa.select(change())) if leaves_row else None  # before the highest may go
         connection.execute(sa.delete(Session).where(Session.id == session_id))
         if leaves_row and row is not None:
-            empty = {"models": [], "deleted_at": datetime.now(UTC), "changed": next_change}
+            empty: dict[str, Any] = {"models": [], "deleted_at": datetime.now(UTC), "changed": next_change}
             connection.execute(sa.insert(Session).values(**row, **_no_names(), **empty))
         return
     connection.execute(sa.delete(Turn).where(Turn.id >= low, Turn.id < high))
