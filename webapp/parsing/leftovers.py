@@ -13,11 +13,14 @@ from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
 _call_tag = (
-    r"</?(?:[a-z]{1,30}:)?(?:tool_calls?|function(?:_calls)?|invoke|parameter|arg_key|arg_value)\b[^<>\n{}\[\]]{0,80}>"
-    r"|<[|｜](?=[^<>|｜\n{}\[\]]{0,40}(?:tool|python))[^<>|｜\n{}\[\]]{1,60}[|｜]>"
+    r"/?(?:[a-z]{1,30}:)?(?:tool_calls?|function(?:_calls)?|invoke|parameter|arg_key|arg_value)\b[^<>\n{}\[\]]{0,80}>"
+    r"|[|｜](?=[^<>|｜\n{}\[\]]{0,40}(?:tool|python))[^<>|｜\n{}\[\]]{1,60}[|｜]>"
 )
-_tokens = rf"(?P<call>{_call_tag})|" + r'(?P<tag>\[/?[A-Z][A-Z_]{2,30}\])|[{\[]|[}\]]|"[^"\n]{1,100}+"\s{0,20}+:'
-_token = later(rf'(?=[<\[\]{{}}"])(?:{_tokens})')
+_key = r'[^"\n]{1,100}+"\s{0,20}+:'
+_token = later(
+    r'[<\[\]{}"]'  # one set of characters first, which `re` looks for several times as fast as for a choice
+    rf"(?:(?<=<)(?P<call>{_call_tag})|(?<=\[)(?P<tag>/?[A-Z][A-Z_]{{2,30}}\])|(?<=[\[\]{{}}])|(?<=\")(?:{_key}))"
+)
 LONG = 10_000
 """What an attempt so long passes over is not looked at again."""
 _REASONS = {

@@ -13,4 +13,4 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
 
 
 _TUPLE = r"\A\s{0,50}+\((?=\s*+[\"'\d(-][^()]{0,2000}\)\s*+\Z)"
-plugin = Strategy("parenthesized", _TUPLE, hint=_TUPLE, order=85, take=_take)
+plugin = Strategy("parenthesized", _TUPLE, order=85, take=_take)
