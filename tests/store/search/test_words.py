@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from webapp.store.db import database
 from webapp.store.search.words import words
 
-KNOWN = st.characters(exclude_categories=("Cn", "Co", "Mn", "Mc", "Me", "Cs"), max_codepoint=0x3FF)
+NEWER = "\u037f"
+"""a capital that Unicode has since 7.0, and FTS5, which knows 6.1, does not fold"""
+KNOWN = st.characters(
+    exclude_categories=("Cn", "Co", "Mn", "Mc", "Me", "Cs"), exclude_characters=NEWER, max_codepoint=0x3FF
+)
 LETTERS = st.text(st.one_of(KNOWN, st.sampled_from("aB_9 -.\u0301\u4e2d\U0001f914\U0001f600\u2066\ud800\0é")))
 
 

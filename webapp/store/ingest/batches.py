@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
@@ -26,6 +27,7 @@ class Batch:
     """One transaction after the other; `on_commit` hears what became of the sessions of each, once that is sure.
 
     PostgreSQL has one for each session: two readers that lock the same ids in another order would wait for each other.
+    It is indexed and committed by a thread of its own, while what comes next is read and prepared.
     """
 
     engine: sa.Engine
@@ -36,6 +38,9 @@ class Batch:
     _stack: ExitStack = field(default_factory=ExitStack)
     _connection: sa.Connection | None = None
     _until: float = 0.0
+    _committing: tuple[Future[None], Outcomes] | None = None
+    """a transaction that is indexed and committed beside this thread, with its outcomes"""
+    _beside: ThreadPoolExecutor | None = None
 
     @contextmanager
     def session(self) -> Iterator[sa.Connection]:
@@ -54,8 +59,9 @@ class Batch:
             connection.exec_driver_sql("ROLLBACK TO SAVEPOINT one_session")
             raise
         connection.exec_driver_sql("RELEASE SAVEPOINT one_session")
-        alone = connection.dialect.name != "sqlite"
-        if alone or self.index.size > search.MOST_BYTES:
+        if connection.dialect.name != "sqlite":
+            self._commit_beside()
+        elif self.index.size > search.MOST_BYTES:
             self.commit()
         else:
             self.yield_lock()
@@ -67,6 +73,7 @@ class Batch:
 
     def commit(self) -> None:
         """Make all that was written seen. Where that fails, nothing of this transaction is there."""
+        self._settle()
         connection, self._connection = self._connection, None
         if connection is None:
             return
@@ -79,6 +86,26 @@ class Batch:
         outcomes, self.outcomes = self.outcomes, []
         self.on_commit(outcomes)
 
+    def _commit_beside(self) -> None:
+        """Begin with `commit`; `_settle` waits for its end."""
+        connection, stack, index, outcomes = self._connection, self._stack.pop_all(), self.index, self.outcomes
+        assert connection is not None
+        self._connection, self.index, self.outcomes = None, search.Pending(), []
+
+        def flush_and_commit() -> None:
+            with stack:
+                index.flush(connection)
+
+        self._beside = self._beside or ThreadPoolExecutor(1, "commit")
+        self._committing = self._beside.submit(flush_and_commit), outcomes
+
+    def _settle(self) -> None:
+        """Wait until what is committed beside this thread is sure; raises what its `commit` would have raised."""
+        committing, self._committing = self._committing, None
+        if committing is not None:
+            committing[0].result()
+            self.on_commit(committing[1])
+
     def _abandon(self) -> None:
         """Take back the whole transaction, if there still is one."""
         self._connection = None
@@ -88,6 +115,7 @@ class Batch:
 
     def _open(self) -> sa.Connection:
         if self._connection is None:
+            self._settle()
             self._connection = self._stack.enter_context(database.writing_long(self.engine))
             self._until = time.monotonic() + MOST_SECONDS
         return self._connection

@@ -154,13 +154,14 @@ class DumpIngest:
             self._write_ready(self.pipeline.rest())
             self._store_long(SessionInput(start, self.watch.each(turns), home))
         else:
-            self._write_ready(self.pipeline.put(SessionInput(start, short_turns, home)))
+            vectors = self.engine.dialect.name != "sqlite"
+            self._write_ready(self.pipeline.put(SessionInput(start, short_turns, home, vectors)))
         self.watch.moved()
 
     def _write_ready(self, batches: Iterable[ReadyBatch]) -> None:
         for batch in batches:
             for session in self._write_new(batch):
-                self._store(*session)
+                self._store(session.start, session.turns, session.home)
 
     def _only_repeats(self) -> bool:
         """Whether this is a dump that Fencepost wrote, and everything in it is still here."""
@@ -207,7 +208,7 @@ class DumpIngest:
         for problem in session.problems if outcome else ():
             self.counts.problem(problem)
         if outcome is None:
-            self._store(*session_input)
+            self._store(session_input.start, session_input.turns, session_input.home)
 
     def _on_commit(self, outcomes: Outcomes) -> None:
         """Count what became of sessions, and hold the states of those that grew."""

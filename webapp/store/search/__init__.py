@@ -9,6 +9,7 @@ from webapp.store.search.index import (
     Kind,
     Note,
     Pending,
+    Text,
     clear,
     errors,
     forget_errors,

@@ -11,8 +11,9 @@ import sqlalchemy as sa
 
 from webapp.parsing import Trace
 from webapp.store.db import packing
+from webapp.store.db.copying import copy_rows
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, is_unfinished
-from webapp.store.search.words import LONGEST, words
+from webapp.store.search.words import LONGEST, all_words, words
 
 Kind = Literal["id", "title", "failure", "error", "note", "raw"]
 
@@ -21,9 +22,11 @@ SLOTS = 8
 """A note's key is its turn's id times this, plus the number of its kind; an id and a title stand at ordinal 0."""
 
 _PLACES = 16_383
-_PLACES_A_WORD = 255
+_PLACES_A_WORD = 256
 _MOST_LEXEMES = 600_000
 """what a tsvector holds: the highest place, places of one word, bytes of words"""
+_SHORT = 100_000
+"""characters, however long their UTF-8: PostgreSQL takes one megabyte of words, those that are equal counted again"""
 MOST_BYTES = 4 * 1024 * 1024
 """of texts that wait to be indexed"""
 _AT_ONCE = 16
@@ -63,15 +66,19 @@ def errors(trace: Trace) -> str:
     return "\n".join(dict.fromkeys(text for text in messages if text))
 
 
-def index_turns(connection: sa.Connection, texts: Sequence[tuple[int, bytes]]) -> None:
-    """Add turns' raw texts (id, UTF-8), none of which may be there yet; merged entries are left out by the caller."""
+Text = tuple[int, "bytes | str"]
+"""A turn's id and its raw text in UTF-8, or the text of its tsvector, which only PostgreSQL takes."""
+
+
+def index_turns(connection: sa.Connection, texts: Sequence[Text]) -> None:
+    """Add turns' raw texts, none of which may be there yet; merged entries are left out by the caller."""
     if not texts:
         return
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("INSERT INTO search_raw(rowid, raw) VALUES (?, ?)", list(texts))
         return
-    rows = [{"id": turn_id, "words": _vector(raw.decode("utf-8", "surrogatepass"))} for turn_id, raw in texts]
-    connection.execute(sa.text("INSERT INTO search_raw(id, words) VALUES (:id, CAST(:words AS tsvector))"), rows)
+    rows = ((turn_id, text if isinstance(text, str) else _vector_of(text)) for turn_id, text in texts)
+    copy_rows(connection, "search_raw", ("id", "words"), rows)
 
 
 def index_notes(connection: sa.Connection, notes: Iterable[Note]) -> None:
@@ -95,15 +102,17 @@ def index_notes(connection: sa.Connection, notes: Iterable[Note]) -> None:
 class Pending:
     """Texts that wait to be indexed together: FTS5 writes what it holds whenever a transaction has a savepoint."""
 
-    texts: list[tuple[int, bytes]] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     size: int = 0
     has_raw: bool = True
     """False where raw texts are in the index already, so that only notes are taken"""
+    vectors: bool = False
+    """whether the tsvectors are made as the texts come"""
 
     def text(self, turn_id: int, raw: bytes) -> None:
         if self.has_raw:
-            self.texts.append((turn_id, raw))
+            self.texts.append((turn_id, _vector_of(raw) if self.vectors else raw))
             self.size += len(raw)
 
     def note(self, *notes: Note) -> None:
@@ -224,8 +233,21 @@ def _delete_notes(connection: sa.Connection, low: int, high: int) -> None:
     connection.execute(statement, {"low": low, "high": high})
 
 
+def _vector_of(raw: bytes) -> str:
+    return _vector(raw.decode("utf-8", "surrogatepass"))
+
+
 def _vector(text: str) -> str:
-    """A tsvector's text. Of very long texts it keeps what PostgreSQL takes: see `docs/search.md`."""
+    """A tsvector's text. PostgreSQL itself puts the places of a word together, which is faster than to do it here."""
+    if len(text) <= _SHORT:
+        in_order = all_words(text)
+        if len(in_order) <= _PLACES and max(map(len, in_order), default=0) <= LONGEST:
+            return " ".join([f"{word}:{place}" for place, word in enumerate(in_order, 1)])
+    return _long_vector(text)
+
+
+def _long_vector(text: str) -> str:
+    """A tsvector's text, each word once. Of very long texts it keeps what PostgreSQL takes: see `docs/search.md`."""
     places: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
     size = 0

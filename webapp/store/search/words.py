@@ -23,6 +23,13 @@ def words(text: str) -> Iterator[str]:
     return (match.group().lower() for match in _word.finditer(text))
 
 
+def all_words(text: str) -> list[str]:
+    """The same as a list, in half the time: for texts of which there may be that many words in memory."""
+    if text.isascii():
+        return _word.findall(text.lower())
+    return [word.lower() for word in _word.findall(text)]  # one by one, since what a Σ becomes depends on its word
+
+
 def pattern(tokens: tuple[str, ...], prefix: bool) -> str:
     """A regular expression for `tokens` one after the other, as whole words; the last may go on with `prefix`."""
     inside = rf"[^\w{MARKS}]+"

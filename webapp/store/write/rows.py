@@ -18,6 +18,7 @@ from webapp.exports.session_dump import whole_entry
 from webapp.parsing import Trace, failure_group
 from webapp.store import models
 from webapp.store.db import packing
+from webapp.store.db.copying import copy_rows
 from webapp.store.db.types import ExactJson, ExactText, PackedJson, PackedText, ShortText, UtcDateTime, short
 from webapp.store.write.value_digest import value_digest
 
@@ -94,7 +95,7 @@ def insert_values(
     if not batch:
         return
     if connection.dialect.name != "sqlite":
-        connection.execute(table.insert(), [dict(zip(names, row, strict=True)) for row in batch])
+        copy_rows(connection, table.name, names, batch)
         return
     if "sent_at" in names:
         at = names.index("sent_at")

@@ -39,6 +39,8 @@ class SessionInput(NamedTuple):
     start: SessionStart
     turns: Iterable[Turn]
     home: Home
+    vectors: bool = False
+    """whether what PostgreSQL's search index takes of the texts is made with the rows, not when they are written"""
 
 
 @dataclass(slots=True)
@@ -51,7 +53,7 @@ class NewSession:
     turns: list[rows.Values] = field(default_factory=list)
     parses: list[rows.Values] = field(default_factory=list)
     repairs: list[rows.Values] = field(default_factory=list)
-    texts: list[tuple[int, bytes]] = field(default_factory=list)
+    texts: list[search.Text] = field(default_factory=list)
     notes: list[search.Note] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
     findings: list[RuleFinding] = field(default_factory=list)
@@ -187,7 +189,7 @@ def growing_session(session: SessionInput) -> NewSession:
 def folded(session: SessionInput, *, more_may_come: bool = False) -> tuple[NewSession, SessionState]:
     """As `new_session`, with the state that its turns left."""
     problems: list[Problem] = []
-    index = search.Pending()
+    index = search.Pending(vectors=session.vectors)
     home = session.home.profile
     state = SessionState.of_nothing(0, home, index)
     external_id = ids.shortened(session.start.external_id)
