@@ -7,6 +7,8 @@ import ipaddress
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import click
@@ -90,25 +92,40 @@ def shown(host: str) -> str:
 
 def make_server(settings: Settings, host: str, port: int, threads: int, examples: bool):  # type: ignore[no-untyped-def]
     """A waitress server that is bound and not yet running: waitress brings no types."""
+    from webapp.web.server import listener, upgrade_page
+
+    with ExitStack() as meanwhile:
+        with _listening(host, port):
+            meanwhile.enter_context(upgrade_page.shown(settings, host, port))
+        app = _app(settings)
+        prepare(app, examples)
+        with app.app_context():
+            admission = admission_of(settings, app)
+    with _listening(host, port):
+        return listener.serve(app, admission, host=host, port=port, threads=threads)
+
+
+@contextmanager
+def _listening(host: str, port: int) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}; try another PORT") from error
+
+
+def _app(settings: Settings):  # type: ignore[no-untyped-def]
+    """The app; what keeps it from starting is said in words."""
     from webapp.app import create_app
     from webapp.store.db.database import NewerDatabase
-    from webapp.web.server import listener
 
     try:
-        app = create_app(settings)
+        return create_app(settings)
     except BadSetting as error:
         raise click.UsageError(str(error)) from error
     except NewerDatabase as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"the data folder cannot be used: {error}") from error
-    prepare(app, examples)
-    try:
-        with app.app_context():
-            admission = admission_of(settings, app)
-        return listener.serve(app, admission, host=host, port=port, threads=threads)
-    except OSError as error:
-        raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}; try another PORT") from error
 
 
 def admission_of(settings: Settings, app):  # type: ignore[no-untyped-def]
