@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from benchmarks import generated, growing, memory_limit
+from benchmarks import generated, growing, memory_limit, short_writes
 from webapp.store.db import database
 from webapp.store.models import Turn
 
@@ -41,3 +41,8 @@ def test_the_kernel_holds_a_group_to_its_limit() -> None:
     finally:
         group.remove()
     assert not group.path.exists()
+
+
+def test_short_writes_are_measured(tmp_path: Path) -> None:
+    figures = short_writes.measured(tmp_path, 1)
+    assert figures["at_rest_ms"]["writes"] == 20 and figures["during_ms"]["writes"] > 0
