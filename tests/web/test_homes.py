@@ -36,7 +36,7 @@ def test_statistics_and_reports_never_say_that_none_failed_where_the_parser_is_u
     assert "0 failed" not in report and "parser unknown: no failure is recorded" in report
     assert client.put("/api/session/one/home", json={"home": "direct"}).status_code == 200
     page = client.get("/statistics").text
-    assert "1 failed</b>" in page and "Parser unknown</b> for 1 response:" in page
+    assert "1 failed</b>" in page and "</a>. <b>Parser unknown</b> for 1 response:" in page
     assert client.put("/api/session/two/home", json={"home": "direct"}).status_code == 200
     assert "Parser unknown" not in client.get("/statistics").text
 

@@ -100,7 +100,7 @@ def test_the_name_field_is_empty_at_first(client: FlaskClient) -> None:
 
 def test_what_is_assigned_is_said_counted_and_undone(ann: FlaskClient, bob: FlaskClient) -> None:
     answer = ann.post("/labels/assign", data={"queue": "failed", "people": "bob"}, follow_redirects=True)
-    assert "assigned anew" in answer.text and "assigned to you" not in progress_of(answer.text)
+    assert "newly assigned" in answer.text and "assigned to you" not in progress_of(answer.text)
     page = bob.get("/labels?assigned=bob").text
     assert "Assigned to bob by ann" in " ".join(page.split()) and "assigned to you" in progress_of(page)
     assert "<b>0</b> of" in progress_of(page)

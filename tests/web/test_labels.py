@@ -262,3 +262,17 @@ def test_the_api_takes_what_is_expected(ann: FlaskClient) -> None:
     for bad in ({"expects": "x"}, {"expects": "one"}, {"expected_values": 1}, {"cause": 7}):
         assert ann.put(url, json=body | bad).status_code == 422, bad
     assert ann.put(url, json=body | {"seen": ""}).status_code == 409
+
+
+def test_a_turn_asks_for_the_name_instead_of_taking_that_of_the_server(client: FlaskClient, stored: None) -> None:
+    field = re.search(r'<input name="author"[^>]*>', client.get("/sessions/s1/turns/0").text)
+    assert field and 'value=""' in field[0] and "required" in field[0]
+    refused = client.post("/sessions/s1/turns/0/label", data={"judgement": "missed", "seen": "", "author": ""})
+    assert refused.status_code == 422 and labels(client) == []
+    client.post("/sessions/s1/turns/0/label", data={"judgement": "missed", "seen": "", "author": "ann"})
+    assert [label["author"] for label in labels(client)] == ["ann"]
+    assert 'value="ann"' in client.get("/sessions/s1/turns/0").text
+
+
+def test_the_queue_says_whether_your_parser_returned_a_value(ann: FlaskClient) -> None:
+    assert re.search(r"<code>[\w-]+</code> returned\s+(a|no) value, which is", ann.get("/labels?queue=failed").text)

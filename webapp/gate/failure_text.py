@@ -39,7 +39,7 @@ def _lines(raw: str, trace: Trace, meant: Sequence[Any], judged: Judged) -> Iter
 
 def _attempts(raw: str, trace: Trace) -> Iterator[str]:
     if not trace.attempts:
-        yield "no attempt: nothing in the text offered itself"
+        yield "no attempt: the text contains no candidate for JSON"
     for index, attempt in enumerate(trace.attempts[:MOST_ATTEMPTS]):
         sentence = words.attempt_sentence(attempt, index in trace.chosen)
         yield visible(f"attempt {index + 1}, {attempt.strategy} {attempt.span.start}–{attempt.span.end}: {sentence}")

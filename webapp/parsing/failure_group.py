@@ -33,6 +33,9 @@ _CUT = frozenset(
 """repairs that a text which ends too soon needs anyway: together they are "cut off" """
 _EVERYWHERE = frozenset(("balanced", "whole"))
 """strategies that say nothing of the place: a title leaves them out"""
+NO_CANDIDATE = "no JSON: nothing offered itself"
+"""in keys alone, which are stored and linked to; `_SAID` has the words for people"""
+_SAID = {NO_CANDIDATE: "no JSON: the text contains no candidate"}
 
 _two_words = re.compile(r"\W*+\w++\W++\w")
 _fence = re.compile(r"[ \t>]*+(?:`{3,}+|~{3,}+)[^\n`]*+\s*+\Z")
@@ -64,7 +67,7 @@ class FailureGroup(NamedTuple):
 def group(raw: str, failed: Trace, ours: Trace) -> FailureGroup | None:
     """The group of a response that a profile `failed` to read, from what `fencepost` made of it (`ours`).
 
-    None where `failed` is no failure: a value was read, nothing offered itself, or the profile was not run.
+    None where `failed` is no failure: a value was read, there was no candidate, or the profile was not run.
     Never raises on traces of `raw`.
     """
     if failed.verdict != "failed" or failed.version == _NOT_RUN:
@@ -85,6 +88,7 @@ def group(raw: str, failed: Trace, ours: Trace) -> FailureGroup | None:
 def title(key: str) -> str:
     """A key in words: `trailing comma, single quotes — fenced, in prose`."""
     _, defect, *rest = [*key.split("|"), ""]
+    defect = _SAID.get(defect, defect)
     places = [word for word in rest if word and word not in _EVERYWHERE]
     return f"{defect} — {', '.join(places)}" if places else defect
 
@@ -122,7 +126,7 @@ def _unreadable(ours: Trace) -> FailureGroup:
     elif refusals:
         defect = f"no JSON: {_why(refusals[-1])}"
     else:
-        defect = "no JSON: nothing offered itself"
+        defect = NO_CANDIDATE
     key = f"{VERSION}|{defect}"[:LONGEST_KEY]
     return FailureGroup(key, title(key), None, None)
 

@@ -29,7 +29,7 @@ _REASONS = {
     "key": "a key and its colon, which belong to no object that was read",
     "opener": "a bracket at which nothing was looked at",
     "tag": "a tag in square brackets, not an array",
-    "thought": "inside a thought, which is read only where nothing outside of it offers itself",
+    "thought": "inside a thought, which is read only if there is no candidate outside of it",
 }
 
 

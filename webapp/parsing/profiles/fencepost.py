@@ -41,16 +41,16 @@ _thought = re.compile(
 
 ABOUT = """\
 1. Decodes the whole response; if that works, it is clean. 2. Sets thoughts (<think>…</think>) aside; they are \
-searched only where nothing outside of them offered itself. 3. Goes from one place where JSON may begin to the \
-next: fences of any kind, tags, tool calls in other notations, escaped strings, JSON lines, brackets in prose, keys \
-that no bracket opens. Placeholders, f-strings, references and code of other languages are rejected with the reason. \
-4. Decodes each candidate as it stands; else mends small plain defects in one pass; else takes out or puts in one \
-structural character; else reads it with a machine that writes down edits. The value is what the edited text \
-decodes to, never anything else. 5. Chooses: a fence or a tag that says call or answer goes before an object in \
-prose, that before a list of numbers in a sentence and before quoted input. Several answers of the same rank are all \
-taken. 6. Names what no attempt explains: brackets and keys outside of all values.
-A candidate that offered itself and cannot be read to its end has failed, and no fragment of it is taken instead. A \
-text that ends before its value does is marked as cut off. The policies that decided are named in the trace."""
+searched only if there is no candidate outside of them. 3. Looks for candidates at every place where JSON may begin: \
+fences of any kind, tags, tool calls in other notations, escaped strings, JSON lines, brackets in prose, keys without \
+an opening bracket. Placeholders, f-strings, references and code of other languages are rejected with the reason. \
+4. Decodes each candidate unchanged; else repairs small obvious defects in one pass; else removes or inserts one \
+structural character; else reads it with a state machine that records its edits. The value is always what the edited \
+text decodes to. 5. Chooses: a fence or a tag that marks a call or an answer takes precedence over an object in \
+prose, which takes precedence over a list of numbers in a sentence and over quoted input. Several answers of the same \
+rank are all returned. 6. Reports what no attempt explains: brackets and keys outside of all values.
+A candidate that cannot be read to its end has failed; no fragment of it is returned instead. A text that ends before \
+its value does is marked as cut off. The trace names the policies that applied."""
 
 
 @dataclass(frozen=True)

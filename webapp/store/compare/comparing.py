@@ -107,7 +107,7 @@ class Comparison:
 
     @property
     def sign_test(self) -> SignTest:
-        """Of the responses that only one of both reads: nothing is said of whether it reads them rightly."""
+        """Over the responses that only one of the two reads; it does not tell whether that one reads them rightly."""
         return SignTest(self.counts["only_a"], self.counts["only_b"])
 
     def as_dict(self) -> dict[str, Any]:

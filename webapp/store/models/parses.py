@@ -48,7 +48,7 @@ class Parse(Base):
     microseconds: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
     failure_group: orm.Mapped[str | None] = orm.mapped_column(sa.String(255))
     """the group of a parse whose verdict is failed, which `parsing.failure_group` makes of this trace and of the stored
-    one of `fencepost`; NULL where a value was read, nothing offered itself, or the profile was not run"""
+    one of `fencepost`; NULL where a value was read, there was no candidate, or the profile was not run"""
     failure_path: orm.Mapped[str | None] = orm.mapped_column(sa.String(160))
     """the JSON path of the first edit that mends it; NULL where nothing does"""
     failure_tokens: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))

@@ -69,7 +69,7 @@ def save(ident: str, position: int) -> str | AnyResponse | tuple[str, int]:
     message = None
     before = author()
     try:
-        people.remember(request.form.get("author") or before)
+        people.remember(request.form.get("author") or (before if people.account_name() or people.is_named() else ""))
         if request.form.get("remove"):
             store.remove(db.session, turn, author=author())
         else:
