@@ -213,6 +213,8 @@
       const telling = list()?.querySelector(selector);
       if (telling) { bring(telling, pane); break; }
     }
+    const card = pane.querySelector(".card");
+    card?.classList.toggle("leftward", card.getBoundingClientRect().right > pane.getBoundingClientRect().right);
     bring(document.querySelector(".edits .now"), document.querySelector(".edits"));
     bring(document.querySelector(".attempt.open > .go"), document.querySelector(".pane.side"));
     show();

@@ -18,6 +18,11 @@ NUMBERS_OVER_MARKS = """() => [...document.querySelectorAll(".rail a:not(.more)"
   return mark && range.getBoundingClientRect().right > mark.left;
 }).length"""
 
+CARD_INSIDE = """() => {
+  const right = (selector) => document.querySelector(selector).getBoundingClientRect().right;
+  return right(".raw .card") <= right("#raw") + 1;
+}"""
+
 
 def put_in(server: str, name: str, contents: list[str]) -> str:
     """Ingest a session of responses; returns its path."""
@@ -73,3 +78,22 @@ def test_the_wait_bar_honours_reduced_motion(page: Page) -> None:
     assert page.evaluate(moves) == "wait"
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate(moves) != "wait"
+
+
+def test_the_card_of_an_error_stays_inside_the_raw_pane(page: Page) -> None:
+    for width in (1440, 1024):
+        page.set_viewport_size({"width": width, "height": 800})
+        page.goto("/sessions/ui_run_764686752e2f/turns/12")
+        expect(page.locator(".raw .card")).to_be_visible()
+        assert page.evaluate(CARD_INSIDE), width
+
+
+def test_what_is_chosen_shows_in_forced_colours(page: Page) -> None:
+    page.emulate_media(forced_colors="active")
+    page.goto("/sessions/ui_run_764686752e2f/turns/12")
+    rows = page.locator(".rail a")
+    outlines = rows.evaluate_all("(rows) => new Set(rows.map((row) => getComputedStyle(row).outlineStyle)).size")
+    assert outlines == 2
+    page.keyboard.press("3")
+    backs = "(spans) => new Set(spans.map((span) => getComputedStyle(span).backgroundColor)).size"
+    assert page.locator("#label .choices label > span").evaluate_all(backs) == 2
