@@ -41,9 +41,9 @@ def command(
 ) -> None:
     """Print labelled responses to standard output: fencepost label export --format pytest > test_responses.py
 
-    Author, time, note and history go along. What pytest, cases, few-shot and fine-tuning leave out, since nobody said
-    what was meant, is counted at the end. Exits with 0 when done, with 1 where a session is not there, with 2 when
-    used wrongly.
+    Includes author, time, note and history. The formats pytest, cases, few-shot and fine-tuning leave out labels
+    without an expected value; their number is shown at the end. Exits with 0 when done, with 1 when a session does not
+    exist, with 2 when used wrongly.
     """
     if list_formats:
         for format_name, words in base.described("labels"):

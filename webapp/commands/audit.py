@@ -15,14 +15,20 @@ from webapp.visible import visible
 
 @click.command("audit", short_help="List the audit log: who wrote what.")
 @click.option("--by", metavar="NAME", help="Only of this account.")
-@click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 100_000), help="The newest so many.")
-@click.option("--before", type=int, metavar="NUMBER", help="Only older than the line of this number.")
+@click.option(
+    "--limit",
+    default=100,
+    show_default=True,
+    type=click.IntRange(1, 100_000),
+    help="Number of lines, the newest first.",
+)
+@click.option("--before", type=int, metavar="NUMBER", help="Only lines before this number.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 def command(by: str | None, limit: int, before: int | None, as_json: bool) -> None:
-    """List the audit log, the newest first: when, who, how they came in, from where, what they did and to what.
+    """List the audit log, the newest first: when, who, how they signed in, from where, what they did and to what.
 
-    Pages and the API write it while a login is asked for, and `fencepost user` does. A line whose outcome is unknown
-    was begun and never ended: the server was killed.
+    Pages and the API write it if a login is required, and so does `fencepost user`. An unknown outcome means that the
+    server was killed during the action.
     """
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = audit.page(connection, before=before, author=by, limit=limit)

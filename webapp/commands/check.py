@@ -27,9 +27,9 @@ MOST_LINES = 20
 @click.option(
     "--labels", "labels", type=click.Path(path_type=Path), metavar="FILE", help="Cases, or an export of labels."
 )
-@click.option("--database", metavar="URL", help="Labelled responses of this database, else of FENCEPOST_DATABASE.")
+@click.option("--database", metavar="URL", help="Check labelled responses of this database [FENCEPOST_DATABASE].")
 @click.option("--split", type=click.Choice(SPLITS), help="Only one half of the responses: tune on dev, gate on test.")
-@click.option("--strict", is_flag=True, help="Fail too where a value without a label changed.")
+@click.option("--strict", is_flag=True, help="Also fail when a value without a label changed.")
 @click.option("--update", is_flag=True, help="Rewrite the baseline, unless there is a regression.")
 @click.option("--allow", type=click.Path(path_type=Path), metavar="FILE", help='Regressions allowed: {"id", "reason"}.')
 @click.option("-o", "outputs", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help=".json, .xml, .md")
@@ -48,14 +48,14 @@ def command(
     as_json: bool,
     **filters: Any,
 ) -> None:
-    """Run a parser over responses whose values people said, and compare with the baseline that was committed.
+    """Run a parser over labelled responses, and compare the results with the committed baseline.
 
-    The first run writes the baseline and exits with 1: review and commit it. A response that is read worse than before
-    by its final label is a regression, and fails, unless --allow names it with a reason. Of a database all labelled
-    responses are checked, or with filters those under them, labelled or not.
+    The first run writes the baseline and exits with 1: review and commit it. A response that the parser reads worse
+    than before, judged by its final label, is a regression and fails the check, unless --allow lists it with a reason.
+    With a database, all labelled responses are checked, or with filters those that match, labelled or not.
 
-    Exits with 0 when passed, with 1 when not or where the parser cannot be run, with 2 when used wrongly or where
-    baseline and responses do not speak of the same.
+    Exits with 0 when passed, with 1 when failed or when the parser cannot be run, with 2 when used wrongly or when
+    baseline and responses do not match.
     """
     if wrong := [path for path in outputs if path.suffix not in reports.SUFFIXES]:
         raise click.UsageError(f"-o takes {', '.join(reports.SUFFIXES)}, not {wrong[0].name!r}")

@@ -20,12 +20,12 @@ from webapp.visible import visible
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as one JSON document.")
 @_filters.options
 def command(a: str, b: str, as_json: bool, **filters: Any) -> None:
-    """Count what the profiles A and B make of the same responses: read the same, read otherwise, only one, neither.
+    """Count how the profiles A and B read the same responses: same value, different values, only one, neither.
 
-    No label is needed; where there are final labels, what they say of it follows. Only stored parses are compared:
-    what a profile was not run over is counted as not run, with the command that runs it.
+    No labels are needed; if there are final labels, it also shows which profile is right. Only stored parses are
+    compared: responses that a profile was not run over are counted as not run, with the command that runs it.
 
-    Exits with 0 when compared, with 1 where no response was read by both, with 2 when used wrongly.
+    Exits with 0 when compared, with 1 when no response was parsed by both, with 2 when used wrongly.
     """
     settings = _store.settings()
     with _store.session() as db:

@@ -26,7 +26,7 @@ def command() -> None:
 @command.command("migrate")
 @click.option("--json", "as_json", is_flag=True, help="Print the revisions before and after as JSON.")
 def migrate(as_json: bool) -> None:
-    """Create the database or bring it to the newest revision; exits with 1 where it is newer than this program."""
+    """Create the database or upgrade it to the newest revision; exits with 1 when it is newer than this program."""
     with _store.engine(_store.settings(), migrate=False) as engine:
         before = database.revision(engine)
         database.migrate(engine)
@@ -43,9 +43,9 @@ def migrate(as_json: bool) -> None:
 @click.option("--findings", is_flag=True, help="Run the finding rules again over every session.")
 @click.option("--json", "as_json", is_flag=True, help="Print how many sessions were filled in as JSON.")
 def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
-    """Fill in the search index, and the facets and findings of sessions from before there were any.
+    """Fill in the search index, and the facets and findings of sessions that older versions stored without them.
 
-    Interrupted, it goes on where it was. Without --all it does what is missing and nothing else.
+    If interrupted, run it again to continue. Without --all it only adds what is missing.
     """
     with _store.engine(_store.settings()) as engine, Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("sessions", total=None)
@@ -66,7 +66,7 @@ def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
 @command.command("status")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def status(as_json: bool) -> None:
-    """Show the database, its revision and what it holds; exits with 1 where it is not at the newest revision."""
+    """Show the database, its revision and its contents; exits with 1 when it is not at the newest revision."""
     settings = _store.settings()
     with _store.engine(settings, migrate=False) as engine:
         revision = database.revision(engine)
@@ -86,10 +86,10 @@ def status(as_json: bool) -> None:
 @click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the copy's bytes as JSON.")
 def backup_(target: Path, as_json: bool) -> None:
-    """Copy a SQLite database to the new file TARGET, also while a server writes it, and check the copy.
+    """Copy a SQLite database to the new file TARGET, even while a server is writing, and check the copy.
 
-    Kept dumps and the secret key stand beside the database and are copied as files are (docs/deploy.md).
-    Exits with 1 where it cannot be written or TARGET is there already, with 2 for a database on a server.
+    Stored dumps and the secret key are files next to the database; copy them separately (docs/deploy.md). Exits with 1
+    when TARGET cannot be written or exists already, with 2 for a database on a server.
     """
     bar = Progress(console=Console(stderr=True), transient=True)
     with _store.engine(_store.settings(), migrate=False) as engine, bar:
@@ -108,13 +108,13 @@ def backup_(target: Path, as_json: bool) -> None:
 @click.argument("target")
 @click.option("--json", "as_json", is_flag=True, help="Print each table's rows and SHA-256 as JSON.")
 def copy_(source: str, target: str, as_json: bool) -> None:
-    """Copy all that the database SOURCE holds into the empty database TARGET, and check the copy.
+    """Copy everything in the database SOURCE to the empty database TARGET, and check the copy.
 
-    Each is an address as FENCEPOST_DATABASE takes it, or the path of a SQLite file. Stop the server first: what is
-    written meanwhile is not in the copy. Interrupted, the same command goes on where it was. Kept dumps and the secret
-    key stay where they are, in the data folder.
+    Each is a URL as for FENCEPOST_DATABASE, or the path of a SQLite file. Stop the server first: anything written
+    during the copy is missing from it. If interrupted, run the same command again to continue. Stored dumps and the
+    secret key stay in the data folder.
 
-    Exits with 1 where a row of the copy is not the same, SOURCE is at an older revision or TARGET is not empty.
+    Exits with 1 when a row of the copy differs, SOURCE is at an older revision or TARGET is not empty.
     """
     addresses = _database_address(source, is_source=True), _database_address(target)
     if addresses[0] == addresses[1]:

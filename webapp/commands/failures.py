@@ -19,19 +19,19 @@ from webapp.visible import visible
 
 
 @click.command("failures", short_help="List failure groups, new ones first.")
-@click.option("--new", "only_new", is_flag=True, help="Only groups that are first seen in the time that --since says.")
-@click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Groups that are printed.")
-@click.option("--regroup", is_flag=True, help="Give responses that an earlier version grouped this version's groups.")
+@click.option("--new", "only_new", is_flag=True, help="Only groups first seen since --since.")
+@click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Number of groups to print.")
+@click.option("--regroup", is_flag=True, help="Group responses again that an earlier version grouped.")
 @click.option("--json", "as_json_", is_flag=True, help="Print the groups as JSON, as /api/failures does.")
 @_filters.options
 def command(only_new: bool, limit: int, regroup: bool, as_json_: bool, **filters: Any) -> None:
-    """List the kinds of failure under the list's filters: how many responses, since when, in which models.
+    """List failure groups under the list's filters: how many responses, since when, with which models.
 
-    --since and --until also take a time ago, such as 30m, 1h or 2d, and hold for the response, as --model, --agent,
-    --phase, --tool and --label do; every other filter is of its session. Without --since, new is what is first seen in
-    the last 7 days.
+    --since and --until also accept a duration before now, such as 30m, 1h or 2d. They apply to the response, as do
+    --model, --agent, --phase, --tool and --label; every other filter applies to its session. Without --since, a group
+    is new if it was first seen in the last 7 days.
 
-    Exits with 0, with 1 where --new lists any group, with 2 when used wrongly.
+    Exits with 0, with 1 when --new lists any group, with 2 when used wrongly.
     """
     settings = _store.settings()
     now = datetime.now(UTC)

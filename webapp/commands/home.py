@@ -43,8 +43,8 @@ def command() -> None:
 def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: bool, **scope_options: Any) -> None:
     """Give sessions the parser P, or "unknown" for none; updates verdicts, counts and findings.
 
-    Exits with 0 when done, with 1 where there is no such session, with 2 when used wrongly. Interrupted, it goes on
-    with the server, or with `fencepost home resume`.
+    Exits with 0 when done, with 1 where there is no such session, with 2 when used wrongly. If interrupted, the server
+    continues it, or `fencepost home resume`.
     """
     settings = _store.settings()
     with _store.engine(settings) as engine:
@@ -123,7 +123,7 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
 @click.argument("number", type=int)
 @click.option("--json", "as_json", is_flag=True, help="Print the change as JSON.")
 def undo(number: int, as_json: bool) -> None:
-    """Give the sessions of a change back what they had; those changed since are left alone."""
+    """Undo a change; sessions that were changed again since keep their parser."""
     with _store.engine(_store.settings()) as engine:
         try:
             undoing = changes.begin_undoing(engine, number, system_user())
@@ -157,7 +157,7 @@ def list_changes(as_json: bool) -> None:
 @command.command("rules")
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 def list_rules(as_json: bool) -> None:
-    """List the rules that are remembered for sessions that come later."""
+    """List the rules for later imports."""
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = rules.lines(connection)
     if as_json:
@@ -170,7 +170,7 @@ def list_rules(as_json: bool) -> None:
 @command.command("forget")
 @click.argument("number", type=int)
 def forget(number: int) -> None:
-    """Delete a rule; what came under it stays as it is."""
+    """Delete a rule; sessions that it applied to keep their parser."""
     with _store.engine(_store.settings()) as engine:
         try:
             line = rules.forget(engine, number)

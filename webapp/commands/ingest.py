@@ -33,17 +33,21 @@ _NICER = 10
     "mappings",
     metavar="FIELD=PATH",
     multiple=True,
-    help="Read any JSON by a mapping: raw=$.output.text …, or the NAME of a saved one.",
+    help="Read any JSON with a mapping: raw=$.output.text …, or the NAME of a saved one.",
 )
 @click.option("--save-map", "save_as", metavar="NAME", help="Save what --map says under a name, for --map NAME.")
-@click.option("--session-key", metavar="KEY", help="The key of an entry's session: metadata.chat_id; - for none.")
+@click.option(
+    "--session-key", metavar="KEY", help="Key that names an entry's session, e.g. metadata.chat_id; - for none."
+)
 @click.option(
     "--home", type=PROFILE, metavar="P", help="Your parser: the profile that the program used, or pkg.mod:function."
 )
 @click.option("--name", metavar="NAME", help="The file name for standard input.")
 @click.option("--again", is_flag=True, help="Read stored dumps again: all, or by the start of hash or name.")
 @click.option("--watch", is_flag=True, help="Keep reading new and growing files until interrupted.")
-@click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.05), help="Seconds between two looks.")
+@click.option(
+    "--every", default=1.0, show_default=True, type=click.FloatRange(0.05), help="Seconds between two checks."
+)
 @click.option("--dry-run", is_flag=True, help="Show what is in the files and store nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result of each file as one JSON document.")
 @click.argument("paths", nargs=-1, metavar="PATH…")
@@ -63,8 +67,8 @@ def command(
 ) -> None:
     """Read the dumps at each PATH (- for standard input; gzip and zstd too) into the database.
 
-    A PATH is a file, a folder with everything below it, or a pattern. Files of a folder that are no dumps are
-    skipped. Nothing is stored twice; sessions with new turns grow; another --map replaces what the last one read.
+    A PATH is a file, a folder with everything below it, or a pattern. Files of a folder that are not dumps are skipped.
+    Nothing is stored twice; new turns are added to their sessions; a new --map replaces what the previous one read.
     Exits with 0 when every file was read, with 1 when a file could not be read (the others are stored), when answers
     are missing or no dump was found, with 2 when used wrongly. With --watch, Fencepost reads a file once it has not
     changed for one interval and leaves an unfinished line for later; --json prints a document for each file.

@@ -30,7 +30,7 @@ class PutOrList(click.Group):
 
 @click.group("label", cls=PutOrList, short_help="List labels, judge a response, or import labels.")
 def command() -> None:
-    """Judge a response (fencepost label ID POSITION JUDGEMENT), or list what was judged.
+    """Label a response (fencepost label ID POSITION JUDGEMENT), or list the labels.
 
     Exits with 0 when done, with 1 when there is no such response or the label is refused, with 2 when used wrongly.
     """
@@ -71,8 +71,8 @@ def put(
 
 
 @command.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print all labels as one JSON list, which label import takes.")
-@click.option("--jsonl", "as_lines", is_flag=True, help="Print one JSON object a line, which label import takes too.")
+@click.option("--json", "as_json", is_flag=True, help="Print all labels as one JSON list, for `label import`.")
+@click.option("--jsonl", "as_lines", is_flag=True, help="Print one JSON object a line, for `label import`.")
 def list_(as_json: bool, as_lines: bool) -> None:
     """List the labels, the newest first; with --json or --jsonl in the order of the responses."""
     with _store.session() as db:
@@ -103,10 +103,10 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 @click.option("--json", "as_json", is_flag=True, help="Print the result for each row as JSON.")
 @click.argument("file", type=click.File("rb"))
 def import_(file: BinaryIO, as_json: bool) -> None:
-    """Take labels back from FILE (- for standard input): JSON lines, or the list that `label list --json` prints.
+    """Import labels from FILE (- for standard input): JSON lines, or the list that `label list --json` prints.
 
-    Each response is found by its text in the session of that id, else by its text anywhere; the same file twice
-    changes nothing. Exits with 1 where a row could not be placed, and says on which line.
+    Finds each response by its text in the session with that id, else by its text anywhere; importing the same file
+    twice changes nothing. Exits with 1 when a row matches no response, and names its line.
     """
     problems: list[tuple[int, str]] = []
     with _store.session() as db:

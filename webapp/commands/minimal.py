@@ -20,10 +20,10 @@ from webapp.parsing import UnknownProfile, installing, minimal, profile
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.argument("file", default="-", metavar="[FILE|-]")
 def command(name: str, as_json: bool, file: str) -> None:
-    """Cut the response in FILE, or on standard input, as short as it gets while it still fails the same way.
+    """Shorten the response in FILE, or on standard input, as far as possible while it still fails the same way.
 
-    The same way: the profile fails, and the cut is of the same failure group. Prints the cut; how it was reached
-    goes to standard error. Where the budget ends first, standard error says that it did.
+    The same way means: the profile fails, and the failure group is the same. Prints the shortened text; standard error
+    says how many texts were tried, and whether the search stopped early.
 
     Exits with 0 when there is a reproduction, with 1 when the profile does not fail, with 2 when used wrongly.
     """

@@ -29,15 +29,15 @@ ALL = "all"
     metavar="P",
     help="The profile, `all`, or a parser of your own: pkg.mod:function.",
 )
-@click.option("--phase", metavar="PHASE", help="Hold the values against the JSON Schema of this phase as well.")
+@click.option("--phase", metavar="PHASE", help="Also validate the values against the JSON Schema of this phase.")
 @click.option("--json", "as_json", is_flag=True, help="Print the trace as one JSON document; with `all`, a list.")
 @click.option("--jsonl", is_flag=True, help='Read {"id", "text"} lines, write {"id", …trace} lines.')
 @click.argument("file", default="-", metavar="[FILE|-]")
 def command(name: str, phase: str | None, as_json: bool, jsonl: bool, file: str) -> None:
     """Parse the response in FILE, or on standard input, and show every attempt.
 
-    Bytes that are not UTF-8 become U+FFFD, and standard error says so. With --jsonl a bad line is answered
-    with {"id", "error"} and does not stop the rest; on a terminal, a bar shows the progress.
+    Bytes that are not UTF-8 become U+FFFD, and standard error says so. With --jsonl, an invalid line gets the answer
+    {"id", "error"} and the rest is still read; on a terminal, a bar shows the progress.
 
     Exits with 0 when a value was read (--profile all: by any profile; --jsonl: every line was parsed, whatever
     its verdict), with 1 when none was (verdict failed or none; --jsonl: a line was bad), with 2 when used wrongly.

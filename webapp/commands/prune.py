@@ -35,18 +35,18 @@ def _before(_: click.Context, __: click.Parameter, text: str) -> datetime:
     "--keep",
     multiple=True,
     type=click.Choice(("labelled", "failed")),
-    help="Leave these; labelled sessions are left in any case.",
+    help="Keep these too; labelled sessions are always kept.",
 )
-@click.option("--dry-run", is_flag=True, help="Count what would go, and change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask first; needed where no terminal is there to ask.")
+@click.option("--dry-run", is_flag=True, help="Count what would be removed; change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation; required without a terminal.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 def command(before: datetime, keep: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Remove sessions that got no turn for AGE, with their traces and search entries. This cannot be undone.
+    """Remove sessions without a new turn for AGE, with their traces and search entries. This cannot be undone.
 
-    A session with a label, or with a history of labels, is never removed. The kept file of a dump goes with its last
-    session. Interrupted, the same command goes on. The database file keeps its size and uses the room again.
+    A session with a label, or with a history of labels, is never removed. The stored file of a dump is removed with its
+    last session. If interrupted, run the same command again. The database file keeps its size and reuses the space.
 
-    Exits with 0 when done, with 1 where you say no, with 2 when used wrongly.
+    Exits with 0 when done, with 1 when you answer no, with 2 when used wrongly.
     """
     settings = _store.settings()
     keep_failed = "failed" in keep

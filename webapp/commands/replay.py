@@ -25,9 +25,9 @@ from webapp.store.jobs import runs
 def command(name: str, ident: str | None, processes: int | None, parts: bool, as_json: bool, **filters: Any) -> None:
     """Parse stored responses with another profile, keep the traces, and count the verdicts.
 
-    Without a filter it parses all responses. It counts responses that this version of the profile parsed before
-    without parsing them again, so after Ctrl-C or kill -9 the same command continues. On a terminal, a bar shows the
-    progress. With --parts, or from FENCEPOST_PARTS_FROM responses on, what is new goes into Parquet files beside the
+    Without a filter it parses all responses. It counts responses that this version of the profile parsed before without
+    parsing them again, so after Ctrl-C or kill -9 the same command continues. On a terminal, a bar shows the progress.
+    With --parts, or for FENCEPOST_PARTS_FROM responses or more, new results are written to Parquet files next to the
     database; compare reads them.
 
     Exits with 0 when done, with 1 when there is no such session, when it was cancelled, or when the profile's library

@@ -27,8 +27,8 @@ from webapp.config import BadSetting, Settings
 def command(host: str, port: int, examples: bool, threads: int) -> None:
     """Serve the pages and the API until interrupted.
 
-    Listens on loopback alone unless FENCEPOST_TOKEN or FENCEPOST_ACCOUNTS is set: what is stored here is what agents
-    said. With FENCEPOST_ROLE=worker it serves nothing and does what `fencepost work --stay` does.
+    Listens on loopback only, unless FENCEPOST_TOKEN or FENCEPOST_ACCOUNTS is set, since stored sessions may be
+    confidential. With FENCEPOST_ROLE=worker it serves nothing and does what `fencepost work --stay` does.
     """
     memory.use_one_arena()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # service managers and containers: as Ctrl+C

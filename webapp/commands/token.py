@@ -12,6 +12,7 @@ BYTES = 32
 @click.command("token")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def command(as_json: bool) -> None:
-    """Print a new access token: set FENCEPOST_TOKEN to it, and give it to whoever may come in. It is kept nowhere."""
+    """Print a new access token: set FENCEPOST_TOKEN to it, and give it to everybody who may sign in. It is not
+    stored."""
     token = secrets.token_urlsafe(BYTES)
     click.echo(f'{{"token": "{token}"}}' if as_json else token)

@@ -52,14 +52,14 @@ def _password() -> str:
     return sys.stdin.readline().rstrip("\r\n")
 
 
-@command.command("add", short_help="Make an account.")
+@command.command("add", short_help="Create an account.")
 @click.argument("name")
 @click.option("--role", type=role_type, default="labeler", show_default=True, help="What they may do.")
-@click.option("--no-password", is_flag=True, help="They come through the proxy, or by API token alone.")
-@click.option("--subject", metavar="SUBJECT", help="“ISSUER SUBJECT” of who signs in by OpenID; without a password.")
+@click.option("--no-password", is_flag=True, help="For people who sign in by the proxy, or with API tokens only.")
+@click.option("--subject", metavar="SUBJECT", help="“ISSUER SUBJECT” of a person who signs in by OpenID; no password.")
 @as_json_option
 def add(name: str, role: str, no_password: bool, subject: str | None, as_json: bool) -> None:
-    """Make the account NAME, which is also the author of its labels."""
+    """Create the account NAME, which is also the author of its labels."""
     password = None if no_password or subject else _password()
     with _changing("user add", name, role=role) as connection:
         accounts.add(connection, name, role, password=password, subject=subject)
@@ -86,12 +86,12 @@ def _words(line: AccountLine) -> str:
     return f"{visible(line.name)}\t{line.role}\t{how}\t{counted(line.tokens, 'API token')}\t{last}"
 
 
-@command.command("role", short_help="Give another role.")
+@command.command("role", short_help="Set another role.")
 @click.argument("name")
 @click.argument("role", type=role_type)
 @as_json_option
 def role(name: str, role: str, as_json: bool) -> None:
-    """Give NAME another role, from the next request on."""
+    """Set the role of NAME, from the next request on."""
     with _changing("user role", name, role=role) as connection:
         line = accounts.find(connection, name)
         accounts.set_role(connection, line.id, role)
@@ -99,11 +99,11 @@ def role(name: str, role: str, as_json: bool) -> None:
     _store.print_json(answer) if as_json else click.echo(f"{visible(line.name)} is {role}, was {line.role}")
 
 
-@command.command("password", short_help="Give another password.")
+@command.command("password", short_help="Set another password.")
 @click.argument("name")
 @as_json_option
 def password(name: str, as_json: bool) -> None:
-    """Give NAME another password; who is signed in to the account signs in again."""
+    """Set another password for NAME; everybody signed in to the account must sign in again."""
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         accounts.find(connection, name)
     words = _password()
@@ -115,7 +115,7 @@ def password(name: str, as_json: bool) -> None:
 
 @command.command("remove", short_help="Remove an account.")
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do not ask first; needed where no terminal is there to ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation; required without a terminal.")
 @as_json_option
 def remove(name: str, yes: bool, as_json: bool) -> None:
     """Remove NAME with its API tokens, at once. Its labels and its lines of the audit log stay."""
@@ -129,13 +129,13 @@ def remove(name: str, yes: bool, as_json: bool) -> None:
     _store.print_json({"removed": line.name}) if as_json else click.echo(f"{visible(line.name)} is removed")
 
 
-@command.command("token", short_help="Make an API token.")
+@command.command("token", short_help="Create an API token.")
 @click.argument("name")
 @click.argument("title")
 @click.option("--scope", "scopes", multiple=True, required=True, type=click.Choice(tuple(roles.RIGHTS)), help="Repeat.")
 @as_json_option
 def token(name: str, title: str, scopes: tuple[str, ...], as_json: bool) -> None:
-    """Make an API token of the account NAME, called TITLE, and print it: it is shown this once."""
+    """Create an API token of the account NAME, called TITLE, and print it. It is shown only once."""
     with _changing("user token", name, title=title, scopes=list(scopes)) as connection:
         line = accounts.find(connection, name)
         made = api_tokens.make(connection, line.id, title, list(scopes))

@@ -27,10 +27,10 @@ _NAMES = ("sessions", "answers", "tokens_in", "tokens_out")
 def command(as_json: bool, path: str) -> None:
     """Check that everything in the dump FILE (- for standard input; gzip and zstd too) is stored.
 
-    Compares sessions, answers and sums of tokens with the database, and looks for every string of over 200
-    characters, whatever the format: a string that is in no turn and no entry is shown with its place. What
-    could not be compared, as bytes that hold no text, is named. Exits with 0 when all is there, with 1
-    when something is missing, with 2 when used wrongly.
+    Compares sessions, answers and sums of tokens with the database, and looks for every string of over 200 characters,
+    in every format: a string that is in no turn and no entry is shown with its place. Anything that cannot be compared,
+    such as binary data, is listed. Exits with 0 when everything is stored, with 1 when something is missing, with 2
+    when used wrongly.
     """
     settings = _store.settings()
     with _store.engine(settings) as engine, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:

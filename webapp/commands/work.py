@@ -25,13 +25,15 @@ _log = logging.getLogger(__name__)
 
 
 @click.command("work", short_help="Run a worker: imports, replays and other jobs.")
-@click.option("--stay", is_flag=True, help="Go on until SIGTERM or Ctrl-C; PostgreSQL only, as many as you like.")
-@click.option("--processes", type=click.IntRange(1), metavar="N", help="With a broker: tasks at once [processors].")
+@click.option("--stay", is_flag=True, help="Run until SIGTERM or Ctrl-C; PostgreSQL only, any number of workers.")
+@click.option(
+    "--processes", type=click.IntRange(1), metavar="N", help="With a broker: parallel tasks [one per processor]."
+)
 def command(stay: bool, processes: int | None) -> None:
-    """Read uploads, run profiles and change parsers that pages asked for, until nothing waits.
+    """Do the jobs that pages started (imports, runs of profiles, changes of parsers), until none is left.
 
-    A server does this by itself; run it with --stay on further machines that share its PostgreSQL database and its
-    data folder. What a killed worker had is taken up by another 30 seconds later.
+    A server does this itself; run it with --stay on other machines that share its PostgreSQL database and its data
+    folder. If a worker is killed, another one takes over its job after 30 seconds.
 
     Exits with 0 when done, with 1 when the database cannot be used, with 2 when used wrongly.
     """
