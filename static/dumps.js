@@ -12,10 +12,10 @@
     return `${bytes.toFixed(unit && bytes < 100 ? 1 : 0)} ${["bytes", "kB", "MB", "GB"][unit]}`;
   }
   const LOST = "The connection was lost. Check that the server runs, then send it again; "
-    + "what is there already is not stored twice.";
+    + "nothing is stored twice.";
   const WORDS = {
-    401: "You are signed out. Load the page anew, sign in, and send it again.",
-    413: "It is larger than this server takes. Raise FENCEPOST_MAX_UPLOAD, or use fencepost ingest FILE.",
+    401: "You are signed out. Reload the page, sign in, and send it again.",
+    413: "It is larger than this server accepts. Raise FENCEPOST_MAX_UPLOAD, or use fencepost ingest FILE.",
     503: "The database is busy, perhaps with a large dump. Send it again in a moment.",
     507: "The server's disk is full. Make room in its data folder, then send it again.",
   };
@@ -51,7 +51,7 @@
     if (item.request) { item.request.abort(); return; }
     const at = queue.indexOf(item);
     if (at >= 0) queue.splice(at, 1);
-    state(item, "cancelled", "Cancelled before it was sent: nothing of it was stored.", "drop");
+    state(item, "cancelled", "Cancelled before it was sent: nothing was stored.", "drop");
   }
 
   // --- sending
@@ -83,7 +83,7 @@
     request.upload.onload = () => { bar.removeAttribute("value"); item.words.textContent = "sent, being read"; };
     return new Promise((done) => {
       request.onloadend = () => { item.request = null; done(); };
-      request.onabort = () => state(item, "cancelled", "Cancelled while it was sent: nothing of it was stored.", "drop");
+      request.onabort = () => state(item, "cancelled", "Cancelled while it was sent: nothing was stored.", "drop");
       request.onerror = () => state(item, "not sent", LOST, "bad");
       request.onload = () => answered(item, request);
       request.send(body);
@@ -96,7 +96,7 @@
     const rows = [...parsed.content.querySelectorAll("tr")];
     if (!rows.length) {
       const status = new URL(request.responseURL).pathname.endsWith("/login") ? 401 : request.status;
-      const words = WORDS[status] || `The server answered ${status}. Its log says why; send it again when that is mended.`;
+      const words = WORDS[status] || `The server answered ${status}. Its log says why; send it again when that is fixed.`;
       state(item, "not stored", words, "bad");
       return;
     }

@@ -29,7 +29,7 @@
 
   async function again() {
     if (await look().catch(() => true)) setTimeout(again, 2000);
-    else line.textContent = "No new turns for five minutes. Reload to look again.";
+    else line.textContent = "No new turns for five minutes. Reload to check again.";
   }
 
   // A window that is drawn anew takes the focus with it: back to the same turn.

@@ -35,14 +35,14 @@ def _check_provider(given: Mapping[str, str]) -> None:
         raise BadAccountSetting("FENCEPOST_OIDC_ISSUER, _CLIENT and _SECRET go together: set all three, or none")
     issuer = given.get("oidc_issuer", "https://")
     if not issuer.startswith(("https://", "http://127.0.0.1:", "http://localhost:")):
-        raise BadAccountSetting("FENCEPOST_OIDC_ISSUER takes an address that begins with https://")
+        raise BadAccountSetting("FENCEPOST_OIDC_ISSUER must be an address that begins with https://")
 
 
 def _check_header(header: str | None, proxies: tuple[str, ...]) -> None:
     if header is not None and not proxies:
         raise BadAccountSetting("FENCEPOST_PROXY_HEADER needs FENCEPOST_PROXIES: who may send that header")
     if header is not None and not re.fullmatch(r"[A-Za-z0-9-]+", header):
-        raise BadAccountSetting("FENCEPOST_PROXY_HEADER takes the name of a header, such as X-Remote-User")
+        raise BadAccountSetting("FENCEPOST_PROXY_HEADER must be the name of a header, such as X-Remote-User")
 
 
 def _networks(text: str) -> tuple[str, ...]:
@@ -50,4 +50,6 @@ def _networks(text: str) -> tuple[str, ...]:
     try:
         return tuple(str(ipaddress.ip_network(word)) for word in words)
     except ValueError as error:
-        raise BadAccountSetting(f"FENCEPOST_PROXIES takes addresses or networks such as 10.0.0.0/8: {error}") from None
+        raise BadAccountSetting(
+            f"FENCEPOST_PROXIES must be addresses or networks such as 10.0.0.0/8: {error}"
+        ) from None

@@ -129,7 +129,7 @@ HELP = {
     "max_dump": "largest dump once decompressed, in megabytes (4096)",
     "secure": "1 where browsers use HTTPS: cookies are then sent over HTTPS only",
     "durable": "1 to have SQLite write through to disk at each commit: slower, but a power cut loses no commit",
-    "findings": "TOML file of findings of your own (docs/findings.md); unset: Fencepost's rules alone",
+    "findings": "TOML file of findings of your own (docs/findings.md); unset: only Fencepost's rules",
     "webhook": "http(s) address that new failure groups are posted to (docs/failures.md)",
     "webhook_secret": "what those posts are signed with, 16 characters or more",
     "profiles": "parsers of your own, comma-separated: pkg.mod:function, pkg.mod:function@/their/python, cmd:…, name=…",
@@ -138,7 +138,7 @@ HELP = {
     "role": "all-in-one; web: pages only, workers do the work; worker: no pages, works for a PostgreSQL database",
     "prefix": "path under which a proxy serves the pages, like /fencepost; unset: none",
     "broker": "amqp://… or redis://…: Celery hands work to workers; unset: they poll the database",
-    "queue": "name of the broker's queue, where others use it too; unset: fencepost",
+    "queue": "name of the broker's queue, if other programs use it too; unset: fencepost",
     "pool": "connections to PostgreSQL that a process keeps open, 1 to 200 (5), with 10 more while it needs them",
     "store": "fsspec URL of kept dumps, waiting uploads and session dumps, such as s3://bucket/fencepost; unset: data",
     "parts_from": "responses from which a run writes Parquet parts (10000000), 0: never (docs/scaling.md)",
@@ -182,7 +182,9 @@ def _webhook(environ: Mapping[str, str]) -> str | None:
     if url is None:
         return None
     if not url.lower().startswith(("http://", "https://")) or not url.isprintable() or " " in url:
-        raise BadSetting(f"FENCEPOST_WEBHOOK takes an address that begins with http:// or https://, not {url[:100]!r}")
+        raise BadSetting(
+            f"FENCEPOST_WEBHOOK must be an address that begins with http:// or https://, not {url[:100]!r}"
+        )
     if len(secret) < SHORTEST_TOKEN:
         raise BadSetting(f"FENCEPOST_WEBHOOK needs FENCEPOST_WEBHOOK_SECRET, {SHORTEST_TOKEN} characters or more")
     return url
@@ -231,14 +233,16 @@ def _secret_key(environ: Mapping[str, str]) -> str | None:
 def _prefix(environ: Mapping[str, str]) -> str:
     prefix = (environ.get("FENCEPOST_PREFIX") or "").rstrip("/")
     if prefix and not _PREFIX.fullmatch(prefix):
-        raise BadSetting(f"FENCEPOST_PREFIX takes a path of letters, digits and . _ - like /fencepost, not {prefix!r}")
+        raise BadSetting(
+            f"FENCEPOST_PREFIX must be a path of letters, digits and . _ - like /fencepost, not {prefix!r}"
+        )
     return prefix
 
 
 def _broker(environ: Mapping[str, str]) -> str | None:
     url = environ.get("FENCEPOST_BROKER") or None
     if url is not None and not url.startswith(("amqp://", "amqps://", "redis://", "rediss://")):
-        raise BadSetting(f"FENCEPOST_BROKER takes amqp://… or redis://…, not {url.partition('://')[0][:20]!r}")
+        raise BadSetting(f"FENCEPOST_BROKER must be amqp://… or redis://…, not {url.partition('://')[0][:20]!r}")
     if url is not None and not (environ.get("FENCEPOST_DATABASE") or "").startswith("postgresql"):
         raise BadSetting("FENCEPOST_BROKER needs FENCEPOST_DATABASE on PostgreSQL: SQLite has one worker")
     if url is not None and find_spec("celery") is None:
@@ -251,7 +255,7 @@ def _pool(environ: Mapping[str, str]) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdecimal() and len(text) < 9 and 1 <= int(text) <= MOST_POOLED):
-        raise BadSetting(f"FENCEPOST_POOL takes a whole number from 1 to {MOST_POOLED}, not {text[:100]!r}")
+        raise BadSetting(f"FENCEPOST_POOL must be a whole number from 1 to {MOST_POOLED}, not {text[:100]!r}")
     if not (environ.get("FENCEPOST_DATABASE") or "").startswith("postgresql"):
         raise BadSetting("FENCEPOST_POOL needs FENCEPOST_DATABASE on PostgreSQL: it has no effect on SQLite")
     return int(text)
@@ -260,7 +264,7 @@ def _pool(environ: Mapping[str, str]) -> int | None:
 def _store(environ: Mapping[str, str]) -> str | None:
     url = environ.get("FENCEPOST_STORE") or None
     if url is not None and ("://" not in url or not url.isprintable()):
-        raise BadSetting(f"FENCEPOST_STORE takes an fsspec URL, such as s3://bucket/folder, not {url[:100]!r}")
+        raise BadSetting(f"FENCEPOST_STORE must be an fsspec URL, such as s3://bucket/folder, not {url[:100]!r}")
     return url
 
 
@@ -276,14 +280,14 @@ def _access(environ: Mapping[str, str]) -> dict[str, Any]:
 def _parts_from(environ: Mapping[str, str]) -> int:
     text = environ.get("FENCEPOST_PARTS_FROM") or "10000000"
     if not (text.isascii() and text.isdecimal()) or len(text) > 18:
-        raise BadSetting(f"FENCEPOST_PARTS_FROM takes a number of responses, 0 for never, not {text[:100]!r}")
+        raise BadSetting(f"FENCEPOST_PARTS_FROM must be a number of responses, 0 for never, not {text[:100]!r}")
     return int(text)
 
 
 def _switch(environ: Mapping[str, str], name: str) -> bool:
     text = environ.get(name) or "0"
     if text not in ("0", "1"):
-        raise BadSetting(f"{name} takes 0 or 1, not {text!r}")
+        raise BadSetting(f"{name} must be 0 or 1, not {text!r}")
     return text == "1"
 
 
@@ -292,5 +296,5 @@ def _megabytes(environ: Mapping[str, str], name: str, default: int) -> int:
     if not text:
         return default * MEGABYTE
     if not text.isdecimal() or int(text) == 0:
-        raise BadSetting(f"{name} takes a whole number of megabytes above 0, not {text!r}")
+        raise BadSetting(f"{name} must be a whole number of megabytes above 0, not {text!r}")
     return int(text) * MEGABYTE

@@ -1,4 +1,4 @@
-// Records what a parser in Node hands to JSON.parse: it is one function, looked up at each call.
+// Records what a parser in Node passes to JSON.parse, by replacing that function.
 // Load it before the parser: node --require ./hook.cjs parse.js, or require("./hook.cjs") on the first line.
 const real = JSON.parse;
 const calls = [];
@@ -22,5 +22,5 @@ JSON.parse = function parse(text, ...rest) {
   }
 };
 
-// The calls since the last time, for the answer: {"value": …, "calls": taken()}.
+// The calls since the previous taken(), for the answer: {"value": …, "calls": taken()}.
 module.exports = { taken: () => calls.splice(0), parse: real };

@@ -1,9 +1,9 @@
 // A parser in Node as a profile of Fencepost: FENCEPOST_PROFILES="cmd:node parse.cjs"
-// JSON lines on standard input and output: {"text"} -> {"value"} or {"error"}; "calls" are what the hook recorded.
+// JSON lines on standard input and output: {"text"} -> {"value"} or {"error"}; "calls" has what the hook recorded.
 const hook = require("./hook.cjs");
 const readline = require("node:readline");
 
-// Your own parser stands here, or is required from where it lies.
+// Put your own parser here, or require it from its file.
 function parse(text) {
   const fence = /```json\s*([\s\S]*?)```/.exec(text);
   const inner = fence ? fence[1].trim() : text;

@@ -1,5 +1,5 @@
 // A parser in Go as a profile of Fencepost: go build -o my-go-parser parse.go; FENCEPOST_PROFILES=cmd:./my-go-parser
-// JSON lines on standard input and output: {"text"} -> {"value"} or {"error"}; "trace" tells of its attempts.
+// JSON lines on standard input and output: {"text"} -> {"value"} or {"error"}; "trace" lists its attempts.
 package main
 
 import (
@@ -36,7 +36,7 @@ type refusal struct {
 	} `json:"trace"`
 }
 
-// parse takes from the first { to the last }, as many programs do.
+// parse decodes the text from the first { to the last }, as many programs do.
 func parse(text string) (any, attempt, error) {
 	start, end := strings.Index(text, "{"), strings.LastIndex(text, "}")+1
 	if start < 0 || end <= start {

@@ -68,6 +68,6 @@ def test_a_session_at_rest_is_not_asked_about(page: Page, tmp_path: Path) -> Non
         again = page.request.get(f"{url}{page.locator('#growing').get_attribute('data-url')}?changed={changed}")
         assert again.status == 204
         page.route(re.compile("/growth"), lambda route: route.fulfill(status=204, headers={"Fencepost-Growing": "no"}))
-        expect(page.locator("#growing")).to_have_text("No new turns for five minutes. Reload to look again.")
+        expect(page.locator("#growing")).to_have_text("No new turns for five minutes. Reload to check again.")
     finally:
         stop(process)

@@ -47,7 +47,7 @@ def test_labels_without_a_known_value_are_counted_where_they_are_left_out() -> N
     for name in ("pytest", "cases", "few-shot", "fine-tuning"):
         done = run("label", "export", "--format", name)
         assert done.exit_code == 0 and done.stderr == (
-            "1 labelled response without a known value is left out: of 1 people disagree and nobody has settled it.\n"
+            "1 labelled response without a known value is left out: 1 on which people disagree.\n"
         )
     assert run("label", "export").stderr == ""
 

@@ -60,7 +60,7 @@ def test_it_is_set_listed_and_undone(stored: Run) -> None:
     assert nothing["direct"] == 0 and nothing["vllm-hermes"] == 4
     assert "direct" in stored("home", "which", "--dump", "1").stdout
     done = stored("home", "set", "direct", "chat-0")
-    assert (done.exit_code, done.stdout) == (0, "direct: 1 session; fencepost home undo 1 takes it back\n")
+    assert (done.exit_code, done.stdout) == (0, "direct: 1 session; fencepost home undo 1 undoes it\n")
     assert homes(stored) == [("unknown", 1)]
     assert stored("home", "set", "direct", "--all", "--unknown").stdout.startswith("direct: 1 session;")
     assert stored("home", "which").stdout == "every parser is known\n"
@@ -154,7 +154,7 @@ def test_on_a_terminal_an_ingest_asks(run: Run, tmp_path: Path) -> None:
     shown = on_a_terminal(tmp_path, "ingest", str(chats(tmp_path / "log.jsonl")), answer=b"nope\ndirect\n")
     assert "parser unknown: 2 of 4 responses are not plain JSON" in shown
     assert "2 would have failed" in shown and "nope" in shown
-    assert "2 sessions read by direct; fencepost home undo 1 takes it back" in shown
+    assert "2 sessions read by direct; fencepost home undo 1 undoes it" in shown
     assert homes(run) == []
 
 

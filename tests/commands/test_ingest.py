@@ -94,7 +94,7 @@ def test_home_and_format_can_be_told(run: Run, tmp_path: Path) -> None:
         (["--watch"], {}, "Missing argument"),
         (["--watch", "--every", "0", "x"], {}, "--every"),
         (["--again", "--name", "x", "-"], {}, "--name is for standard input"),
-        (["x"], {"FENCEPOST_MAX_DUMP": "many"}, "FENCEPOST_MAX_DUMP takes a whole number"),
+        (["x"], {"FENCEPOST_MAX_DUMP": "many"}, "FENCEPOST_MAX_DUMP must be a whole number"),
         (["x"], {"FENCEPOST_DATABASE": "nonsense"}, "FENCEPOST_DATABASE is not a usable database URL"),
         (["x"], {"FENCEPOST_DATABASE": "nosuch://x"}, "FENCEPOST_DATABASE is not a usable database URL"),
     ],
@@ -138,7 +138,7 @@ def test_what_names_the_sessions_is_shown_and_changed(run: Run, tmp_path: Path) 
              for n in range(6)]  # fmt: skip
     log.write_text("\n".join(map(json.dumps, lines)))
     shown = run("ingest", "--dry-run", str(log)).stdout
-    assert "openai, 3 sessions" in shown and "sessions by extra.chat_id: 3; --session-key KEY takes another" in shown
+    assert "openai, 3 sessions" in shown and "sessions by extra.chat_id: 3; --session-key KEY uses another" in shown
     assert "trace_id: 2 sessions, in 6 of 6 entries" in shown
     (file,) = json.loads(run("ingest", "--dry-run", "--session-key", "trace_id", "--json", str(log)).stdout)["files"]
     assert (file["sessions"], file["session_keys"]["key"]) == (["t0", "t1"], "trace_id")
@@ -156,7 +156,7 @@ def test_what_names_the_sessions_of_an_archive_is_shown_and_changed(run: Run, tm
             archive.writestr(f"{day}.jsonl", "\n".join(map(json.dumps, lines)).replace('id": "c', f'id": "{day[0]}'))
     shown = run("ingest", "--dry-run", str(path)).stdout
     assert "archive, 6 sessions" in shown
-    assert "sessions of 2 files by chat_id: 6; --session-key KEY takes another" in shown
+    assert "sessions of 2 files by chat_id: 6; --session-key KEY uses another" in shown
     assert "monday.jsonl: 3 sessions by chat_id" in shown and "trace_id: 4 sessions, in 12 of 12 entries" in shown
     done = run("ingest", "--dry-run", "--session-key", "trace_id", "--json", str(path)).stdout
     (file,) = json.loads(done)["files"]

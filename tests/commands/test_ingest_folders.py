@@ -44,8 +44,8 @@ def test_a_folder_is_read_in_order_and_what_is_no_dump_is_passed_over(run: Run, 
     said = done.stdout.splitlines()
     assert said[0] == f"● {logs / 'b.json'}: windlass, 1 session (1 new), 1 new turn"
     assert said[1] == f"● {logs / 'deep' / 'er' / 'a.json.gz'}: windlass, 1 session (1 new), 1 new turn"
-    assert said[-1] == "2 files read, 2 passed over"
-    assert f"– 2 files passed over, the first {logs / 'empty.json'}: the dump is empty" in done.stderr
+    assert said[-1] == "2 files read, 2 skipped"
+    assert f"– 2 files skipped, the first {logs / 'empty.json'}: the dump is empty" in done.stderr
     assert "notes.bin" not in done.stderr
     assert "fencepost ingest --map" not in done.stderr
     assert "hidden" not in done.stdout + done.stderr
@@ -72,7 +72,7 @@ def test_a_damaged_dump_in_a_folder_is_an_error_and_the_rest_is_read(run: Run, l
     done = run("ingest", str(logs))
     assert done.exit_code == 1
     assert f"✕ {logs / 'a.json'}: entries: expected a list, found a number (at entries)" in done.stderr
-    assert "2 files read, 2 passed over, 1 could not be read" in done.stdout
+    assert "2 files read, 2 skipped, 1 could not be read" in done.stdout
 
 
 def test_a_folder_without_any_dump_is_a_no(run: Run, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_dry_run_says_what_is_there_and_writes_nothing(run: Run, logs: Path, t
     assert done.exit_code == 0
     assert f"● {logs / 'c.json'}: windlass, 1 session, 1 turn, 1 problem" in done.stdout
     assert "entries[0]: expected an object, found a number" in done.stderr
-    assert "3 files read, 2 passed over" in done.stdout
+    assert "3 files read, 2 skipped" in done.stdout
     assert not (tmp_path / "data").exists()
 
 

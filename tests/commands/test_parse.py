@@ -190,7 +190,7 @@ def test_bulk_lines_come_back_in_order_with_their_ids():
     ("line", "message", "known"),
     [
         ("nope", "not JSON: Expecting value: line 1 column 1 (char 0)", None),
-        ("[1]", 'takes an object with "id" and "text", not list', None),
+        ("[1]", 'must be an object with "id" and "text", not list', None),
         ('{"text": "x"}', 'has no "id"', None),
         ('{"id": 7}', 'has no "text"', 7),
         ('{"id": "a", "text": 1}', '"text" is not a string', "a"),

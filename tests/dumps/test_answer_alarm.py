@@ -54,4 +54,4 @@ def test_many_such_sessions_are_counted(got):
     lines = "\n".join(json.dumps({"session_id": f"s{number}", **USER}) for number in range(30))
     problems = got(lines, "a.jsonl").alarms
     assert len(problems) == 21
-    assert problems[-1].reason == "30 sessions in all hold no answers, or mostly empty ones"
+    assert problems[-1].reason == "30 sessions in total have no answers, or mostly empty ones"

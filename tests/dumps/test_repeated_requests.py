@@ -117,7 +117,7 @@ def test_a_branch_and_the_first_one_go_on():
 def test_an_edited_answer_is_kept_as_an_event_and_named():
     turns, notes, _ = read(([user("Q")], "A long answer."), ([user("Q"), model("Something else."), user("R")], "B"))
     assert turns[2:] == [("event", "Something else."), ("prompt", "R"), ("response", "B")]
-    assert notes == ["message 1 of the request repeats an answer otherwise than it came"]
+    assert notes == ["message 1 of the request repeats an answer in a different version"]
 
 
 def test_an_answer_that_was_not_logged_is_taken_from_the_next_request():

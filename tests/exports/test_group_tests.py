@@ -41,8 +41,8 @@ def test_a_group_without_labels_is_tested_to_be_read_by_its_own_parser(tmp_path:
 def test_the_file_says_how_many_of_how_many_and_why_the_others_are_not_in_it() -> None:
     text = written(GroupTests(KNOWN, [COMMA], 20, 5, "direct", "http://h/labels?queue=group", "http://h/more"))
     assert "2 of 20 responses of the group are in this file:" in text
-    assert "- 1 whose value people have said" in text and "- 1 without a known value" in text
-    assert "Not in it: 5 without a known value, from which fencepost reads nothing" in text
+    assert "- 1 with an expected value" in text and "- 1 without an expected value" in text
+    assert "Not in it: 5 without an expected value, which fencepost cannot read" in text
     assert "Not in it: 13 more" in text and "http://h/more" in text
     assert "Label them: http://h/labels?queue=group" in text
     whole = written(GroupTests(KNOWN, [], 1, 0, "direct", "", ""))

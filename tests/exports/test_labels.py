@@ -102,8 +102,8 @@ def test_what_is_left_out_is_counted_with_the_reasons(name: str) -> None:
     about = replace(made.ABOUT, left_out=Counter())
     text = b"".join(base.find(name, "labels").pieces(responses, about)).decode()
     assert text.endswith(
-        "4 labelled responses without a known value are left out: of 2 nobody has said what was meant;"
-        " of 1 people disagree and nobody has settled it; of 1 people say that nobody can tell.\n"
+        "4 labelled responses without a known value are left out: 1 labelled as undecidable;"
+        " 1 on which people disagree; 2 without an expected value.\n"
     )
     about = replace(made.ABOUT, left_out=Counter())
     whole = b"".join(base.find(name, "labels").pieces(made.responses()[:2], about)).decode()
@@ -114,7 +114,7 @@ def test_what_is_left_out_is_counted_with_the_reasons(name: str) -> None:
 def test_formats_without_comments_count_what_they_leave_out(name: str) -> None:
     about = replace(made.ABOUT, left_out=Counter())
     list(base.find(name, "labels").pieces(made.responses(), about))
-    assert about.left_out == {"people say that nobody can tell": 1}
+    assert about.left_out == {"labelled as undecidable": 1}
 
 
 def test_the_pytest_file_takes_hostile_text_and_somebody_elses_parser(tmp_path: Path) -> None:

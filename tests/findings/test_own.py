@@ -69,10 +69,10 @@ def test_the_settings_read_it_and_a_copy_of_an_entry_is_the_entry() -> None:
         ("[[finding]]\nname = 'a'", "finding 1: takes either text"),
         ("[[finding]]\nname = 'a'\ntext = 'x'\npattern = 'x'", "finding 1: takes either text"),
         ("[[finding]]\nname = 'A b'\ntext = 'x'", "small letters"),
-        ("[[finding]]\nname = 'a'\ntext = ''", "text takes a text of 1 to"),
+        ("[[finding]]\nname = 'a'\ntext = ''", "text must be a text of 1 to"),
         ("[[finding]]\nname = 'a'\ntext = 'x'\nseverity = 'bad'", "severity takes high, medium, low"),
-        ("[[finding]]\nname = 'a'\ntext = 'x'\nin = '$.a..b'", "in takes raw, error or a path"),
-        ("[[finding]]\nname = 'a'\ntext = 'x'\nkinds = ['thought']", "kinds takes a list"),
+        ("[[finding]]\nname = 'a'\ntext = 'x'\nin = '$.a..b'", "in must be raw, error or a path"),
+        ("[[finding]]\nname = 'a'\ntext = 'x'\nkinds = ['thought']", "kinds must be a list"),
         (
             "[[finding]]\nname = 'a'\ntext = 'x'\n[[finding]]\nname = 'a'\ntext = 'y'",
             "finding 2: another one is called",

@@ -121,7 +121,7 @@ def test_a_worse_parser_fails_by_the_labels_and_cannot_be_written_over(tmp_path:
     report = gate(path, profile=DIRECT, allowed=allowed)
     assert report.verdict == "passed" and len(report.of("allowed")) == 2
     assert gate(path, profile=DIRECT, allowed=allowed, strict=True).reasons == [
-        "1 response is read otherwise than before, without a label (--strict)"
+        "1 response is read differently than before, without a label (--strict)"
     ]
     assert gate(path, profile=DIRECT, allowed=allowed, strict=True, update=True).written == "updated"
     assert gate(path, profile=DIRECT, allowed=allowed).unused == ("fenced", "comma")

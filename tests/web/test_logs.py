@@ -97,7 +97,7 @@ def test_messages_come_to_their_spans_in_any_order(client: FlaskClient, app: Fla
     with app.app_context():
         assert db.session.scalar(sa.select(sa.func.sum(Turn.tokens_out))) == 15
         assert db.session.scalar(sa.select(sa.func.count()).select_from(LiveLog)) == 0
-        assert "came again" in json.dumps(db.session.scalars(sa.select(Dump.problems)).one())
+        assert "was sent again" in json.dumps(db.session.scalars(sa.select(Dump.problems)).one())
 
 
 def test_logs_whose_span_never_comes_are_shown_in_the_end(

@@ -141,7 +141,7 @@ def test_no_request_chooses_the_prefix(make: Callable[..., Flask]) -> None:
 
 @pytest.mark.parametrize("bad", ["fencepost", "/a/../b", "/a b", "/%61", "//x", "/a?b", "/."])
 def test_a_prefix_that_is_no_plain_path_is_refused(bad: str) -> None:
-    with pytest.raises(BadSetting, match="FENCEPOST_PREFIX takes a path"):
+    with pytest.raises(BadSetting, match="FENCEPOST_PREFIX must be a path"):
         Settings.from_environment({"FENCEPOST_PREFIX": bad})
 
 

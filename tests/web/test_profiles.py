@@ -75,7 +75,7 @@ def test_the_page_says_what_formats_of_known_values_leave_out(scored: FlaskClien
     label(scored, 1, {"judgement": "unsure"})
     page, narrowed = scored.get("/labels/export").text, scored.get("/labels/export?queue=failed").text
     for text in (page, narrowed, scored.get("/labels/export?ids=s").text):
-        assert "1 labelled response without a known value is left out: of 1 nobody has said what was meant." in text
+        assert "1 labelled response without a known value is left out: 1 without an expected value." in text
 
 
 def test_a_page_that_looks_at_some_labels_says_so(scored: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:

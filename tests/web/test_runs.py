@@ -82,7 +82,7 @@ def test_statistics_say_what_was_not_run(stored: FlaskClient) -> None:
 
 def test_profiles_are_grouped_and_searched(stored: FlaskClient) -> None:
     page = stored.get("/profiles").text
-    places = [page.index(f">{group}<") for group in ("Fencepost", "people write by hand", "libraries", "model servers")]
+    places = [page.index(f">{group}<") for group in ("Fencepost", "Written by hand", "Libraries", "Model servers")]
     assert places == sorted(places)
     assert page.count("Run on everything") > 10
     found = stored.get("/profiles?q=mistral").text
@@ -94,12 +94,12 @@ def test_api_says_how_far_each_profile_was_run(stored: FlaskClient) -> None:
     profiles = {line["name"]: line for line in stored.get("/api/profiles").json["profiles"]}
     assert (profiles["fencepost"]["run"], profiles["fencepost"]["of"], profiles["fencepost"]["not_run"]) == (3, 3, None)
     assert (profiles["direct"]["run"], profiles["direct"]["not_run"]) == (0, "not run over 3 responses")
-    assert profiles["strip-fences"]["group"] == "people write by hand"
+    assert profiles["strip-fences"]["group"] == "Written by hand"
 
 
 def test_what_reads_as_home_does_is_folded(stored: FlaskClient) -> None:
     page = stored.get("/sessions/s/turns/0").text
-    assert "more read the same or were not run" in page
+    assert "more: same value or not run" in page
     first, rest = page.split('id="profiles-rest"')
     assert "direct" in first and ">windlass-balanced" in rest
 

@@ -133,7 +133,7 @@ def test_the_same_span_again_changes_nothing(send: Send, stored: Any) -> None:
     assert shown(stored) == ['{"n": 0}', '{"n": 1}']
     line = stored.scalars(sa.select(Dump)).one()
     assert (line.problem_count, line.session_count, line.turn_count) == (2, 1, 2)
-    assert "came again, unchanged" in line.problems[0]["reason"]
+    assert "was sent again, unchanged" in line.problems[0]["reason"]
 
 
 @on_both

@@ -39,7 +39,7 @@ class Messenger:
             try:
                 self.tell()
             except sa.exc.SQLAlchemyError as error:
-                _log.warning("the broker is told again in %d seconds: %s", EXPIRES, error)
+                _log.warning("notifying the broker again in %d seconds: %s", EXPIRES, error)
             self._woken.wait(EXPIRES)
             self._woken.clear()
 

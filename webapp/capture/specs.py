@@ -75,7 +75,7 @@ def _schemas(folder: str) -> Mapping[str, Path]:
     path, section = section_above(Path(folder))
     schemas = section.get("schemas", {})
     if not isinstance(schemas, dict) or not all(isinstance(text, str) for text in schemas.values()):
-        raise BadSpec(f"{path}: schemas of [tool.fencepost] takes a table of files by profile or phase:…")
+        raise BadSpec(f"{path}: schemas of [tool.fencepost] must be a table of files by profile or phase:…")
     files = {name: (path.parent if path else Path()) / text for name, text in schemas.items()}
     for name, file in files.items():
         try:
@@ -191,20 +191,20 @@ def _listed(profiles: Any, defaults: Defaults) -> list[ParserSpec]:
         return [read_one(text, defaults, name) for name, text in profiles.items()]
     if isinstance(profiles, list) and all(isinstance(text, str) for text in profiles):
         return [read_one(text, defaults) for text in profiles]
-    raise BadSpec(f"{defaults.origin}: profiles takes a list of texts, or a table of texts by name")
+    raise BadSpec(f"{defaults.origin}: profiles must be a list of texts, or a table of texts by name")
 
 
 def _text(section: Mapping[str, Any], key: str, path: Path, default: str) -> str:
     value = section.get(key, default)
     if not isinstance(value, str):
-        raise BadSpec(f"{path}: {key} of [tool.fencepost] takes a text, not {value!r}")
+        raise BadSpec(f"{path}: {key} of [tool.fencepost] must be a text, not {value!r}")
     return value
 
 
 def _limit(section: Mapping[str, Any], key: str, path: Path, default: float) -> float:
     value = section.get(key, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise BadSpec(f"{path}: {key} of [tool.fencepost] takes a number above 0, not {value!r}")
+        raise BadSpec(f"{path}: {key} of [tool.fencepost] must be a number above 0, not {value!r}")
     return float(value)
 
 

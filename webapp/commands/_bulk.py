@@ -48,7 +48,7 @@ def _read(line: str) -> tuple[Any, str]:
     except (ValueError, RecursionError) as error:
         raise BadLine(f"not JSON: {error}") from None
     if not isinstance(entry, dict):
-        raise BadLine(f'takes an object with "id" and "text", not {type(entry).__name__}')
+        raise BadLine(f'must be an object with "id" and "text", not {type(entry).__name__}')
     if "id" not in entry:
         raise BadLine('has no "id"')
     if not isinstance(entry.get("text"), str):

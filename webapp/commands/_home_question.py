@@ -98,7 +98,7 @@ def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question
     number = changes.begin(engine, ids, home, scope={"keys": list(keys[:100])})
     changes.work(engine, number)
     click.echo(
-        visible(f"{counted(len(ids), 'session')} read by {home.profile}; fencepost home undo {number} takes it back")
+        visible(f"{counted(len(ids), 'session')} read by {home.profile}; fencepost home undo {number} undoes it")
     )
 
 

@@ -26,7 +26,7 @@ _SEEN = ("format", "bytes", "sessions", "turns", "problems", "problem_count", "s
 def say(result: FileResult) -> None:
     """A line for the file, then its first problems."""
     if result.skipped is not None:
-        click.echo(visible(f"– {result.file}: passed over. {result.skipped}"), err=True)
+        click.echo(visible(f"– {result.file}: skipped. {result.skipped}"), err=True)
         return
     if result.error is not None:
         at = f" (at {result.error['at']})" if result.error.get("at") else ""
@@ -76,7 +76,7 @@ def _of_keys(keys: SessionKeys | None) -> Iterator[str]:
         yield f"no session key: all {keys.entries:,} entries are one session; --session-key KEY names one"
     else:
         without = f" ({keys.without:,} entries are without it)" if keys.without else ""
-        yield f"sessions by {keys.key}: {keys.sessions:,}{without}; --session-key KEY takes another, - none"
+        yield f"sessions by {keys.key}: {keys.sessions:,}{without}; --session-key KEY uses another, - none"
     for choice in keys.choices:
         if choice.key != keys.key:
             sessions = counted(choice.sessions, "session")
@@ -88,7 +88,7 @@ def _of_member_keys(keys: SessionKeys) -> Iterator[str]:
     by = "each file's own key" if keys.differs else keys.key or "nothing, each file is one"
     without = f" ({keys.without:,} entries are without it)" if keys.without else ""
     files = counted(keys.files, "file")
-    yield f"sessions of {files} by {by}: {keys.sessions:,}{without}; --session-key KEY takes another"
+    yield f"sessions of {files} by {by}: {keys.sessions:,}{without}; --session-key KEY uses another"
     for member in keys.members:
         yield f"  {member.name}: {counted(member.sessions, 'session')} by {member.key or 'nothing'}"
     if (more := keys.files - len(keys.members)) > 0:
@@ -158,7 +158,7 @@ def _total(results: Sequence[FileResult]) -> str:
     failed = sum(result.error is not None for result in results)
     skipped = sum(result.skipped is not None for result in results)
     parts = [f"{counted(len(results) - failed - skipped, 'file')} read"]
-    parts += [f"{skipped:,} passed over"] if skipped else []
+    parts += [f"{skipped:,} skipped"] if skipped else []
     return ", ".join([*parts, *([f"{failed:,} could not be read"] if failed else [])])
 
 
@@ -167,7 +167,7 @@ def passed_over(results: Sequence[FileResult]) -> None:
     skipped = [result for result in results if result.skipped is not None]
     if skipped:
         count, first = counted(len(skipped), "file"), f"{skipped[0].file}: {skipped[0].skipped}"
-        click.echo(visible(f"– {count} passed over, the first {first} (--json lists them all)"), err=True)
+        click.echo(visible(f"– {count} skipped, the first {first} (--json lists them all)"), err=True)
 
 
 def document(results: Sequence[FileResult], dry_run: bool) -> dict[str, Any]:

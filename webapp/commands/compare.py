@@ -49,7 +49,7 @@ def _print(comparison: Comparison) -> None:
             run = "" if runs.absent else f": fencepost replay --profile {runs.profile}"
             click.echo(visible(f"{runs.profile}: {runs.reason}{run}"))
     if comparison.sign_test.p is not None:
-        click.echo(_test("read by A alone", comparison.sign_test))
+        click.echo(_test("read by A only", comparison.sign_test))
     _print_labels(comparison.labels)
 
 

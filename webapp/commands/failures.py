@@ -40,7 +40,7 @@ def command(only_new: bool, limit: int, regroup: bool, as_json_: bool, **filters
     with _store.engine(settings) as engine:
         if regroup:
             count = algorithm.renew(engine)
-            click.echo(f"{counted(count, 'parse')} grouped anew; their old groups are kept beside", err=True)
+            click.echo(f"{counted(count, 'parse')} grouped again; their old groups are kept too", err=True)
         with orm.Session(engine) as db:
             page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=now)
     if as_json_:

@@ -116,7 +116,7 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
     if line.undoes:
         click.echo(f"{sessions} as before")
     else:
-        click.echo(visible(f"{line.profile}: {sessions}; fencepost home undo {number} takes it back"))
+        click.echo(visible(f"{line.profile}: {sessions}; fencepost home undo {number} undoes it"))
 
 
 @command.command("undo")

@@ -64,7 +64,9 @@ def command(before: datetime, keep: tuple[str, ...], dry_run: bool, yes: bool, a
 
 def _ask(counts: Prunable) -> None:
     if not sys.stdin.isatty():
-        raise click.UsageError("nobody is there to ask: give --yes, or --dry-run to see what would go")
+        raise click.UsageError(
+            "cannot ask for confirmation without a terminal: use --yes, or --dry-run to see what would be removed"
+        )
     click.confirm(f"{_plan(counts)}\nRemove them for good?", abort=True, err=True)
 
 
@@ -83,5 +85,5 @@ def _said(pruned: Pruned) -> str:
     words = f"{counted(pruned.sessions, 'session')} removed"
     words += f", and {counted(pruned.files, 'kept dump file')} ({pruned.file_bytes / 1e6:,.1f} MB)"
     if pruned.left:
-        words += f"; {counted(pruned.left, 'session')} hidden, not removed: labelled meanwhile"
+        words += f"; {counted(pruned.left, 'session')} hidden, not removed: labelled in the meantime"
     return words

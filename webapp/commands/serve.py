@@ -20,7 +20,7 @@ from webapp.config import BadSetting, Settings
 @click.command()
 @click.option("--host", envvar="HOST", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", envvar="PORT", default=5001, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
+    "--port", envvar="PORT", default=5001, show_default=True, type=click.IntRange(0, 65535), help="0 picks a free one."
 )
 @click.option("--examples/--no-examples", default=True, help="Load the example sessions into an empty database.")
 @click.option("--threads", default=8, show_default=True, type=click.IntRange(1, 64), help="Requests served at once.")
@@ -162,4 +162,4 @@ def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]
             lacking = search.lacking(connection)
         upkeep.start(db.engine, settings)
     if lacking:
-        click.echo("Some sessions are not in the search index yet: fencepost db reindex takes them in.", err=True)
+        click.echo("Some sessions are not in the search index yet: fencepost db reindex adds them.", err=True)

@@ -18,7 +18,7 @@ from webapp.store.accounts.accounts import AccountLine
 from webapp.visible import visible
 from webapp.web.people import system_user
 
-OFF = "no page asks for an account yet: set FENCEPOST_ACCOUNTS=1 where Fencepost is served"
+OFF = "accounts are not required yet: set FENCEPOST_ACCOUNTS=1 for the server"
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 role_type = click.Choice(tuple(roles.ROLES))
 
@@ -121,7 +121,7 @@ def remove(name: str, yes: bool, as_json: bool) -> None:
     """Remove NAME with its API tokens, at once. Its labels and its lines of the audit log stay."""
     if not yes:
         if not sys.stdin.isatty():
-            raise click.UsageError("nobody is there to ask: give --yes")
+            raise click.UsageError("cannot ask for confirmation without a terminal: use --yes")
         click.confirm(f"Remove the account {name}?", abort=True, err=True)
     with _changing("user remove", name) as connection:
         line = accounts.find(connection, name)

@@ -89,7 +89,7 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
 
 def _begin_anew() -> None:
     """Celery ends by itself where its transport breaks, as that to Redis does at times when Redis is killed."""
-    _log.error("Celery's worker broke and is started anew")
+    _log.error("Celery's worker stopped and is being restarted")
     time.sleep(1)
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 

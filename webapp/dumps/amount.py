@@ -47,7 +47,7 @@ def where_more_may() -> str:
     return (
         ""
         if _packed.get() is None
-        else " of what comes packed; sent plain, or read by `fencepost ingest`, it may hold more"
+        else " of compressed data; sent uncompressed, or read by `fencepost ingest`, it may be larger"
     )
 
 
@@ -60,7 +60,7 @@ class Allowance:
     def take(self, count: int, at: str) -> None:
         self.left -= count
         if self.left < 0:
-            raise TooLarge(f"it holds more than {self.values:,} values, the most that is taken at once", at)
+            raise TooLarge(f"it holds more than {self.values:,} values, the maximum", at)
 
 
 def check_json(text: str | bytes, allowance: Allowance, at: int = 0) -> None:

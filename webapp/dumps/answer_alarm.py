@@ -74,7 +74,7 @@ class SessionAnswers:
         if answers == empty:
             turns = "its only turn" if self.turns == 1 else f"its {self.turns:,} turns"
             if not self.turns:
-                return MissingAnswers(f"session {self.name[:200]!r}", "nothing was said in it: it holds no entries")
+                return MissingAnswers(f"session {self.name[:200]!r}", "it is empty: it has no entries")
             return self._named(f"no answer of a model was read from {turns}")
         for kind, words in (("response", "answers"), ("tool_call", "tool calls")):
             if self.empty[kind] and self.empty[kind] >= EMPTY_SHARE * self.counts[kind]:
@@ -97,7 +97,7 @@ class SessionAnswers:
         where = ", ".join(paths)
         return Problem(
             f"session {self.name[:200]!r}",
-            f"it ends with a prompt, and what stands beside its messages was not read as an answer (texts at {where});"
+            f"it ends with a prompt, and a text next to its messages was not read as an answer (texts at {where});"
             f" try --map raw={paths[0]}",
         )
 
@@ -131,4 +131,4 @@ def watched(records: Iterable[Record], on_end: Callable[[SessionAnswers], None] 
     if problem is not None and count < MOST_NAMED:
         yield problem
     if (count := count + (problem is not None)) > MOST_NAMED:
-        yield MissingAnswers("the dump", f"{count:,} sessions in all hold no answers, or mostly empty ones")
+        yield MissingAnswers("the dump", f"{count:,} sessions in total have no answers, or mostly empty ones")

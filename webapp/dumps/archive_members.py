@@ -59,7 +59,7 @@ class _Budget:
     def take(self, count: int, name: str) -> None:
         self.size += count
         if self.size > MOST_BYTES:
-            raise TooLarge(f"the archive holds more than {MOST_BYTES // 1024**3} GB, the most that is taken", name)
+            raise TooLarge(f"the archive holds more than {MOST_BYTES // 1024**3} GB, the maximum", name)
         if self.size > RATIO_FROM and self.size > RATIO * self.packed:
             raise TooLarge(f"a decompression bomb: {self.packed} bytes became more than {self.size // PIECE} MB", name)
 

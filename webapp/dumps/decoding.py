@@ -48,7 +48,7 @@ class Decoder:
         except RecursionError:
             raise Damage(f"nested deeper than {MAX_DEPTH} levels", at) from None
         except ValueError:
-            raise Damage("holds a number of more than 4300 digits", at) from None
+            raise Damage("contains a number of more than 4300 digits", at) from None
         if end - at > MAX_DEPTH and _brackets(text, at, end) > MAX_DEPTH and depth(value) > MAX_DEPTH:
             raise Damage(f"nested deeper than {MAX_DEPTH} levels", at)
         return value, end

@@ -108,7 +108,7 @@ def _of_tables(source: Source) -> Iterator[LongString | Problem]:
                 closed_fields = {key: value for key, value in opened_row.items() if value is not _CLOSED}
                 yield from strings_of(closed_fields, f"{table}, row {number}")
             if closed:
-                yield Problem(f"table {table}", f"{closed:,} values of bytes are not compared: they hold no text")
+                yield Problem(f"table {table}", f"{closed:,} binary values are not compared: they contain no text")
 
 
 def _opened(value: Any) -> Any:

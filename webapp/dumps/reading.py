@@ -184,7 +184,7 @@ def checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
             early.append(record)
     yield from _once(source, counts, early)
     if not counts:
-        first = early[0] if early else Problem("byte 0", "the dump holds no session")
+        first = early[0] if early else Problem("byte 0", "the dump contains no session")
         raise BadDump(first.reason, first.at)
 
 

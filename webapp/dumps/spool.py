@@ -143,7 +143,7 @@ def _copy(stream: BinaryIO, out: BinaryIO, path: Path, max_bytes: int, written: 
     except _Damaged as damage:
         problem = Problem(f"byte {source.count} of the compressed file", str(damage))
         if not written.size:
-            raise BadDump(f"nothing can be decompressed: {damage}", problem.at) from damage
+            raise BadDump(f"it cannot be decompressed: {damage}", problem.at) from damage
     packed = source.count if source.is_packed else None
     return Spooled(path, written.digest.hexdigest(), written.size, problem, packed, written)
 

@@ -179,7 +179,7 @@ def _missing_comma(window: Window, resync: Resync, at: str) -> Iterator[Problem]
     if window.text[window.at] == "{":
         yield Problem(at, f"a comma is missing before it ({window.place(window.at)})")
         return
-    yield Problem(at, f"expected a comma or ] before it ({window.place(window.at)}); what stood there was left out")
+    yield Problem(at, f"expected a comma or ] before it ({window.place(window.at)}); the text there was left out")
     resync.skip(window)
 
 

@@ -14,10 +14,10 @@ from webapp.exports.labelled import LabelledResponse, meant
 
 MOST_UNLABELLED = 100
 """responses without a known value that a file has, if no other number is asked for"""
-_UNKNOWN = "expected value unknown, nobody has said it"
+_UNKNOWN = "no expected value"
 _READ = """
 
-# Of these nobody has said what was meant. The test is only that a value is read at all, never which one.
+# These have no expected value: the test is only that a value is read, not which one.
 UNLABELLED = [
 """
 _FOOT = """
@@ -35,8 +35,8 @@ class GroupTests:
     """What a group's file has: `labelled` whose values are known, `unlabelled` that must only be read.
 
     `total` responses are in the group; `unreadable` of those without a known value are left out, since `fencepost`
-    reads no value there or people say that nobody can tell. All others are left out by the file's size. `label_url` and
-    `more_url` are where they are labelled, and the address of a file with more of them.
+    reads no value there, or people labelled it as undecidable. All others are left out by the file's size. `label_url`
+    and `more_url` are where they are labelled, and the address of a file with more of them.
     """
 
     labelled: Sequence[LabelledResponse]
@@ -51,13 +51,13 @@ class GroupTests:
         """How many of how many are in the file, and why the others are not."""
         there = len(self.labelled) + len(self.unlabelled)
         yield f"{there:,} of {self.total:,} responses of the group are in this file:"
-        yield f"- {len(self.labelled):,} whose value people have said: the parser must read that value;"
-        yield f"- {len(self.unlabelled):,} without a known value: the parser must read some value, whichever."
+        yield f"- {len(self.labelled):,} with an expected value: the parser must read that value;"
+        yield f"- {len(self.unlabelled):,} without an expected value: the parser must read any value."
         if self.unreadable:
-            yield f"- Not in it: {self.unreadable:,} without a known value, from which fencepost reads nothing or of"
-            yield "  which people say that nobody can tell: whether to read them is unknown until a label says so."
+            yield f"- Not in it: {self.unreadable:,} without an expected value, which fencepost cannot read or"
+            yield "  which are labelled as undecidable: label them to include them."
         if rest := self.total - there - self.unreadable:
-            yield f"- Not in it: {rest:,} more without a known value, so that the file stays short. A file with more:"
+            yield f"- Not in it: {rest:,} more without an expected value, to keep the file short. With more:"
             yield f"  {self.more_url}"
         if there < self.total or self.unlabelled:
             yield f"- Label them: {self.label_url}"

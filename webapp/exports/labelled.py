@@ -105,8 +105,8 @@ def expected_values(meaning: Meaning | None) -> list[Any] | None:
 def why_unknown(meaning: Meaning | None) -> str:
     """Why `expected_values` knows nothing of labels whose final `meaning` this is."""
     if meaning is None:
-        return "people disagree and nobody has settled it"
-    return "people say that nobody can tell" if meaning.expects == "unknown" else "nobody has said what was meant"
+        return "on which people disagree"
+    return "labelled as undecidable" if meaning.expects == "unknown" else "without an expected value"
 
 
 def left_out_sentence(left_out: Mapping[str, int]) -> str:
@@ -114,7 +114,7 @@ def left_out_sentence(left_out: Mapping[str, int]) -> str:
     if not any(left_out.values()):
         return "No labelled response is left out."
     count = sum(left_out.values())
-    reasons = "; ".join(f"of {number:,} {why}" for why, number in sorted(left_out.items()))
+    reasons = "; ".join(f"{number:,} {why}" for why, number in sorted(left_out.items()))
     are = "response without a known value is" if count == 1 else "responses without a known value are"
     return f"{count:,} labelled {are} left out: {reasons}."
 

@@ -98,7 +98,7 @@ def redacted(session: SessionView, redactor: Redactor) -> SessionView:
 
 def _cause(cause: CauseView, redactor: Redactor) -> CauseView:
     """A reproduction is left out: a cut of a secret is no longer recognised as one."""
-    how = "left out, since it may hold what must not leave" if cause.reproduction is not None else cause.how
+    how = "left out, since it may contain confidential data" if cause.reproduction is not None else cause.how
     return replace(cause, title=redactor.text(cause.title), reproduction=None, how=how)
 
 

@@ -198,7 +198,7 @@ def _entry(entry: Any, at: str) -> OwnFinding:
 def _text(entry: Mapping[str, Any], key: str, at: str, default: str | None = None) -> str:
     value = entry.get(key, default)
     if not isinstance(value, str) or not value or len(value) > LONGEST_PATTERN:
-        raise BadFindings(f"{at}: {key} takes a text of 1 to {LONGEST_PATTERN:,} characters")
+        raise BadFindings(f"{at}: {key} must be a text of 1 to {LONGEST_PATTERN:,} characters")
     return value
 
 
@@ -215,13 +215,13 @@ def _where(entry: Mapping[str, Any], at: str) -> str:
         return where
     if where.startswith("$") and "".join(step.group() for step in _STEP.finditer(where)) == where[1:]:
         return where
-    raise BadFindings(f"{at}: in takes raw, error or a path such as $.tool or $.calls[*].name, not {where[:80]!r}")
+    raise BadFindings(f"{at}: in must be raw, error or a path such as $.tool or $.calls[*].name, not {where[:80]!r}")
 
 
 def _kinds(entry: Mapping[str, Any], at: str) -> tuple[str, ...]:
     kinds = entry.get("kinds", ["response", "tool_call"])
     if not isinstance(kinds, list) or not kinds or not set(map(str, kinds)) <= set(EVERY_KIND):
-        raise BadFindings(f"{at}: kinds takes a list of {', '.join(EVERY_KIND)}")
+        raise BadFindings(f"{at}: kinds must be a list of {', '.join(EVERY_KIND)}")
     return tuple(kinds)
 
 

@@ -72,7 +72,7 @@ class Report:
         if regressions := len(self.of("regression")):
             reasons.append(f"{_responses(regressions)} worse than before, by final labels")
         if self.strict and (changed := len(self.of("changed"))):
-            reasons.append(f"{_responses(changed)} read otherwise than before, without a label (--strict)")
+            reasons.append(f"{_responses(changed)} read differently than before, without a label (--strict)")
         if self.written == "created":
             reasons.append("the baseline is new: review and commit it")
         return reasons

@@ -14,7 +14,7 @@ OUTCOMES = {
     "wrong": "silently wrong: a value, but not the one that was meant",
     "missed": "JSON was meant and no value came out",
     "spurious": "no JSON was meant and a value came out",
-    "nothing": "rightly nothing: no JSON was meant and none came out",
+    "nothing": "correct: no JSON was meant and none was read",
 }
 
 

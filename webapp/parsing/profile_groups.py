@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 FENCEPOST = "Fencepost"
-BY_HAND = "people write by hand"
-LIBRARIES = "libraries"
-SERVERS = "model servers"
+BY_HAND = "Written by hand"
+LIBRARIES = "Libraries"
+SERVERS = "Model servers"
 REPORTS = "from field reports"
 OWN = "your own"
 GROUPS = (FENCEPOST, OWN, BY_HAND, LIBRARIES, SERVERS, REPORTS)

@@ -60,7 +60,7 @@ def refusal(right: str | None, name: str | None) -> str:
     """What to say to who has not the right that a route needs; `name` is an account's, None of a token."""
     whose = f"The account {name}" if name else "This token"
     if right is None:
-        return "No rule says who may use this address, so nobody may."
+        return "No rule allows this address to anyone."
     if right == OWN:
-        return "This needs somebody signed in to an account; a token is not enough."
+        return "Sign in to an account for this; a token is not enough."
     return f"{whose} does not have the right “{right}” here: {RIGHTS[right]}."

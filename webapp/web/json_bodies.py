@@ -47,4 +47,4 @@ def _decoded(data: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise BadBody(f"the body is not JSON: byte {error.start} is no {error.encoding}") from None
     except ValueError:
-        raise BadBody("the body holds a number of more than 4300 digits") from None
+        raise BadBody("the body contains a number of more than 4300 digits") from None

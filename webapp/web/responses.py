@@ -42,8 +42,8 @@ def index() -> Response:
 @operation(
     "Responses",
     "List responses",
-    json(RESPONSE_PAGE, "A page of responses; with `cut` its budget ended it, and `next` goes on"),
-    about="Each filter holds for the response itself, but for those that are of its session: docs/filters.md.",
+    json(RESPONSE_PAGE, "A page of responses; with `cut` it is incomplete and `next` continues it"),
+    about="Each filter applies to the response itself, except those of its session: docs/filters.md.",
     query=(AFTER, LIMIT, *FILTERS),
     example="?failed=1&limit=20",
 )

@@ -83,7 +83,7 @@ def show_api(number: int) -> Response:
 
 
 @blueprint.delete("/api/runs/<int:number>")
-@operation("Profiles", "Cancel a run", {202: json(record(run=ref("Run")), "The run; what is stored by then stays")})
+@operation("Profiles", "Cancel a run", {202: json(record(run=ref("Run")), "The run; what is already stored is kept")})
 def cancel_api(number: int) -> tuple[Response, int]:
     return jsonify(run=run_dict(_cancelled(number))), 202
 

@@ -145,7 +145,7 @@ def _spans(body: bytes) -> list[Arrived | Problem]:
 def _at_most(records: Iterator[R], called: str) -> list[R]:
     listed = list(islice(records, MOST_SPANS + 1))
     if len(listed) > MOST_SPANS:
-        raise TooLarge(f"it holds more than {MOST_SPANS:,} {called}, the most that is taken at once", listed[-1].at)
+        raise TooLarge(f"it holds more than {MOST_SPANS:,} {called}, the maximum per request", listed[-1].at)
     return listed
 
 

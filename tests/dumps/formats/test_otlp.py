@@ -250,7 +250,7 @@ def test_empty_spans_and_records_are_one_problem_however_many(got, outer, scopes
     dump = got(json.dumps(value))
     assert [turn.raw for turn in dump.only] == ["A"]
     (problem,) = dump.problems
-    assert problem.at.endswith(f"{inner}[0]") and problem.reason.startswith("20,001 spans or log records hold nothing")
+    assert problem.at.endswith(f"{inner}[0]") and problem.reason.startswith("20,001 spans or log records have only")
 
 
 def test_a_log_record_may_hold_its_body_as_json_text(tmp_path: Path) -> None:
@@ -368,4 +368,4 @@ def test_values_that_are_wrapped_otherwise_are_named(got, value):
 
 def test_fields_that_no_span_has_are_named(got):
     odd = span({"gen_ai.completion.0.content": "B"}, x_attributes=listed({"gen_ai.output.messages": MESSAGES}))
-    assert ["'x_attributes' is no field" in problem.reason for problem in got(trace(odd)).problems] == [True]
+    assert ["'x_attributes' is not a field" in problem.reason for problem in got(trace(odd)).problems] == [True]

@@ -74,7 +74,7 @@ def test_the_server_has_the_pool_that_is_set(postgres: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("said", ["0", "201", "-1", "1.5", "five", "٣", "9" * 5000])
 def test_what_is_no_size_is_refused(said: str) -> None:
-    with pytest.raises(BadSetting, match="FENCEPOST_POOL takes a whole number from 1 to 200, not"):
+    with pytest.raises(BadSetting, match="FENCEPOST_POOL must be a whole number from 1 to 200, not"):
         Settings.from_environment({"FENCEPOST_DATABASE": POSTGRES, "FENCEPOST_POOL": said})
 
 

@@ -39,7 +39,7 @@ def test_the_report_has_address_causes_and_reproductions_and_no_cut_where_someth
     assert "- **1** extra closer — fenced, alone (turns 0)" in report
     assert report.count("Smallest reproduction of") == 2 and "no character can be left out" in report
     masked = b"".join(exporting.session(db, "report", session, redactor=redactor([], ["run_code"]))).decode()
-    assert masked.count("left out, since it may hold what must not leave") == 2
+    assert masked.count("left out, since it may contain confidential data") == 2
     assert "no character can be left out" not in masked
 
 

@@ -87,5 +87,5 @@ def test_a_password_is_not_shown() -> None:
 
 
 def test_what_is_no_url_is_refused() -> None:
-    with pytest.raises(BadSetting, match="FENCEPOST_STORE takes an fsspec URL"):
+    with pytest.raises(BadSetting, match="FENCEPOST_STORE must be an fsspec URL"):
         Settings.from_environment({"FENCEPOST_STORE": "/srv/files"})

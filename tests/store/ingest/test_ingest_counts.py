@@ -30,7 +30,7 @@ def test_a_session_that_comes_twice_counts_once() -> None:
 
 @pytest.mark.parametrize(
     ("count", "words"),
-    [(0, "nothing of it was stored"), (1, "1 session of it is stored whole"), (2, "2 sessions of it are stored whole")],
+    [(0, "nothing was stored"), (1, "1 session of it is stored whole"), (2, "2 sessions of it are stored whole")],
 )
 def test_what_is_said_when_it_is_cancelled(count: int, words: str) -> None:
     counts = IngestCounts(Progress())

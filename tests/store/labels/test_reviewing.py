@@ -44,7 +44,7 @@ def review(db: orm.Session, turn: Turn, state: str, note: str | None = None, *, 
 def test_somebody_else_accepts_or_returns_a_label(turn: Turn, db: orm.Session) -> None:
     label = labels.put(db, turn, author="ann", judgement="missed")
     assert history.review_of(label) == {"state": "not reviewed", "by": None, "note": None, "at": None}
-    with pytest.raises(BadLabel, match="somebody else"):
+    with pytest.raises(BadLabel, match="cannot review your own"):
         review(db, turn, "reviewed", author="ann")
     with pytest.raises(BadLabel, match="note"):
         review(db, turn, "returned", "  ")

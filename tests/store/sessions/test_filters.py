@@ -37,12 +37,12 @@ def test_a_day_holds_its_end() -> None:
         ({"verdict": "broken"}, "verdict takes clean, extracted, repaired, failed, none, not 'broken'"),
         ({"label": "maybe"}, "label takes labelled, unlabelled, right, .*, not 'maybe'"),
         ({"sort": "size"}, "sort takes failing, time, failures, length, not 'size'"),
-        ({"failures": "-1"}, "failures takes a number, not '-1'"),
-        ({"failures": "٣"}, "failures takes a number"),
-        ({"failures": "9999999999"}, "failures takes a number from 0 to"),
-        ({"since": "yesterday"}, "since takes a date like .*, not 'yesterday'"),
-        ({"until": "9999-12-31"}, "until takes a date"),
-        ({"since": "0001-01-01T00:00+14:00"}, "since takes a date"),
+        ({"failures": "-1"}, "failures must be a number, not '-1'"),
+        ({"failures": "٣"}, "failures must be a number"),
+        ({"failures": "9999999999"}, "failures must be a number from 0 to"),
+        ({"since": "yesterday"}, "since must be a date like .*, not 'yesterday'"),
+        ({"until": "9999-12-31"}, "until must be a date"),
+        ({"since": "0001-01-01T00:00+14:00"}, "since must be a date"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_in_words(given: dict[str, str], says: str) -> None:

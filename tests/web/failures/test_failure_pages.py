@@ -146,7 +146,7 @@ def act(client: FlaskClient, key: str = KEY, **form: Any) -> str:
 
 
 def test_states_keep_who_and_why_and_a_resolved_group_regresses(failing: FlaskClient) -> None:
-    assert "an author and a reason are needed" in act(failing, action="state", state="resolved")
+    assert "an author and a reason are required" in act(failing, action="state", state="resolved")
     page = act(failing, action="state", state="ignored", how="grows", grows="2", reason="known <b>")
     assert "State: ignored" in page and "ignored until it grows ×2.0, at 3 responses: known &lt;b&gt;" in page
     act(failing, action="state", state="resolved", how="profile:windlass-strict", reason="mended in 1")
@@ -206,7 +206,7 @@ def test_labelling_a_group_stays_within_it_and_leads_back(failing: FlaskClient) 
     assert "3 of 3 responses labelled" in text(failing, group())
     under = text(failing, group(), model="model-m", label="unlabelled")
     assert "None of this group is in view" in under and "queue=group" not in under
-    assert "Nothing of this group is in view" in text(failing, "/labels", queue="group", group="v1|nothing")
+    assert "No response of this group is shown" in text(failing, "/labels", queue="group", group="v1|nothing")
     assert failing.get("/labels?queue=group").status_code == 400
 
 
@@ -214,15 +214,15 @@ def test_a_group_without_labels_is_exported_as_tests_that_say_so(failing: FlaskC
     assert f'href="{group()}?part=pytest"' in text(failing, group())
     file = failing.get(group(), query_string={"part": "pytest"}).text
     assert "3 of 3 responses of the group are in this file:" in file
-    assert "- 0 whose value people have said" in file and "- 3 without a known value" in file
+    assert "- 0 with an expected value" in file and "- 3 without an expected value" in file
     assert '"FENCEPOST_PROFILE", "windlass-strict"' in file
     assert "Label them: http://localhost/labels?queue=group" in file
     session_id, position = "three", 0
     label = {"judgement": "missed", "expects": "one", "expected": {"tool": "run"}, "author": "ada"}
     assert failing.put(f"/api/session/{session_id}/turns/{position}/label", json=label).status_code < 300
     file = failing.get(group(), query_string={"part": "pytest", "most": 1}).text
-    assert "2 of 3 responses" in file and "- 1 whose value people have said" in file
-    assert "Not in it: 1 more without a known value" in file and "most=1000" in file
+    assert "2 of 3 responses" in file and "- 1 with an expected value" in file
+    assert "Not in it: 1 more without an expected value" in file and "most=1000" in file
     compile(file, "test_failure_group.py", "exec")
 
 
@@ -240,4 +240,4 @@ def test_an_example_too_long_to_be_read_says_how_long_it_is(client: FlaskClient,
 @pytest.mark.parametrize("most", ["abc", "-1", "1e3"])
 def test_a_number_of_tests_that_is_none_is_refused(failing: FlaskClient, most: str) -> None:
     answer = failing.get(group(), query_string={"part": "pytest", "most": most})
-    assert answer.status_code == 400 and "takes a number of responses" in answer.text
+    assert answer.status_code == 400 and "must be a number of responses" in answer.text

@@ -128,7 +128,7 @@ def _answered(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) 
 def _without_answer(data: dict[str, Any]) -> str:
     ident = first_id(data, "response_id")
     if data.get("type") == "response" and ident and not isinstance(data.get("response"), dict):
-        return f"the answer is not in the trace: of the response {ident[:80]!r} it holds the id alone"
+        return f"the answer is not in the trace: of the response {ident[:80]!r} it has only the id"
     keys = ", ".join(repr(str(key)[:40]) for key in list(data)[:12])
     return f"no answer in the span of type {data.get('type')!r} (its keys: {keys})"
 

@@ -124,7 +124,7 @@ def _document(source: Source) -> Iterator[Entry | Problem]:
             whole[part.key] = part.value
             yield from _member(part.key, part.value)
     if whole.get("has_more") is True:
-        yield Problem("has_more", "the list goes on where this page ends; what follows is not in the file")
+        yield Problem("has_more", "the list continues after this page; the rest is not in the file")
 
 
 def _member(key: str, value: Any) -> Iterator[Entry | Problem]:
@@ -136,7 +136,7 @@ def _member(key: str, value: Any) -> Iterator[Entry | Problem]:
     for index, item in reversed(list(enumerate(items))) if back else enumerate(items):
         yield entry_or_problem(f"{key}.data[{index}]", item)
     if page.get("has_more") is True:
-        yield Problem(f"{key}.has_more", "the list goes on where this page ends; what follows is not in the file")
+        yield Problem(f"{key}.has_more", "the list continues after this page; the rest is not in the file")
 
 
 def _seconds(value: Any) -> int:

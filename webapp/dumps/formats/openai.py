@@ -207,7 +207,7 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
         if outputs := [text for text in as_list(value.get("outputs")) if isinstance(text, str)]:  # DSPy's history
             response, response_at = outputs, ("outputs",)
         else:
-            words = "is an object as Python prints it; taken as it stands (log its model_dump_json() instead)"
+            words = "is the repr of a Python object and is kept as text (log its model_dump_json() instead)"
             conversation.notes.append(f"what stands under {key!r} {words}")
     written = isinstance(request, str) and isinstance(parsed := parsed_body(request), dict)
     request = parsed if written else request

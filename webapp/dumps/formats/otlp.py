@@ -207,7 +207,7 @@ def _spans(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
         else:
             first, count = first or entry[0], count + 1
     if count:
-        nothing = "hold nothing but a name or an id and were left out; this is the first"
+        nothing = "have only a name or an id and were left out; this is the first"
         yield Problem(first, f"{count:,} spans or log records {nothing}")
 
 

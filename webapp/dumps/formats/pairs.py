@@ -54,7 +54,7 @@ class Pairs(Format):
         for branch, name in enumerate(_preferences(entry), start=1):
             answers = _preferred(entry[name], (name,), conversation)
             if not answers:
-                conversation.notes.append(f"no answer is known in what stands under {name!r}")
+                conversation.notes.append(f"no known answer under {name!r}")
             turns += each_with(answers, sounding=branch)
         turns = with_once(turns, spent(entry.get("usage") or entry))
         return each_filled(turns, sent_at=first_moment(entry, *_TIMES))

@@ -46,7 +46,7 @@ class PromptFoo(Format):
         if error is None and entry.get("failureReason") in ((None, _API_ERROR) if output is None else (_API_ERROR,)):
             error = text(entry.get("error"))
         if output is None and error is None:
-            conversation.notes.append("the result holds no output and no error")
+            conversation.notes.append("the result has no output and no error")
         return [*turns, (Turn(0, "error", raw=error, role="provider"), None)] if error is not None else turns
 
 

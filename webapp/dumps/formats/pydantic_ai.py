@@ -147,7 +147,7 @@ def _prompt(value: Any, at: Path, conversation: Conversation) -> list[Piece]:
         elif isinstance(content, str):
             pieces.append(Piece("text", content, (*at, index, "content")))
         elif not isinstance(inner, dict) or inner.get("kind") not in _MUTE:
-            conversation.notes.append(f"item {index} of a prompt holds no text that is known; it was left out")
+            conversation.notes.append(f"item {index} of a prompt has no known text; it was left out")
     return pieces
 
 

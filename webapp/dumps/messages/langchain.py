@@ -96,4 +96,4 @@ def unread_generations(outputs: dict[str, Any]) -> Iterator[str]:
         more = any(isinstance(value, dict | list) and value for value in unknown.values())
         if not is_message(message) and (more or message):
             keys = ", ".join(repr(str(key)[:40]) for key in holder)
-            yield f"a generation without a message that is known (its keys: {keys}); its text alone was read"
+            yield f"a generation without a known message (its keys: {keys}); only its text was read"

@@ -99,7 +99,7 @@ def _left_over(message: dict[str, Any], said: list[Piece]) -> Iterator[Piece]:
         if isinstance(value, dict | list) and _CALLISH.search(str(key)) and _has_arguments(value, 0):
             yield Piece("unread", f"calls under {str(key)[:40]!r}, which is no known key, were left out")
         elif mute and message.get("role") in ("assistant", "model", None) and _speaks(value, 0):
-            yield Piece("unread", f"the message has no content; what stands under {str(key)[:40]!r} was left out")
+            yield Piece("unread", f"the message has no content; the value under {str(key)[:40]!r} was left out")
 
 
 def _has_arguments(value: Any, depth: int) -> bool:
@@ -140,7 +140,7 @@ def _beside_text(value: dict[str, Any], parts: list[Piece]) -> Iterator[Piece]:
     """What to say of calls that stand beside the text of a content that is one object."""
     if [piece.kind for piece in parts] == ["text"]:
         for key in (key for key, inner in value.items() if isinstance(inner, dict | list) and _has_arguments(inner, 0)):
-            yield Piece("unread", f"calls under {str(key)[:40]!r} beside the text were left out")
+            yield Piece("unread", f"calls under {str(key)[:40]!r} next to the text were left out")
 
 
 def block(value: Any, at: Path) -> Iterator[Piece]:

@@ -97,7 +97,7 @@ class _Repeats:
             return [] if self._is_behind or by_model else turns
         if not self._is_behind:
             return [placed for placed in turns if placed[0] not in by_model or placed[0] in new]
-        self._conversation.notes.append(f"message {index} of the request repeats an answer otherwise than it came")
+        self._conversation.notes.append(f"message {index} of the request repeats an answer in a different version")
         return [(changed(turn, kind="event", tool_calls=None), path) for turn, path in turns if turn in new]
 
     def _is_known(self, turn: Turn, aligned: Aligned) -> bool:

@@ -27,7 +27,7 @@ def unread_values(at: str, entry: dict[str, Any]) -> Iterator[Problem]:
 def _unknown_fields(at: str, span: dict[str, Any]) -> Iterator[Problem]:
     """Fields that no span of OTLP has and that hold values, of which nothing is read."""
     for key in [key for key in span if key not in _FIELDS and isinstance(span[key], dict | list) and span[key]]:
-        yield Problem(at, f"{str(key)[:40]!r} is no field of a span; what it holds was left out")
+        yield Problem(at, f"{str(key)[:40]!r} is not a field of a span; its value was left out")
 
 
 def unread(listed: Any) -> list[tuple[str, list[str]]]:

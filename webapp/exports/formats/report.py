@@ -29,7 +29,7 @@ def pieces(session: SessionView, about: ExportFacts) -> Iterator[bytes]:
 
 def _failed(session: SessionView) -> str:
     if session.home == UNKNOWN and not session.failed_count:
-        return "parser unknown: no failure is recorded, and nobody knows whether any failed"
+        return "parser unknown: no failure is recorded, so it is unknown whether any failed"
     words = f"{session.failed_count} failed in production, {session.rescued_count} of them read by `fencepost`"
     return f"{words}; parser unknown: only recorded failures count" if session.home == UNKNOWN else words
 

@@ -75,5 +75,5 @@ def _cells(connection: sa.Connection, settings: Settings | None, first: str, sec
 
 def _place(settings: Settings | None) -> Settings:
     if settings is None:
-        raise ValueError("there are parts, and nothing says where they lie")
+        raise ValueError("there are parts, but no setting says where they are")
     return settings

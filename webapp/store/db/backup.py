@@ -29,7 +29,7 @@ def copy(engine: sa.Engine, target: Path, on_progress: Callable[[int, int], None
     `NotSqlite`, `BadCopy` and `FileExistsError`. `on_progress` hears the pages that were copied, and of how many.
     """
     if engine.dialect.name != "sqlite" or not engine.url.database:
-        raise NotSqlite("this copies SQLite alone; of PostgreSQL pg_dump makes a copy while others write")
+        raise NotSqlite("this copies SQLite only; use pg_dump for PostgreSQL")
     if target.exists():
         raise FileExistsError(f"{target} is there already, and backups are not written over")
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
@@ -49,5 +49,5 @@ def _copy(source: Path, draft: Path, on_progress: Callable[[int, int], None]) ->
         stored.backup(copied, pages=_PAGES, progress=lambda _, left, total: on_progress(total - left, total))
         (result,) = copied.execute("PRAGMA integrity_check(1)").fetchone()
         if result != "ok":
-            raise BadCopy(f"the copy does not hold together: {result}")
+            raise BadCopy(f"the copy is damaged: {result}")
         copied.execute("PRAGMA journal_mode=DELETE")  # one file, nothing beside it

@@ -184,7 +184,7 @@ def _refuse_unknown(script: ScriptDirectory, current: str | None) -> None:
     if current is None or current in {script_revision.revision for script_revision in script.walk_revisions()}:
         return
     if current == UNFINISHED_COPY:
-        raise NewerDatabase("The database is an unfinished copy: run fencepost db copy again, which goes on with it.")
+        raise NewerDatabase("The database is an unfinished copy: run fencepost db copy again to continue it.")
     raise NewerDatabase(
         f"The database is at revision {current!r}, which this Fencepost does not know: a newer one wrote it. "
         "Install that version, or point FENCEPOST_DATABASE at another database; nothing was changed."

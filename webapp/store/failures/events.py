@@ -95,7 +95,7 @@ def set_state(
 def assign(db: orm.Session, group: str, assignee: str | None, *, author: str, reason: str = "") -> int:
     """Give a group to somebody, None to nobody; the event's number. Raises `BadState`. The caller commits."""
     if not author.strip():
-        raise BadState("an author is needed: who says so")
+        raise BadState("an author is required")
     return _put(db, group, action="assign", assignee=(assignee or "").strip() or None, author=author, reason=reason)
 
 
@@ -138,7 +138,7 @@ def _refuse(
     if state not in STATES:
         raise BadState(f"a group is {', '.join(STATES)}, not {state[:100]!r}")
     if not author.strip() or not reason.strip():
-        raise BadState("an author and a reason are needed: who says so, and why")
+        raise BadState("an author and a reason are required")
     if (profile is None) != (version is None):
         raise BadState("resolved in a profile needs the profile and its version")
     if (profile is not None or version is not None) and state != "resolved":

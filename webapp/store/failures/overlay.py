@@ -159,6 +159,6 @@ def _put(db: orm.Session, **values: object) -> int:
 
 def _refuse_silent(author: str, reason: str) -> None:
     if not author.strip():
-        raise BadOverlay("an author is needed: who says so")
+        raise BadOverlay("an author is required")
     if not reason.strip():
         raise BadOverlay("a reason is needed: why")

@@ -76,4 +76,4 @@ class IngestCounts:
         """What a person reads who had the reading end early."""
         count = len(self.sessions)
         sentence = f"{count:,} session{'' if count == 1 else 's'} of it {'is' if count == 1 else 'are'} stored whole"
-        return f"Cancelled: {sentence if count else 'nothing of it was stored'}. Read it again to go on."
+        return f"Cancelled: {sentence if count else 'nothing was stored'}. Read it again to go on."

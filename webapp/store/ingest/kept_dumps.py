@@ -126,7 +126,7 @@ def unpacked(settings: Settings, sha256: str, most: int | None = None) -> Spoole
                     digest.update(piece)
                     size += out.write(piece)
             if digest.hexdigest() != sha256:
-                raise BadDump("the kept file does not hold what came in", f"byte {size}")
+                raise BadDump("the stored file differs from what was received", f"byte {size}")
         except (ZstdError, EOFError) as error:
             Path(name).unlink(missing_ok=True)
             raise BadDump(f"the kept file is damaged ({error})", f"byte {size}") from error

@@ -42,7 +42,7 @@ def store(
     part, written = parsed.part, None
     if part is not None and part.columns.turn_id:
         if settings is None:
-            raise ValueError("a part is to be written, and nothing says where")
+            raise ValueError("a part must be written, but no setting says where")
         written = part_files.write(settings, run_id, part.columns)
     with writing_long(engine) as connection:
         if not run_chunks.is_held(connection, run_id, parsed.chunk.low, owner):

@@ -107,7 +107,7 @@ def take_up(
     try:
         _go_through(engine, run, owner, processes, on_progress, settings)
     except ParserDied as died:
-        _log.warning("run %d goes on with the chunks that a dead process had: %s", number, died)
+        _log.warning("run %d continues with the chunks of a dead process: %s", number, died)
     except (parsing.UnknownProfile, run_chunks.KillsWorkers, *_UNWRITABLE) as error:
         _log.error("run %d ends: %s", number, error)
         _end(engine, number, "failed")
@@ -238,7 +238,7 @@ def _parse_chunk(scope: dict[str, Any], settings: Settings | None) -> ParseChunk
     if not scope.get(PARTS):
         return response_chunks.parse_chunk
     if settings is None:
-        raise ValueError("the run writes parts, and nothing says where")
+        raise ValueError("the run writes parts, but no setting says where")
     return part_chunks.PartParser(settings)
 
 

@@ -177,7 +177,7 @@ def do(engine: sa.Engine, settings: Settings, number: int, owner: str, ends: End
         heartbeat.tell(progress)
         heartbeat.beat()
         if not jobs.end(engine, settings, job, state, result, progress.dump, owner=owner):
-            _log.warning("job %s was given to another worker meanwhile", number)
+            _log.warning("job %s was given to another worker in the meantime", number)
 
 
 def _teller(heartbeat: Heartbeat, ends: Ends) -> Callable[[Progress], None]:

@@ -24,7 +24,7 @@ class Conflict(RuntimeError):
     """The label was changed since it was seen, by the same name elsewhere; `stored` is what it says now, or None."""
 
     def __init__(self, label: Label | None) -> None:
-        super().__init__("this label was changed meanwhile in another window")
+        super().__init__("this label was changed in another window")
         self.stored = label
 
 

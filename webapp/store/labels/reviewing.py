@@ -29,7 +29,7 @@ def put(db: orm.Session, label: Label, *, state: str, author: str, note: str | N
     if state not in history.REVIEWING:
         raise BadLabel(f"a review is one of {', '.join(history.REVIEWING)}, not {state[:100]!r}")
     if author == label.author:
-        raise BadLabel("your own label is reviewed by somebody else")
+        raise BadLabel("you cannot review your own label")
     if state == "returned" and note is None:
         raise BadLabel("write a note: what should the author change?")
     was = history.content_of(label).get("review")

@@ -90,10 +90,10 @@ class DailyDump:
 def _reason(one: Arrived | ArrivedLog) -> str | None:
     """Why nothing was added, where nothing was."""
     if isinstance(one, ArrivedLog):
-        came = f"a log record of the trace {one.trace.hex()} came again, unchanged; nothing was added"
+        came = f"a log record of the trace {one.trace.hex()} was sent again, unchanged; nothing was added"
         return came if one.repeated else None
     if one.repeated and one.refused is None:
-        return f"the span {one.id.hex()} of the trace {one.trace.hex()} came again, unchanged; nothing was added"
+        return f"the span {one.id.hex()} of the trace {one.trace.hex()} was sent again, unchanged; nothing was added"
     return one.refused
 
 

@@ -64,7 +64,7 @@ def of_turns(
     if not parts:
         return {}
     if settings is None:
-        raise ValueError(f"{profile} has parts, and nothing says where they lie")
+        raise ValueError(f"{profile} has parts, but no setting says where they are")
     with opened(settings) as duck:
         _fill(duck, "wanted", "turn_id BIGINT", [(number,) for number in turn_ids])
         select = _select(duck, "p", connection, settings, parts)

@@ -61,7 +61,7 @@ class Filters:
             _one_of("label", self.label, LABELS)
         _one_of("sort", self.sort, SORTS)
         if self.failures is not None and not 0 <= self.failures <= _MOST:
-            raise BadFilter(f"failures takes a number from 0 to {_MOST}, not {self.failures}")
+            raise BadFilter(f"failures must be a number from 0 to {_MOST}, not {self.failures}")
         self.span()
 
     def span(self) -> tuple[datetime | None, datetime | None]:
@@ -102,7 +102,7 @@ def _one_of(name: str, value: str, values: tuple[str, ...]) -> None:
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 11):
-        raise BadFilter(f"failures takes a number, not {text[:100]!r}")
+        raise BadFilter(f"failures must be a number, not {text[:100]!r}")
     return int(text)
 
 
@@ -114,5 +114,5 @@ def _time(name: str, text: str, day: timedelta) -> datetime:
         return moment + day if len(text) <= len("2026-01-01") else moment
     except (ValueError, OverflowError):
         raise BadFilter(
-            f"{name} takes a date like 2026-01-31 or a time like 2026-01-31T18:30, not {text[:100]!r}"
+            f"{name} must be a date like 2026-01-31 or a time like 2026-01-31T18:30, not {text[:100]!r}"
         ) from None

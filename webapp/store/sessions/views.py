@@ -25,7 +25,7 @@ def save(db: orm.Session, name: str, query: str, *, author: str) -> SavedView:
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         raise BadView(f"a view's name is one line of 1 to {LONGEST_NAME} characters")
     if len(query) > LONGEST_QUERY:
-        raise BadView(f"a view holds a query of at most {LONGEST_QUERY} characters; this one has {len(query)}")
+        raise BadView(f"a view's query has at most {LONGEST_QUERY} characters; this one has {len(query)}")
     count = sa.select(sa.func.count()).select_from(SavedView).where(SavedView.name != name)
     if (db.scalar(count) or 0) >= MOST_VIEWS:
         raise BadView(f"at most {MOST_VIEWS} views are kept; remove one first")

@@ -97,7 +97,7 @@ class SessionRows:
         """Take the next turn; False, and a problem, where the session holds as many as it can."""
         tally = self.state.tally
         if len(tally.positions) >= TURNS_A_SESSION:
-            self.on_problem(Problem(f"entry {turn.entry}", f"a session holds at most {TURNS_A_SESSION} turns"))
+            self.on_problem(Problem(f"entry {turn.entry}", f"a session has at most {TURNS_A_SESSION} turns"))
             return False
         raw = rows.encoded(turn.raw)
         place = self._place(turn)

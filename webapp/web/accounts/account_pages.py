@@ -80,7 +80,7 @@ def end_logins() -> Response:
 def _line() -> AccountLine:
     who = identity.current()
     if who is None or who.name is None:
-        raise Forbidden("This is for whoever signed in to an account.")
+        raise Forbidden("Sign in to an account for this.")
     with db.engine.connect() as connection:
         return accounts.find(connection, who.name)
 

@@ -10,7 +10,7 @@ from webapp.web.api.shapes import TEXT, one_of, whole
 
 SWITCH = one_of(("0", "1"))
 MOST_ROWS = 500
-_DAY = "an ISO 8601 date or time, UTC where it has no zone"
+_DAY = "an ISO 8601 date or time, UTC if it has no time zone"
 
 FILTERS = (
     Parameter("failed", SWITCH, "1: with a failed response"),
@@ -24,7 +24,7 @@ FILTERS = (
     Parameter("agent", TEXT, "with this agent"),
     Parameter("phase", TEXT, "with this phase"),
     Parameter("tool", TEXT, "with a call of this tool"),
-    Parameter("home", TEXT, "of programs with this parser; unknown where nobody named it"),
+    Parameter("home", TEXT, "the session's parser; `unknown` if none is set"),
     Parameter("finding", TEXT, "for which this rule found something"),
     Parameter("label", one_of(LABELS), "labelled, unlabelled, or with this judgement"),
     Parameter("service", TEXT, "what the program calls itself"),
@@ -38,7 +38,7 @@ FILTERS = (
 )
 """those of the list, as docs/filters.md has them"""
 
-AFTER = Parameter("after", TEXT, "`next` of the page before: the rows behind it")
+AFTER = Parameter("after", TEXT, "`next` of the previous page: returns the rows after it")
 LIMIT = Parameter("limit", whole(1), f"rows of a page; more than {MOST_ROWS} is {MOST_ROWS}")
 IDS = Parameter("ids", TEXT, "a session's id or key", several=True)
 QUEUE = (

@@ -57,7 +57,10 @@ def index() -> Response | AnyResponse:
 @operation(
     "Profiles",
     "Compare two profiles",
-    json(ref("Comparison"), "How many responses both read alike, otherwise, alone or not at all, or were not run over"),
+    json(
+        ref("Comparison"),
+        "How many responses both profiles read the same or differently, only one reads, neither reads, or were not run",
+    ),
     query=(Parameter("a", TEXT, f"the first; unset: {FIRST}"), Parameter("b", TEXT, f"unset: {SECOND}"), *FILTERS),
     example="?a=langchain&b=fencepost",
 )

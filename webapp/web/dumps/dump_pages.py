@@ -217,11 +217,11 @@ def read_again(ident: str) -> AnyResponse:
         Parameter("home", TEXT, "the parser of its program"),
         Parameter("map", TEXT, "a saved mapping's name"),
         Parameter("session_key", TEXT, "the key that names the session of each entry"),
-        Parameter("background", SWITCH, "1: read behind the request"),
+        Parameter("background", SWITCH, "1: read in the background"),
     ),
     body=UPLOAD,
     refuses={
-        415: "No format fits, `dump` names what was kept for a mapping; or a compression that nothing unpacks",
+        415: "Unknown format (`dump` has the id of the stored file, for a mapping), or unsupported compression",
         422: "It cannot be read, with the place; or the form has no file",
     },
     example="?filename=session.json",

@@ -17,7 +17,7 @@ from webapp.web.dumps import dump_rows, worker_process
 from webapp.web.render import wants_partial
 
 blueprint = Blueprint("jobs", __name__)
-_DISCARDED = {"code": "cancelled", "message": "Discarded before it was read: nothing of it was stored.", "at": None}
+_DISCARDED = {"code": "cancelled", "message": "Discarded before it was read: nothing was stored.", "at": None}
 
 
 def _find(number: int) -> store.JobLine:
@@ -82,7 +82,7 @@ def show_api(number: int) -> Response:
 
 
 @blueprint.delete("/api/jobs/<int:number>")
-@operation("Dumps", "Ask a job to stop", {202: json(record(job=ref("Job")), "The job; what is stored by then stays")})
+@operation("Dumps", "Ask a job to stop", {202: json(record(job=ref("Job")), "The job; what is already stored is kept")})
 def cancel_api(number: int) -> tuple[Response, int]:
     return jsonify(job=job_dict(_stopped(number))), 202
 

@@ -39,7 +39,7 @@ LOOKED_AT = 16 * 1024 * 1024
 PREVIEWED, MOST_SHOWN, MOST_LOOKED_THROUGH = 3, 300, 1000
 """turns and their code points that are shown before a file is stored, and the records looked through for them"""
 _NO_KEYS = SessionKeys(None, told=False, entries=0, sessions=0, without=0)
-CUT = "The connection ended before the whole file had come; nothing of it was stored. Send it again."
+CUT = "The connection ended before the whole file was received; nothing was stored. Send it again."
 
 
 class SpoolingRequest(FlaskRequest):
@@ -100,7 +100,7 @@ def upload_options(values: Mapping[str, str]) -> UploadOptions:
                 raise BadRequest(str(unknown)) from unknown
     if key := values.get("session_key", "").strip():
         if mapping is not None:
-            raise BadRequest("The mapping names the session too: leave the session key empty.")
+            raise BadRequest("The mapping already names the session: leave the session key empty.")
         mapping = {OPTION: key}
     return UploadOptions(values.get("format") or None, values.get("home") or None, mapping)
 

@@ -62,14 +62,14 @@ def _number(name: str) -> float:
     try:
         return float(request.form.get(name, ""))
     except ValueError:
-        raise BadState(f"{name} takes a number, such as 2") from None
+        raise BadState(f"{name} must be a number, such as 2") from None
 
 
 def _date() -> datetime:
     try:
         return datetime.fromisoformat(request.form.get("until", "")).replace(tzinfo=UTC)
     except ValueError:
-        raise BadState("until takes a date, such as 2026-12-31") from None
+        raise BadState("until must be a date, such as 2026-12-31") from None
 
 
 def _assign(group: str) -> tuple[str, str]:

@@ -116,7 +116,7 @@ def pytest_file(detail: GroupDetail, filters: Filters) -> Response:
     """The group's responses as regression tests: `most` of those without a known value at most."""
     asked = request.args.get("most") or str(MOST_UNLABELLED)
     if not asked.isascii() or not asked.isdigit():
-        raise BadFilter(f"most takes a number of responses, not {asked[:40]!r}")
+        raise BadFilter(f"most must be a number of responses, not {asked[:40]!r}")
     most = min(int(asked[:9]), group_file.MOST)
     larger = filters.active() | {"part": "pytest", "most": group_file.MOST}
     urls = (label_url(detail, filters, external=True) or "", external(group_url(detail.key, **larger)))
@@ -161,7 +161,7 @@ def reduced(text: ExampleText, parser: str) -> dict[str, Any]:
     """A text cut as short as it fails the same way, or why it was not cut."""
     none = {"reproduction": None, "parser": parser}
     if parser == UNKNOWN:
-        return none | {"why": "parser unknown: nobody knows what fails here, so nothing can be reproduced"}
+        return none | {"why": "parser unknown: it is unknown what fails here, so nothing can be reproduced"}
     try:
         if missing := installing.reason(profile(parser)):
             return none | {"why": f"not reduced: {missing}"}

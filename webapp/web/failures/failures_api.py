@@ -24,7 +24,7 @@ A_PAGE, MOST = 50, 500
     "List failure groups",
     json(GROUP_PAGE, "A page of groups, what is new first; `count` is of responses, `total` of groups"),
     query=(
-        Parameter("new", SWITCH, "1: those alone that are new"),
+        Parameter("new", SWITCH, "1: only new groups"),
         AFTER,
         Parameter("limit", whole(1, MOST), "groups of a page"),
         *FILTERS,
@@ -43,7 +43,7 @@ def list_api() -> Response:
 @operation(
     "Failures",
     "Read a failure group",
-    json(GROUP_DETAIL, "The group; `group` is null where the filters leave none of it"),
+    json(GROUP_DETAIL, "The group; `group` is null if the filters leave none of its responses"),
     query=FILTERS,
 )
 def detail_api(key: str) -> Response:
@@ -55,7 +55,10 @@ def detail_api(key: str) -> Response:
 @operation(
     "Failures",
     "Read the failure group of a response",
-    json(record(failure=maybe(SAME_FAILURE)), "The group with its neighbours; null where the response did not fail"),
+    json(
+        record(failure=maybe(SAME_FAILURE)),
+        "The group with the previous and next response of it; null if the response did not fail",
+    ),
     query=FILTERS,
 )
 def same_api(ident: str, position: int) -> Response:
@@ -68,5 +71,5 @@ def same_api(ident: str, position: int) -> Response:
 def _limit() -> int:
     text = request.args.get("limit", str(A_PAGE))
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and 0 < int(text) <= MOST):
-        raise BadFilter(f"limit takes a number from 1 to {MOST}, not {text[:100]!r}")
+        raise BadFilter(f"limit must be a number from 1 to {MOST}, not {text[:100]!r}")
     return int(text)

@@ -9,7 +9,7 @@ from typing import Any
 from webapp.store.labels.label_content import BadLabel, LabelContent
 from webapp.store.labels.values import BadValue, read, written
 
-EXPECTS = {"": "no expected value", "value": "value", "none": "no JSON is meant", "unknown": "cut off: nobody can know"}
+EXPECTS = {"": "no expected value", "value": "value", "none": "no JSON is meant", "unknown": "cut off: unknown"}
 
 STORED_EXPECTS = {"one": "one expected value", "several": "several expected values"}
 

@@ -125,7 +125,7 @@ def settle() -> AnyResponse | tuple[str, int]:
             label = chosen(turn, form)
             settling.settle(db.session, turn, label, author=author(), why=form.get("why"), seen=form.get("seen"))
     except store.Conflict:
-        return listed("This was settled meanwhile by somebody else; see under settled."), 409
+        return listed("Somebody else has settled this in the meantime; see under settled."), 409
     except label_content.BadLabel as error:
         return listed(str(error)), 422
     return redirect(url_for("labels.lists.disagreements"), 303)

@@ -110,7 +110,7 @@ def put(turn: Any, form: Any, *, seen: str | None) -> None:
 @operation(
     "Labels",
     "List labels",
-    json(LABEL_PAGE, "A page of 500 at most; where it is known who asks, those that would influence them are blind"),
+    json(LABEL_PAGE, "At most 500 a page; if the viewer is known, labels that could influence them are blind"),
     query=(AFTER, Parameter("viewer", TEXT, "who asks")),
 )
 def list_api() -> Response:

@@ -154,7 +154,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         if self._lingers_since or self.total_outbufs_len or self.request is None or self.request.empty:
             self.handle_close()
         else:
-            self._refuse(RequestTimeout("The request did not arrive in time; nothing of it was stored."))
+            self._refuse(RequestTimeout("The request did not arrive in time; nothing was stored."))
 
     def service(self) -> None:
         request = self.requests[0]

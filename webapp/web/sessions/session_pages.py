@@ -90,13 +90,13 @@ def response(ident: str, number: int) -> AnyResponse:
 @operation(
     "Sessions",
     "Go to the next failed response",
-    json(api.NEXT_FAILURE, "Where it is; `url` is null with a `reason` where the list ends"),
+    json(api.NEXT_FAILURE, "Its place; at the end of the list `url` is null and `reason` says so"),
     about="On from a turn, through its session and then through those that the list has next under the same filters.",
     query=(
         Parameter("session", TEXT, "the session's id or key, from which to go on"),
         Parameter("position", whole(-1), "the turn from which to go on; -1 is before the first"),
         Parameter("way", one_of(("next", "previous")), "which way"),
-        Parameter("group", TEXT, "through the responses of this failure group alone"),
+        Parameter("group", TEXT, "only through the responses of this failure group"),
         *FILTERS,
     ),
     example="?session=SESSION&position=3",
@@ -137,7 +137,7 @@ def write_dump(ident: str) -> str | AnyResponse:
     "Sessions",
     "List sessions",
     json(api.SESSION_PAGE, "A page of sessions, with the facets of all that are in view"),
-    about="`under` is there where a profile was not run over all of them; run over none, `total` is null.",
+    about="`under` is present if a profile was not run over all of them; if it was run over none, `total` is null.",
     query=(AFTER, LIMIT, *FILTERS),
     example="?failed=1&limit=20",
 )

@@ -198,7 +198,7 @@ def text_answer(text: str) -> Response:
 @operation(
     "Responses",
     "Read a turn with its trace",
-    json(ref("Turn"), "The turn; `trace` is null where a model did not write it, or the profile's library is absent"),
+    json(ref("Turn"), "The turn; `trace` is null if no model wrote it, or the profile's library is not installed"),
     query=(Parameter("profile", TEXT, "the profile whose trace it is; unset: the session's own"),),
     example="?profile=fencepost",
 )

@@ -120,5 +120,5 @@ def _view(parameters: Mapping[str, str]) -> str:
 def _whole(parameters: Mapping[str, str], name: str, default: int, most: int) -> int:
     text = parameters.get(name) or str(default)
     if not (text.isascii() and text.isdecimal() and 0 <= int(text[:20]) <= most):
-        raise BadFilter(f"{name} takes a whole number up to {most}, not {text[:100]!r}")
+        raise BadFilter(f"{name} must be a whole number up to {most}, not {text[:100]!r}")
     return int(text)
