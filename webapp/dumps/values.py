@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_LONGEST_TITLE = 120
 _NUMERIC = (int, float, str)
 _NUMBER = re.compile(r"-?\d{1,18}(\.0*)?")
 
@@ -65,3 +66,10 @@ def as_object(value: Any) -> dict[str, Any]:
 def as_list(value: Any) -> list[Any]:
     """`value` where it is a list, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def short_title(said: str | None) -> str | None:
+    """The beginning of a prompt as the title of its session, with "…" where it goes on."""
+    if not said or len(said) <= _LONGEST_TITLE:
+        return said or None
+    return said[: _LONGEST_TITLE - 1].rstrip() + "…"

@@ -77,3 +77,8 @@ def test_odd_nodes(got):
     found = got(tree({"children": 3}, node("Thought", "x")), "t.json")
     assert [turn.kind for turn in found.only] == ["event", "event", "response"]
     assert got(json.dumps({"tree": {"tree": None}, "answer_generation": {}, "win": False}), "t.json").problems
+
+
+def test_a_title_that_is_cut_ends_with_dots(got):
+    (start,) = got(tree(node("Thought", "One")).replace("Find it", "a question " * 20), "t.json").starts
+    assert start.title.startswith("a question") and start.title.endswith("…") and len(start.title) <= 120

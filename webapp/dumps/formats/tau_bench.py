@@ -11,7 +11,7 @@ from webapp.dumps.entries import nested
 from webapp.dumps.formats.openai import OpenAi
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
-from webapp.dumps.values import as_object, id_text, text
+from webapp.dumps.values import as_object, id_text, short_title, text
 
 
 class TauBench(OpenAi):
@@ -38,5 +38,4 @@ def _result(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | P
     task, trial = id_text(value.get("task_id")), id_text(value.get("trial"))
     name = fallback if task is None else task if trial is None else f"{task}/{trial}"
     instruction = text(as_object(as_object(value.get("info")).get("task")).get("instruction"))
-    title = instruction[:120] if instruction else None
-    return SessionEntries(name, nested(at, "traj", messages), title, extra=value)
+    return SessionEntries(name, nested(at, "traj", messages), short_title(instruction), extra=value)

@@ -15,7 +15,7 @@ from webapp.dumps.messages.turns import each_with, text_turns, turns_of
 from webapp.dumps.python_repr import from_repr
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.stream import DocumentMember, Item, walk
-from webapp.dumps.values import as_list, as_object, text
+from webapp.dumps.values import as_list, as_object, short_title, text
 
 _LONGEST_REPR = 1_000_000
 _TEXT = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
@@ -120,8 +120,7 @@ def _chain(name: str, at: str, value: Any) -> SessionEntries | Problem:
 
 
 def _title(value: dict[str, Any]) -> str | None:
-    query = text(value.get("query"))
-    return query[:120] if query else None
+    return short_title(text(value.get("query")))
 
 
 def _nodes(roots: list[Any], below: str) -> Iterator[Entry | Problem]:
