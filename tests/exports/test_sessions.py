@@ -32,6 +32,7 @@ def test_of_a_long_response_what_is_left_out_is_counted() -> None:
 def test_the_report_says_what_went_wrong_and_draws_it() -> None:
     report = written("report", made.turn(made.BROKEN))
     assert "extra_closer at" in report and "**lost tool call**" in report and "Turn 0: failed" in report
+    assert "in production" not in report and "home profile" not in report
 
 
 def test_the_report_of_very_many_failures_stops_and_says_so() -> None:

@@ -30,13 +30,13 @@ def pieces(session: SessionView, about: ExportFacts) -> Iterator[bytes]:
 def _failed(session: SessionView) -> str:
     if session.home == UNKNOWN and not session.failed_count:
         return "parser unknown: no failure is recorded, so it is unknown whether any failed"
-    words = f"{session.failed_count} failed in production, {session.rescued_count} of them read by `fencepost`"
+    words = f"{session.failed_count} failed, {session.rescued_count} of them readable by `fencepost`"
     return f"{words}; parser unknown: only recorded failures count" if session.home == UNKNOWN else words
 
 
 def _parts(session: SessionView, about: ExportFacts) -> Iterator[str]:
     yield f"## Session {code(session.id)}\n\n{escaped(session.says)}\n\n"
-    yield f"- format {code(session.format)}, home profile {code(session.home)}, revision {session.revision}\n"
+    yield f"- format {code(session.format)}, parser {code(session.home)}, revision {session.revision}\n"
     yield f"- {session.turn_count} turns, {session.response_count} responses, {_failed(session)}\n"
     if session.models:
         yield f"- models: {', '.join(code(model) for model in session.models)}\n"
@@ -90,8 +90,8 @@ def _turn(turn: ExportedTurn, before: ExportedTurn | None) -> Iterator[str]:
         yield f"{', '.join(code(fact) for fact in facts)}\n\n"
     if before is not None and before.kind == "prompt":
         yield f"The prompt before it ends:\n\n{block(before.raw[-600:], 'text')}\n"
-    for title, trace in (("home profile", turn.home), ("`fencepost`", turn.fencepost)):
-        if trace is not None and (title == "home profile" or trace["profile"] != (turn.home or {}).get("profile")):
+    for title, trace in (("parser", turn.home), ("`fencepost`", turn.fencepost)):
+        if trace is not None and (title == "parser" or trace["profile"] != (turn.home or {}).get("profile")):
             yield from _reading(title, turn.raw, Trace.from_dict(trace))
     if turn.recorded_failure:
         yield f"Recorded in the dump: {code(turn.recorded_failure[:300])}\n\n"
@@ -103,7 +103,7 @@ def _reading(title: str, raw: str, trace: Trace) -> Iterator[str]:
     if (sentence := words.trace_sentence(trace)).startswith("was not run"):
         yield f"{title} ({code(trace.profile)}): {escaped(sentence)}\n\n"
         return
-    yield f"{title} ({code(trace.profile)} {trace.version}): **{trace.verdict}**\n\n"
+    yield f"{title} ({code(trace.profile)} {trace.version}): **{words.VERDICT_NAMES.get(trace.verdict, trace.verdict)}**\n\n"
     if trace.verdict != "none":
         yield f"{block(textmarks.marked_text(raw, trace), 'text')}\n"
     for attempt in telling(trace):
