@@ -48,4 +48,4 @@ def test_readable_is_a_line_each_and_about_says_more():
     assert "windlass-balanced" in short
     assert "report 004" in short
     long = CliRunner().invoke(main, ["profiles", "--about"]).stdout
-    assert "Where it departs from its report" in long
+    assert "Differences from its report" in long

@@ -13,7 +13,7 @@ from webapp.commands._profiles import PROFILE
 from webapp.parsing import UnknownProfile, installing, minimal, profile
 
 
-@click.command("minimal", short_help="The shortest cut of a response that fails the same way.")
+@click.command("minimal", short_help="Shorten a failing response while it fails the same way.")
 @click.option(
     "--profile", "name", type=PROFILE, default="direct", show_default=True, metavar="P", help="The parser that fails."
 )

@@ -22,7 +22,7 @@ def _before(_: click.Context, __: click.Parameter, text: str) -> datetime:
     return before
 
 
-@click.command("prune", short_help="Remove old sessions for good.")
+@click.command("prune", short_help="Permanently remove old sessions.")
 @click.option(
     "--older-than",
     "before",

@@ -1,4 +1,4 @@
-"""One row a label as CSV, each cell safe to open in a spreadsheet."""
+"""One row a label as CSV; every cell is safe to open in a spreadsheet."""
 
 from __future__ import annotations
 

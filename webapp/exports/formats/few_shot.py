@@ -1,4 +1,4 @@
-"""Pairs of a response and the value that was meant, one JSON line each: examples for a prompt."""
+"""Pairs of a response and its expected value, one JSON line each: examples for a prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chat examples for fine-tuning, one JSON line each: a broken response is asked about, its meant value answered."""
+"""Chat examples for fine-tuning, one JSON line each: the broken response as question, its expected value as answer."""
 
 from __future__ import annotations
 

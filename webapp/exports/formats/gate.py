@@ -1,4 +1,4 @@
-"""One JSON line a response, with the values that were meant and its split: what `fencepost check --labels` reads."""
+"""One JSON line a response, with its expected values and split: input of `fencepost check --labels`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One JSON line a label, with the response, its note and its history: what `fencepost label import` takes back."""
+"""One JSON line a label, with the response, its note and its history: input of `fencepost label import`."""
 
 from __future__ import annotations
 

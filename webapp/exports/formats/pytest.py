@@ -1,4 +1,4 @@
-"""A self-contained pytest file: one test a response whose values are known, red where a parser reads others."""
+"""A self-contained pytest file: one test a response with expected values; it fails if a parser reads others."""
 
 from __future__ import annotations
 

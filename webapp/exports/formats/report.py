@@ -103,7 +103,8 @@ def _reading(title: str, raw: str, trace: Trace) -> Iterator[str]:
     if (sentence := words.trace_sentence(trace)).startswith("was not run"):
         yield f"{title} ({code(trace.profile)}): {escaped(sentence)}\n\n"
         return
-    yield f"{title} ({code(trace.profile)} {trace.version}): **{words.VERDICT_NAMES.get(trace.verdict, trace.verdict)}**\n\n"
+    verdict = words.VERDICT_NAMES.get(trace.verdict, trace.verdict)
+    yield f"{title} ({code(trace.profile)} {trace.version}): **{verdict}**\n\n"
     if trace.verdict != "none":
         yield f"{block(textmarks.marked_text(raw, trace), 'text')}\n"
     for attempt in telling(trace):

@@ -1,4 +1,4 @@
-"""After a tool call that never ran, the agent speaks of output that no tool gave."""
+"""After a tool call that never ran, the agent describes output that no tool returned."""
 
 from __future__ import annotations
 

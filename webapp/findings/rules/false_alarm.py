@@ -1,4 +1,4 @@
-"""Errors about JSON were sent to an agent whose text held no JSON meant as a call."""
+"""Errors about JSON were sent to an agent whose text contained no JSON meant as a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text holds words that no reader sees: in tag characters, variation selectors or zero-width characters."""
+"""A text contains invisible words: in tag characters, variation selectors or zero-width characters."""
 
 from __future__ import annotations
 

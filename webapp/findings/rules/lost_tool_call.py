@@ -1,4 +1,4 @@
-"""A tool call was written as text, no parser of the session read it, and no result came."""
+"""A tool call was written as text, your parser did not read it, and no result followed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A response repeats itself without end, or the agent sends the same text again and again."""
+"""A response repeats itself in a loop, or the agent sends the same text repeatedly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same model failed again and again in the same way."""
+"""The same model failed repeatedly in the same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Valid JSON stood in the response, and the home profile threw it away."""
+"""The response contained valid JSON, and your parser discarded it."""
 
 from __future__ import annotations
 

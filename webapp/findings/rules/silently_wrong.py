@@ -1,4 +1,4 @@
-"""The home profile's value is an inner fragment of a larger value, and nobody was told."""
+"""Your parser's value is a fragment of a larger value, and no error was reported."""
 
 from __future__ import annotations
 

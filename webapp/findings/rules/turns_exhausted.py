@@ -1,4 +1,4 @@
-"""The agent used up its turns and had nothing to show for them."""
+"""The agent used up its turns without a result."""
 
 from __future__ import annotations
 

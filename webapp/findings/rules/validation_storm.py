@@ -1,4 +1,4 @@
-"""Three or more errors in a row were sent back to the agent, with no answer between them that passed."""
+"""Three or more errors in a row were sent back to the agent, without an accepted answer between them."""
 
 from __future__ import annotations
 

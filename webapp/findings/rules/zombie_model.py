@@ -1,4 +1,4 @@
-"""A model was left out of the later rounds after an answer of its could not be parsed."""
+"""A model was left out of later rounds after one of its answers could not be parsed."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class CrewAI(LibraryParser):
     about = (
         "1. json.loads. 2. ast.literal_eval, for Python's quotes, True, None. 3. json5.loads, for comments, bare "
         "keys and trailing commas. 4. json_repair over the whole text, and json.loads of what it writes. The first of "
-        "them that gives an object is the result; lists and plain values are passed over.\n"
+        "them that gives an object is the result; lists and plain values are skipped.\n"
         "Source: crewai 1.15.30, crewai/tools/tool_usage.py, ToolUsage._validate_tool_input. Step 3 needs json5; "
         "without it the trace says that the step was not run."
     )

@@ -19,7 +19,7 @@ plugin = Described(
     group=BY_HAND,
     about=(
         "Decodes the whole response with Python's json.loads, once. White space around the JSON is allowed, "
-        "anything else fails: it shows what a program sees that trusts the model to answer with JSON alone."
+        "anything else fails: it shows the result of a program that expects JSON only."
     ),
     parser=run,
 )

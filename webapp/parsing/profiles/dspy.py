@@ -18,8 +18,8 @@ class DSPy(LibraryParser):
     name = "dspy"
     distribution, target, restates = "dspy", adapter("dspy_fields"), "3.4.1"
     about = (
-        "1. json_repair.loads over the whole response, prose and all. 2. Where that gives no object, json_repair.loads "
-        "over the first { that some } balances, strings not looked at. 3. Where that is no object either, it raises. "
+        "1. json_repair.loads over the whole response, including prose. 2. If that gives no object, json_repair.loads "
+        "over the first { that some } balances, ignoring strings. 3. If that is no object either, it raises. "
         "What the signature asks for, by which DSPy then drops and casts fields, is not known here.\n"
         "Source: dspy 3.4.1, dspy/adapters/json_adapter.py, JSONAdapter.parse."
     )

@@ -1,4 +1,4 @@
-"""Fencepost's own: finds JSON wherever it stands, repairs it, and shows every step."""
+"""Fencepost's own: finds JSON anywhere in the text, repairs it, and shows every step."""
 
 from __future__ import annotations
 

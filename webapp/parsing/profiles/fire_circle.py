@@ -1,4 +1,4 @@
-"""A dialogue's evaluations, mode resilient: fence, double braces, brace counting, at last numbers out of the text."""
+"""A dialogue's evaluations, mode resilient: fence, double braces, brace counting, and finally numbers in the text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STEPS = (
     "6. Decodes, with control characters allowed in strings. 7. Requires truth, indeterminacy, falsehood, reasoning. "
 )
 DEPARTS = (
-    "\nWhere it departs from its report: a missing closing fence is forgiven to the unlabelled fence only; the "
+    "\nDifferences from its report: a missing closing fence is forgiven to the unlabelled fence only; the "
     "labelled ones raise ValueError. Step 4 breaks valid JSON that ends in }}, as every object "
     "does that ends with an object. "
     "Prose before unfenced JSON fails, since nothing looks for the first {. The program then turns the three values "
@@ -32,7 +32,7 @@ plugin = Described(
     name="fire-circle",
     report="000",
     about=(
-        STEPS + "8. Where any of that fails, looks for truth, indeterminacy and falsehood in the response, each with "
+        STEPS + "8. If any of that fails, looks for truth, indeterminacy and falsehood in the response, each with "
         "colons or white space and then a number behind it; all three make a value. 9. Else the model becomes a "
         "zombie: it is left out of later rounds, and the circle goes on while enough models are left."
         + DEPARTS

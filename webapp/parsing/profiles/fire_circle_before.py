@@ -1,4 +1,4 @@
-"""A dialogue's evaluations before the fix: a fence is stripped only where it is all there is."""
+"""A dialogue's evaluations before the fix: a fence is stripped only if it is the whole response."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ plugin = Described(
     name="fire-circle-before",
     report="000",
     about=(
-        "1. Strips white space. 2. Where the response starts with ```json, ```python or ``` and ends with ```, strips "
+        "1. Strips white space. 2. If the response starts with ```json, ```python or ``` and ends with ```, strips "
         "both. 3. Decodes what is left, as json.loads does. So prose before the fence or after the JSON fails, which "
         "is what the report set out to mend. The required keys of the later versions are not checked here."
     ),

@@ -17,6 +17,6 @@ def run(tracer: Tracer) -> None:
 plugin = Described(
     name="fire-circle-strict",
     report="000",
-    about=STEPS + "8. Where any of that fails, raises: the whole circle fails, with all its models." + DEPARTS,
+    about=STEPS + "8. If any of that fails, raises: the whole circle fails, with all its models." + DEPARTS,
     parser=run,
 )

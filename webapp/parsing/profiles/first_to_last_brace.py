@@ -1,4 +1,4 @@
-"""What many write by hand: `json.loads` of everything from the first `{` to the last `}`."""
+"""Common hand-written parser: `json.loads` of everything from the first `{` to the last `}`."""
 
 from __future__ import annotations
 

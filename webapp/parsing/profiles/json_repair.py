@@ -1,4 +1,4 @@
-"""The json_repair library beside the others, its value located in the response where that can be done exactly."""
+"""The json_repair library, with its value located in the response if that is possible exactly."""
 
 from __future__ import annotations
 

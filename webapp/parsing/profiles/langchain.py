@@ -1,4 +1,4 @@
-"""LangChain's `parse_json_markdown`: the whole response, else what follows the first ```; a cut tail is completed."""
+"""LangChain's `parse_json_markdown`: the whole response, else the text after the first ```; a cut end is completed."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class LangChain(LibraryParser):
     distribution, target, restates = "langchain-core", "langchain_core.utils.json:parse_json_markdown", "1.8.2"
     about = (
         "1. Cuts white space and backticks off both ends, escapes raw newlines and tabs in the string behind "
-        '"action_input", and decodes with strict=False. 2. Where that fails, escapes newlines inside strings, closes '
+        '"action_input", and decodes with strict=False. 2. If that fails, escapes newlines inside strings, closes '
         "an open string and what is still open, and decodes; then drops characters from the end until something "
-        "decodes: a value may lose its tail without a word. 3. Where a closer does not match it gives None, which no "
-        "caller sees as an error. 4. Where nothing decodes, all of it again over what follows the first ``` or "
+        "decodes: a value may lose its end silently. 3. If a closing bracket does not match it gives None, which no "
+        "caller sees as an error. 4. If nothing decodes, all of it again over what follows the first ``` or "
         "```json.\n"
         "Source: langchain-core 1.8.2, langchain_core/utils/json.py, parse_json_markdown."
     )

@@ -1,4 +1,4 @@
-"""LlamaIndex's `parse_json_markdown`: first bracket to last, `json.loads`, and YAML where that fails."""
+"""LlamaIndex's `parse_json_markdown`: first bracket to last, `json.loads`, else YAML."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class LlamaIndex(LibraryParser):
     distribution, restates = "llama-index-core", "0.14.25"
     target = "llama_index.core.output_parsers.utils:parse_json_markdown"
     about = (
-        "1. Where ```json stands anywhere, only what lies between the first and the second of them counts, without "
+        "1. If there is a ```json, only the text between the first and the second of them counts, without "
         "backticks at its end. 2. Takes from the first { or [, whichever comes first, to the last closer of that kind. "
-        "3. json.loads. 4. Where that fails, yaml.safe_load of the same text: single quotes, bare words and trailing "
+        "3. json.loads. 4. If that fails, yaml.safe_load of the same text: single quotes, bare words and trailing "
         "commas pass, and so do texts that were never meant as JSON. A response without brackets becomes '' and is "
         "None by YAML, which no caller sees as an error.\n"
         "Source: llama-index-core 0.14.25, llama_index/core/output_parsers/utils.py, parse_json_markdown. Step 4 needs "

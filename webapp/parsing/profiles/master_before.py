@@ -22,7 +22,7 @@ plugin = Described(
     report="002",
     about=(
         "Takes what the pattern \\{.*?\\} matches first, from the first { to the first } after it, and decodes that, "
-        "once. So every object that holds another one is cut short at the inner one's end, a { in prose spoils all, "
+        "once. So every object that holds another one is cut short at the inner one's end, a { in prose breaks it, "
         "and arrays are not found. Without a { and a } after it nothing is tried."
     ),
     parser=run,

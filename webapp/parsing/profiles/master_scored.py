@@ -98,7 +98,7 @@ plugin = Described(
         "each that decodes scores agents 100, complexity 10, strategy 10, and the highest wins, the first "
         "among equals. 4. Decodes the whole response without the white space around it. 5. Else its program gets an "
         'object with "error" and the first 1000 characters of the response, which is no value here.\n'
-        "Where it departs from its report: the fence pattern stops at three levels of braces. Braces inside strings "
+        "Differences from its report: the fence pattern stops at three levels of braces. Braces inside strings "
         "are counted; a stray } makes the count negative and hides what follows. An array of objects gives only one of "
         "them, and any object wins over the array or text around it. Nothing is repaired."
     ),

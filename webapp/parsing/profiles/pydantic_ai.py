@@ -16,7 +16,7 @@ class PydanticAI(LibraryParser):
     distribution, restates = "pydantic-ai-slim", "2.68.0"
     target = adapter("pydantic_ai_text_output")
     about = (
-        "1. A response that begins with { is taken whole. 2. Else the first fence whose line is followed at once by { "
+        "1. A response that begins with { is read whole. 2. Else the first fence whose line is followed at once by { "
         "gives the text, up to a } before its end. 3. Else the whole response. 4. Pydantic's validate_json, once: raw "
         "line feeds in strings, trailing commas and prose fail. What the output type asks for is not known here.\n"
         "Source: pydantic-ai-slim 2.68.0, pydantic_ai/_utils.py, strip_markdown_fences, and _output.py."

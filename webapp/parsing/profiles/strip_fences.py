@@ -1,4 +1,4 @@
-"""What most people write by hand: white space and the ``` fences round the response cut off, then `json.loads`."""
+"""Most common hand-written parser: strips white space and ``` fences around the response, then `json.loads`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class StripFences(Described):
     name: str = "strip-fences"
     group: str = BY_HAND
     about: str = (
-        "1. Cuts white space off both ends. 2. Where the rest begins with ```json, or else with ```, cuts that off. "
-        "3. Where it ends with ```, cuts that off. 4. Cuts white space again and decodes what is left with json.loads, "
-        "once. Prose before or behind the fence, and any other info string, make it fail."
+        "1. Strips white space at both ends. 2. If the rest begins with ```json, or else with ```, cuts that off. "
+        "3. If it ends with ```, cuts that off. 4. Strips white space again and decodes what is left with json.loads, "
+        "once. Prose before or after the fence, and any other info string, make it fail."
     )
 
     def run(self, tracer: Tracer) -> None:

@@ -1,4 +1,4 @@
-"""The Vercel AI SDK's `parsePartialJson`: JSON.parse, and once more after a cut tail was completed."""
+"""The Vercel AI SDK's `parsePartialJson`: JSON.parse, and again after completing a cut end."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class VercelAI(Described):
     group: str = LIBRARIES
     version: str = "restated-6.0.326"
     about: str = (
-        "1. JSON.parse of the whole response. 2. Where that fails, a walk through it that keeps what could begin a "
-        "JSON value, drops the tail behind the last sound character, completes true, false and null, closes strings, "
-        "objects and lists, and JSON.parse once more. Prose before the JSON ends it; prose behind is not cut off.\n"
+        "1. JSON.parse of the whole response. 2. If that fails, a walk through it that keeps what could begin a "
+        "JSON value, drops the text after the last valid character, completes true, false and null, closes strings, "
+        "objects and lists, and JSON.parse once more. Prose before the JSON ends it; prose after it is not removed.\n"
         "Source: ai 6.0.326, src/util/parse-partial-json.ts and fix-json.ts. The original is TypeScript: here Python's "
         "decoder words the errors, and large integers stay exact."
     )

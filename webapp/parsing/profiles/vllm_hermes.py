@@ -23,7 +23,7 @@ class VLLMHermes(Described):
     about: str = (
         "1. Without <tool_call> the response is plain text. 2. Each text between <tool_call> and </tool_call>, or from "
         "an unclosed <tool_call> to the end, goes to json.loads and must have a name, which is a text, and arguments. "
-        "3. Where one of them fails, all are given up and the response is returned as plain text: the caller sees no "
+        "3. If one of them fails, all are given up and the response is returned as plain text: the caller sees no "
         "error.\n"
         "Source: vLLM 0.33, tool_parsers/hermes_tool_parser.py, extract_tool_calls (--tool-call-parser hermes)."
     )

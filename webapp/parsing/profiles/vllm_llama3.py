@@ -25,7 +25,7 @@ class VLLMLlama3(Described):
     about: str = (
         "1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or "
         "right behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or "
-        "parameters. What stands between objects is passed over. 3. Where one fails, all are given up and the response "
+        "parameters. Text between objects is skipped. 3. If one fails, all are given up and the response "
         "is returned as plain text: the caller sees no error.\n"
         "Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json)."
     )

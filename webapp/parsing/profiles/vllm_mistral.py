@@ -1,4 +1,4 @@
-"""vLLM's `mistral` tool-call reader: the list of calls behind [TOOL_CALLS]."""
+"""vLLM's `mistral` tool-call reader: the list of calls after [TOOL_CALLS]."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class VLLMMistral(Described):
     roots: str = "list"
     about: str = (
         "1. Without [TOOL_CALLS] the response is plain text. 2. Every [TOOL_CALLS] is taken out, white space cut off, "
-        "and all that is left, prose before it included, goes to json.loads. 3. Where that fails, from the first [{ to "
-        "the last }]. 4. Each call must have name and arguments; where anything fails, the response is returned as "
+        "and all that is left, prose before it included, goes to json.loads. 3. If that fails, from the first [{ to "
+        "the last }]. 4. Each call must have name and arguments; if anything fails, the response is returned as "
         "plain text: the caller sees no error. For tokenizers up to version 10; from version 11 on calls are written "
         "name{…}, which this profile does not read; releases after 0.11 have other readers.\n"
         "Source: vLLM 0.11, entrypoints/openai/tool_parsers/mistral_tool_parser.py, extract_tool_calls "

@@ -1,4 +1,4 @@
-"""Windlass after its second fix: as strict, and closing braces too many are taken off the end."""
+"""Windlass after its second fix: as strict, and surplus closing braces are removed from the end."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ plugin = Described(
     report="004",
     roots="tools",
     about=(
-        "1. Takes the blocks that windlass-strict takes. 2. Decodes each as written. 3. Where that fails and the block "
+        "1. Takes the blocks that windlass-strict takes. 2. Decodes each as written. 3. If that fails and the block "
         "has more } than {, strips all } from its end, appends as many as there are {, decodes again, and warns how "
         "many it removed. 4. Goes on as windlass-strict: calls, silence, one validation error a block, errors dropped "
         "beside a call.\n"
-        "Where it departs from its report: it mends only where every } of the block stands in the closing run, so "
+        "Differences from its report: it repairs only if every } of the block stands in the closing run, so "
         '{"tool":"t","arguments":{"a":{"b":1},"c":2}}}} still fails. Braces inside strings are counted, so that the '
         "step may even add braces. The report says that unfenced JSON is found and that the failure was silent; only "
         "```json fences are looked at."

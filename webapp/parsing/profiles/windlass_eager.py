@@ -56,7 +56,7 @@ plugin = Described(
         '3. Decodes each; an object with a "tool" is a tool call, JSON without one is ignored silently, and every '
         "failure is one validation error for the agent. 4. If one block is a call, all errors are dropped.\n"
         "So Python dicts, f-strings and {placeholders} in prose are taken for broken tool calls: the report counts 22 "
-        "validation errors in one session. Where it departs from its report: the upper-case ```JSON is no fence to it, "
+        "validation errors in one session. Differences from its report: the upper-case ```JSON is no fence to it, "
         "a call with two levels of braces inside is found in fences only, and an inner object may be taken instead. "
         "What stands before and after a fence that was taken out may join to one block."
     ),

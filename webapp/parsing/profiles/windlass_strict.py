@@ -20,8 +20,8 @@ plugin = Described(
         'backtick. 2. Decodes each as written. 3. An object with a "tool" is a tool call; JSON without one is ignored '
         "silently; what does not decode, or has arguments that are no object, is one validation error for the agent. "
         "4. If one block is a call, the errors of all others are dropped.\n"
-        "No such fence means that no tool was called, and no error. Where it departs from its report: a backtick "
-        "anywhere inside the JSON hides the whole block without a word, and arrays never match."
+        "No such fence means that no tool was called, and no error. Differences from its report: a backtick "
+        "anywhere inside the JSON hides the whole block silently, and arrays never match."
     ),
     parser=run,
 )

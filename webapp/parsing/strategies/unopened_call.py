@@ -1,4 +1,4 @@
-"""A tool call in XML that lacks its opening tag: read where a line of its own names the tool, else named."""
+"""A tool call in XML that lacks its opening tag: read if a separate line names the tool, else reported."""
 
 from __future__ import annotations
 
