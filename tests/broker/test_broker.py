@@ -132,7 +132,7 @@ def test_a_virtual_host_that_is_not_there_is_a_refusal(
 
 
 def test_the_setting_says_what_it_takes(url: str) -> None:
-    with pytest.raises(BadSetting, match="takes amqp"):
+    with pytest.raises(BadSetting, match="must be amqp"):
         Settings.from_environment({"FENCEPOST_BROKER": "kafka://h", "FENCEPOST_DATABASE": url})
     with pytest.raises(BadSetting, match="needs FENCEPOST_DATABASE on PostgreSQL"):
         Settings.from_environment({"FENCEPOST_BROKER": "amqp://h"})

@@ -76,8 +76,8 @@ def test_the_nearest_project_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     ("section", "words"),
     [
         ("[tool.fencepost]\nprofile = 1\n", r"knows no 'profile'"),
-        ("[tool.fencepost]\nprofiles = 1\n", "takes a list of texts"),
-        ("[tool.fencepost]\nseconds = 0\n", "seconds of .* takes a number above 0"),
+        ("[tool.fencepost]\nprofiles = 1\n", "must be a list of texts"),
+        ("[tool.fencepost]\nseconds = 0\n", "seconds of .* must be a number above 0"),
         ("[tool.fencepost\n", "pyproject.toml: "),
     ],
 )
