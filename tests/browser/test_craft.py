@@ -97,3 +97,14 @@ def test_what_is_chosen_shows_in_forced_colours(page: Page) -> None:
     page.keyboard.press("3")
     backs = "(spans) => new Set(spans.map((span) => getComputedStyle(span).backgroundColor)).size"
     assert page.locator("#label .choices label > span").evaluate_all(backs) == 2
+
+
+def test_the_question_for_your_parser_is_not_cut_at_320_pixels(page: Page) -> None:
+    page.set_viewport_size({"width": 320, "height": 640})
+    page.goto("/")
+    answers = page.locator(".parsers button:visible")
+    expect(answers.first).to_be_visible()
+    page.locator(".parsers button span").evaluate_all(
+        "(said) => said.forEach((each) => (each.textContent = 'none would have failed, no JSON found in 1,064'))"
+    )
+    assert answers.evaluate_all("(all) => all.filter((each) => each.scrollWidth > each.clientWidth).length") == 0
