@@ -132,6 +132,7 @@ def test_merged_entries_are_counted_once_and_both_can_be_seen(page: Page) -> Non
 def test_a_label_is_given_by_keyboard_and_listed(page: Page) -> None:
     failing_turn(page)
     page.keyboard.press("3")
+    page.locator("[name=author]").fill("ann")
     page.locator("[name=cause]").fill("extra-closing")
     page.locator("[name=note]").fill("two braces too many")
     page.locator("[name=note]").press("Tab")
