@@ -94,7 +94,7 @@ def _read(
         kind = _named(name, head) if mapped is None else _fitting(mapped, head)
         if key is not None:
             kind = kind.with_key(key)
-        if tail is not None and kind.grows and head.shape == "lines" and source.start == 0:
+        if tail is not None and kind.grows and head.shape == "lines" and source.start == 0 and not source.aside:
             kind = kind.noted_by(tail)
         records = checked(keyless(kind, kind.read(source, head)), source)
         yield from watched(records, (lambda _: None) if tail is None else tail.end)

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 from webapp.dumps.amount import most_characters, where_more_may
 from webapp.dumps.records import Problem
+from webapp.dumps.texts_as_lines import as_lines
 
 CHUNK = 1024 * 1024
 LONGEST_LINE = 64 * CHUNK
@@ -30,6 +31,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_ENDINGS = (*(".gz", ".zst", ".jsonl", ".ndjson", ".json", ".txt", ".csv", ".tsv", ".log", ".md", ".traj", ".eval"),)
 
 
 class Cut(bytes):
@@ -54,6 +56,8 @@ class Source:
     filename: str
     start: int = 0
     problem: Problem | None = None
+    aside: bool = False
+    """whether `file` is no more than a copy, in which nothing is where it was"""
     _problem_taken: bool = field(default=False, repr=False)
 
     @property
@@ -64,7 +68,7 @@ class Source:
         are two sessions; a path that is absolute or leads out says nothing of that kind.
         """
         folders, name = _placed(self.filename)
-        for ending in (".gz", ".zst", ".jsonl", ".ndjson", ".json", ".txt", ".log", ".md", ".traj", ".eval"):
+        for ending in _ENDINGS:
             name = name[: -len(ending)] if name.lower().endswith(ending) and len(name) > len(ending) else name
         return f"{folders}{name or 'dump'}"
 
@@ -170,11 +174,20 @@ def opened(path: Path, filename: str, on_progress: Callable[[int], None] | None 
         mark, encoding = _encoding(file.read(BLOCK))
         file.seek(mark)
         if encoding == "utf-8":
-            yield Source(file, filename, start=mark)
+            yield from _as_it_is_read(Source(file, filename, start=mark))
             return
         with tempfile.TemporaryFile() as recoded:
             problem = _recode(file, recoded, encoding)
-            yield Source(recoded, filename, problem=problem)
+            yield from _as_it_is_read(Source(recoded, filename, problem=problem, aside=True))
+
+
+def _as_it_is_read(source: Source) -> Iterator[Source]:
+    """The source, or what was written aside of it where it holds records and none a line."""
+    if (lines := as_lines(source.file, source.start)) is None:
+        yield source
+        return
+    with lines:
+        yield Source(lines, source.filename, problem=source.problem, aside=True)
 
 
 def _placed(filename: str) -> tuple[str, str]:

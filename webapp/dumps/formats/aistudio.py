@@ -7,12 +7,15 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.entries import nested
-from webapp.dumps.messages.pieces import Piece, content
+from webapp.dumps.messages.pieces import Piece, block, content
 from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text, whole
+
+_RAN = ("executableCode", "codeExecutionResult")
+"""code that the model wrote, and what came of it, beside the text of a chunk"""
 
 
 class AiStudio(Format):
@@ -47,7 +50,11 @@ class AiStudio(Format):
         piece = Piece("thinking" if kind == "thinking" else "text", raw, ("text",))
         spent = {"tokens_out": whole(entry.get("tokenCount"))} if role == "assistant" else {}
         parts = [piece] if raw else content(entry.get("parts"), ("parts",))
+        parts += [ran for key in _RAN if key in entry for ran in block({key: entry[key]}, ())]
         turns = turns_of(parts, role, conversation)
+        if failure := text(entry.get("errorMessage")):
+            error: PlacedTurn = (Turn(0, "error", raw=failure, role=text(entry.get("finishReason"))), ("errorMessage",))
+            turns = [*(turns if parts else ()), error]
         return each_filled(turns, sent_at=moment(entry.get("createTime")), **spent)
 
 

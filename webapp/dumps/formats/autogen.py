@@ -141,7 +141,8 @@ def _message(message: dict[str, Any], at: Path, conversation: Conversation) -> l
         return turns_of([Piece("thinking", text(message.get("content")), (*at, "content"))], "assistant", conversation)
     if kind == "ToolCallSummaryMessage":  # the results again, as the program put them together
         return [(Turn(0, "event", raw=text(message.get("content")), role=kind), (*at, "content"))]
-    role = "user" if source == "user" or (kind in _SAID and message.get("models_usage") is None) else "assistant"
+    no_model = kind in _SAID and "models_usage" in message and message["models_usage"] is None
+    role = "user" if source == "user" or no_model else "assistant"
     turns = turns_of(_pieces(message, at), _ROLES.get(kind, role), conversation)
     return with_once(turns, spent(message.get("models_usage")))
 

@@ -51,6 +51,8 @@ def _is_message(value: dict[str, Any]) -> bool:
 def _shown(entry: dict[str, Any], model: str | None, conversation: _Task) -> list[PlacedTurn]:
     event, raw = text(entry.get(str(entry.get("type")))), text(entry.get("text"))
     by_program = entry.get("type") == "ask" or entry.get("partial") is True
+    if event == "text" and raw and not by_program and conversation.task is None and not conversation.entry:
+        event = "task"  # Roo's first text, as older Clines have it
     if event == "text" and raw and not by_program and raw == conversation.task:  # Cline shows the task again as a text
         return [(Turn(0, "event", raw=raw, role="task"), ("text",))]
     if event in _ANSWERS and raw and not by_program:

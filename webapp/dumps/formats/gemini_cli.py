@@ -16,7 +16,7 @@ from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _HEAD = {"sessionId", "projectHash"}
-_SPOKEN = ("user", "gemini")
+_SPOKEN = ("user", "gemini", "model")
 _NOTES = ("info", "error", "warning")
 _BAD_CALL = "invalid_tool_params"
 
@@ -104,10 +104,11 @@ def _pieces(entry: dict[str, Any]) -> list[Piece]:
             pieces.append(
                 Piece("thinking", description, ("thoughts", index, "description") if "description" in thought else None)
             )
-    if not isinstance(entry.get("content"), str | list):  # beside calls it is an empty text
+    key = "content" if "content" in entry or "parts" not in entry else "parts"
+    if not isinstance(entry.get(key), str | list):  # beside calls it is an empty text
         pieces.append(Piece("unread", "a message without a readable content"))
-    if entry.get("content") or not as_list(entry.get("toolCalls")):
-        pieces += content(entry.get("content"), ("content",))
+    if entry.get(key) or not as_list(entry.get("toolCalls")):
+        pieces += content(entry.get(key), (key,))
     for call in as_list(entry.get("toolCalls")):
         if isinstance(call, dict):
             pieces += _call(call)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.turns import message_turns
-from webapp.dumps.values import text
+from webapp.dumps.messages.pieces import Piece, block, text_or_json
+from webapp.dumps.messages.turns import message_turns, turns_of
+from webapp.dumps.values import as_object, first_text, text
 
 _ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool_result": "tool"}
+_OTHERS = ("reasoning", "backend_tool_call")
+"""lines without a content: what was thought, and what Grok's servers called"""
 
 
 class Grok(Format):
@@ -25,6 +28,10 @@ class Grok(Format):
         return None
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        if entry.get("type") == "reasoning":
+            return turns_of(list(block(entry, ())), "assistant", conversation)
+        if entry.get("type") == "backend_tool_call":
+            return turns_of([_backend_call(as_object(entry.get("kind")))], "assistant", conversation)
         role = _ROLES.get(str(entry.get("type")), text(entry.get("type")))
         message = {key: value for key, value in entry.items() if key != "type"}
         return message_turns({**message, "role": role}, conversation, model=text(entry.get("model_id")))
@@ -34,4 +41,10 @@ plugin = Grok()
 
 
 def _is_line(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("type"), str) and "content" in value and not value.keys() & {"role", "message", "data"}
+    known = "content" in value or value.get("type") in _OTHERS
+    return isinstance(value.get("type"), str) and known and not value.keys() & {"role", "message", "data"}
+
+
+def _backend_call(kind: dict[str, Any]) -> Piece:
+    arguments = text_or_json(kind.get("action", kind.get("arguments")), ())[0]
+    return Piece("call", arguments, None, first_text(kind, "tool_type", "name"), text(kind.get("id")), kind)

@@ -7,7 +7,8 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.keyed_sessions import keyed
-from webapp.dumps.messages.http import HttpExchange, http_turns
+from webapp.dumps.messages.http import HttpExchange, http_turns, speaks_of_models
+from webapp.dumps.messages.recorded import body_of, is_recorded, recorded
 from webapp.dumps.messages.turns import each_filled
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.times import first_moment
@@ -28,7 +29,8 @@ class HttpLog(Format):
 
     def sniff(self, head: DumpHead) -> int:
         """Most of the samples: one exchange that is none does not refuse the whole log."""
-        fitting = sum(map(_is_exchange, head.objects))
+        written = any(isinstance(body_of(as_object(value.get("response"))), str) for value in head.objects)
+        fitting = sum(_is_exchange(value) or (written and _is_recorded(value)) for value in head.objects)
         return 90 if fitting and 2 * fitting >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
@@ -39,6 +41,9 @@ class HttpLog(Format):
         request = request or next((key for key in _REQUESTS if isinstance(entry.get(key), str)), _REQUESTS[0])
         if _is_invocation(entry):
             return _invoked(entry, conversation)
+        if is_recorded(entry):
+            turns = http_turns(recorded(entry), conversation) or [(Turn(0, "event"), None)]
+            return each_filled(turns, sent_at=first_moment(entry, *_TIMES))
         response = next((key for key in _RESPONSES if entry.get(key) is not None), _RESPONSES[0])
         http = HttpExchange(
             url=first_text(entry, *_PLACES) or "",
@@ -80,3 +85,8 @@ def _is_exchange(value: dict[str, Any]) -> bool:
     if isinstance(value.get("request_body"), str | dict) and "response_body" in value:
         return True
     return has_address and any(key in value for key in _RESPONSES)
+
+
+def _is_recorded(value: dict[str, Any]) -> bool:
+    """Bodies that are no text are read as JSON's formats read them."""
+    return is_recorded(value) and speaks_of_models(recorded(value))

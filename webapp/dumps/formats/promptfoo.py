@@ -27,7 +27,9 @@ class PromptFoo(Format):
             inner = head.document.get("results")
             if isinstance(inner, dict):
                 return 95 if isinstance(inner.get("results"), list) else 0
-            return 95 if _is_result(head.first_of("results")) else 90 if _mentions(head) else 0
+            if _is_result(head.first_of("results")) or _is_result(head.document):
+                return 95
+            return 90 if _mentions(head) else 0
         return 93 if head.objects and all(map(_is_result, head.objects)) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
@@ -64,7 +66,7 @@ def _is_result(value: dict[str, Any]) -> bool:
 def _results(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
     if head.shape == "object" and "results" in head.items:
         return objects(inner_list(source.text(), "", "results"), "results")
-    if head.shape == "object":
+    if head.shape == "object" and not _is_result(head.document):
         return objects(inner_list(source.text(), "results", "results"), "results.results")
     return entries_of(source, head)
 

@@ -8,15 +8,14 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import with_list
-from webapp.dumps.messages.http import HttpExchange, body_text, http_turns, speaks_of_models
+from webapp.dumps.messages.http import http_turns, speaks_of_models
+from webapp.dumps.messages.recorded import recorded
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.values import as_object, text
-from webapp.dumps.yaml_items import BINARY, items
+from webapp.dumps.yaml_items import items
 
 _LISTS = ("interactions", "http_interactions")
 """vcrpy's, and Ruby's"""
 _YAML = re.compile(r"(?:\A|\n)((?:http_)?interactions):[ \t]*\r?\n\s*- ")
-_WHERE = ("uri", "url")
 
 
 class Vcr(Format):
@@ -38,7 +37,7 @@ class Vcr(Format):
         yield SessionEntries(source.stem, _asked(entries))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        return http_turns(_exchange(entry), conversation) or [(Turn(0, "event"), None)]
+        return http_turns(recorded(entry), conversation) or [(Turn(0, "event"), None)]
 
 
 plugin = Vcr()
@@ -46,27 +45,5 @@ plugin = Vcr()
 
 def _asked(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
     for entry in entries:
-        if isinstance(entry, Problem) or speaks_of_models(_exchange(entry[1])):
+        if isinstance(entry, Problem) or speaks_of_models(recorded(entry[1])):
             yield entry
-
-
-def _exchange(entry: dict[str, Any]) -> HttpExchange:
-    request, response = as_object(entry.get("request")), as_object(entry.get("response"))
-    url = next((request[key] for key in _WHERE if text(request.get(key))), "")
-    status = response.get("status")
-    code = status.get("code") if isinstance(status, dict) else response.get("status_code", status)
-    return HttpExchange(url, _body(request), _body(response), code)
-
-
-def _body(holder: dict[str, Any]) -> Any:
-    """The body of a request or a response: as it was parsed, as text, or as the base64 of bytes."""
-    if holder.get("parsed_body") is not None:
-        return holder["parsed_body"]
-    body = holder.get("body", holder.get("content"))
-    if isinstance(body, dict) and BINARY not in body:
-        if isinstance(body.get("base64_string"), str):
-            return body_text(body["base64_string"], "base64")
-        body = body.get("string", body)
-    if isinstance(body, dict) and isinstance(body.get(BINARY), str):
-        return body_text(body[BINARY], "base64")
-    return body

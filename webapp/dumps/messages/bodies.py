@@ -100,6 +100,8 @@ def _one_of(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn
 def _messages(body: dict[str, Any], at: Path) -> list[list[Piece]]:
     """What was said, one list for each message."""
     output = body.get("output")
+    if isinstance(output, list) and output and all(isinstance(piece, str) for piece in output):
+        return [_predicted(body, at)]
     if isinstance(output, list):
         return [said_item(item, (*at, "output", index)) for index, item in enumerate(output) if isinstance(item, dict)]
     if isinstance(output, dict) and isinstance(output.get("message"), dict):
@@ -117,12 +119,20 @@ def _messages(body: dict[str, Any], at: Path) -> list[list[Piece]]:
 
 def _bare(body: dict[str, Any], at: Path) -> list[list[Piece]]:
     """What models on Bedrock answer in bodies of their own: Amazon's, Mistral's, Meta's, and Anthropic's older ones."""
-    for key, inner in (("results", "outputText"), ("outputs", "text")):
+    for key, inner in (("results", "outputText"), ("outputs", "text"), ("generations", "text")):
         listed = as_list(body.get(key))
         if listed and all(isinstance(as_object(item).get(inner), str) for item in listed):
             return [[Piece("text", item[inner], (*at, key, index, inner))] for index, item in enumerate(listed)]
     bare = next((key for key in ("generation", "completion") if isinstance(body.get(key), str)), None)
+    if isinstance(body.get("generated_text"), str):  # Hugging Face's
+        return [[Piece("text", body["generated_text"], (*at, "generated_text"))]]
     return [[Piece("text", body[bare], (*at, bare))]] if bare is not None and "stop_reason" in body else []
+
+
+def _predicted(body: dict[str, Any], at: Path) -> list[Piece]:
+    """What Replicate's predictions hold: the pieces of one text."""
+    pieces = [piece for piece in as_list(body.get("output")) if isinstance(piece, str)]
+    return [Piece("text", "".join(pieces), (*at, "output", 0) if len(pieces) == 1 else None)]
 
 
 def _choice(choice: Any, inner: str, at: Path) -> list[Piece]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import sys
 import zlib
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,12 @@ from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.streams import assembled, put_together, stream_faults
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
 from webapp.dumps.records import Turn
-from webapp.dumps.values import as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
 """where Bedrock and Google have the model: in the address"""
@@ -55,16 +61,36 @@ def body_text(value: Any, encoding: str | None = None) -> str | None:
 
 
 def _unpacked(data: bytes) -> str | None:
-    """Bytes of a body as text, unpacked where they are gzip; None where they are neither."""
+    """Bytes of a body as text, unpacked where they are gzip, zstd or deflate; None where they are nothing of these."""
     if data[:2] == b"\x1f\x8b":
-        try:
-            data = zlib.decompressobj(wbits=31).decompress(data, _MOST_BODY)
-        except zlib.error:
-            return None
+        return _as_text(_inflated(data, 31))
+    if data[:4] == b"\x28\xb5\x2f\xfd":
+        return _as_text(_from_zstd(data))
+    plain = _as_text(data)
+    if plain is None and b"event-type" in data:
+        return data.decode("latin-1")  # Amazon's frames, whose JSON is ASCII
+    return plain if plain is not None else _as_text(_inflated(data, 15) or _inflated(data, -15))
+
+
+def _inflated(data: bytes, window: int) -> bytes | None:
     try:
-        return data.decode("utf-8")
+        return zlib.decompressobj(wbits=window).decompress(data, _MOST_BODY)
+    except zlib.error:
+        return None
+
+
+def _from_zstd(data: bytes) -> bytes | None:
+    try:
+        return zstd.ZstdDecompressor().decompress(data, _MOST_BODY)
+    except zstd.ZstdError:
+        return None
+
+
+def _as_text(data: bytes | None) -> str | None:
+    try:
+        return None if data is None else data.decode("utf-8")
     except UnicodeDecodeError:
-        return data.decode("latin-1") if b"event-type" in data else None  # Amazon's frames, whose JSON is ASCII
+        return None
 
 
 def parsed_body(value: Any) -> Any:
@@ -87,6 +113,8 @@ def is_body(value: Any) -> bool:
 def speaks_of_models(http: HttpExchange) -> bool:
     """Whether a model was asked, or answered: most of what a browser or a test fetched is of other things."""
     request, response = parsed_body(http.request), parsed_body(http.response)
+    if any(isinstance(as_object(item).get("generated_text"), str) for item in as_list(response)):  # Hugging Face's
+        return True
     if is_answer(response):
         return not isinstance(response, dict) or "embedding" not in jsontext.dumps(response.get("data"))[:2000]
     has_question = isinstance(request, dict) and any(request.get(key) for key in _ASKING)

@@ -14,7 +14,7 @@ from webapp.dumps.values import as_list
 
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions", "preamble")
 _SYSTEM_ROLES = ("system", "developer")
-_MESSAGES = ("chat_history", "messages", "contents", "input", "prompt", "message", "inputText")
+_MESSAGES = ("chat_history", "messages", "contents", "input", "prompt", "message", "inputText", "inputs")
 _CALLS = ("function_call", "custom_tool_call", "tool_call", "mcp_call")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _PASSING = ("cache_control", "signature", "annotations", "id", "status", *_THOUGHTS, "reasoning_content")

@@ -30,6 +30,8 @@ def assembled(body: str) -> Any:
         return put_together([whole]) if str(whole.get("object")).endswith(".chunk") else whole
     if is_data_stream(body):
         return put_together(data_stream(body))
+    if isinstance(whole, list) and any("generated_text" in as_object(item) for item in whole):  # Hugging Face's
+        return whole
     return put_together(whole if isinstance(whole, list) else list(_events(body)))
 
 

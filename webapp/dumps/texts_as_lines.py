@@ -1,0 +1,95 @@
+"""Texts that hold one record after the other, but none a line, written aside as JSON lines: CSV, and indented JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import tempfile
+from collections.abc import Iterator
+from itertools import islice
+from typing import BinaryIO
+
+from webapp import jsontext
+
+_HEAD = 256 * 1024
+_LONGEST_CELL = 64 * 1024 * 1024
+_DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r?\n")
+_COLUMN = re.compile(r"[\w\"'][^\r\n]{0,80}")
+_SPEAKING = re.compile(
+    r"prompt|question|query|input|instruction|messages?|request|output|completion|response|answer|result|generation"
+    r"|content|text|role",
+    re.I,
+)
+csv.field_size_limit(_LONGEST_CELL)
+
+
+def as_lines(file: BinaryIO, start: int) -> BinaryIO | None:
+    """The records of the text in `file` from byte `start` on, one a line, in a file aside; None for other dumps."""
+    file.seek(start)
+    head = file.read(_HEAD).decode("utf-8", "replace")
+    if _DOCUMENTS.match(head):
+        return _written(_joined(file, start))
+    separator = _separator(head)
+    return None if separator is None else _written(_rows(file, start, separator))
+
+
+def _written(lines: Iterator[bytes]) -> BinaryIO:
+    out = tempfile.TemporaryFile()  # noqa: SIM115 - who opened the dump closes it
+    out.writelines(lines)
+    return out
+
+
+def _joined(file: BinaryIO, start: int) -> Iterator[bytes]:
+    """Indented JSON objects, each of which ends with a line that is its brace: their lines as one."""
+    file.seek(start)
+    for line in file:
+        yield line if line.rstrip() == b"}" else line.rstrip(b"\r\n") + b" "
+
+
+def _separator(head: str) -> str | None:
+    """What parts the columns of a table whose first line names them, one of which is called as texts of models are."""
+    first, newline, rest = head.lstrip("\ufeff").partition("\n")
+    if not newline or "\0" in head or not rest.strip() or not _COLUMN.match(first) or head.lstrip()[:1] in "{[":
+        return None
+    for separator in (",", "\t", ";"):
+        rows = _first_rows(head, separator)
+        widths = {len(row) for row in rows}
+        if len(rows) > 1 and len(widths) == 1 and len(rows[0]) > 1 and _are_names(rows[0]):
+            return separator
+    return None
+
+
+def _first_rows(head: str, separator: str) -> list[list[str]]:
+    """The header and the first rows; without the last where the head cuts it."""
+    try:
+        rows = list(islice(csv.reader(io.StringIO(head, newline=""), delimiter=separator), 6))
+    except csv.Error:
+        return []
+    return [row for row in rows[: 5 if len(head) < _HEAD or len(rows) > 5 else -1] if row]
+
+
+def _are_names(header: list[str]) -> bool:
+    """Whether these are names of columns and no sentence with commas, one of which a text of a model may be under."""
+    if len(set(header)) < len(header) or not all(name == name.strip() and len(name) <= 80 for name in header):
+        return False
+    words = [re.split(r"[\W_]+", name) for name in header]
+    return max(map(len, words)) <= 4 and any(_SPEAKING.fullmatch(word) for name in words for word in name)
+
+
+def _rows(file: BinaryIO, start: int, separator: str) -> Iterator[bytes]:
+    """The rows below the header as objects; a cell more than there are columns is called by its number."""
+    file.seek(start)
+    written = io.TextIOWrapper(file, "utf-8", "surrogateescape", newline="")
+    try:
+        rows = csv.reader(written, delimiter=separator)
+        header = [name.strip() or f"column {number}" for number, name in enumerate(next(rows, []), start=1)]
+        for row in rows:
+            names = [*header, *(f"column {number}" for number in range(len(header) + 1, len(row) + 1))]
+            if row:
+                record = dict(zip(names, row, strict=False))
+                yield jsontext.dumps(record).encode("ascii") + b"\n"
+    except csv.Error as error:
+        yield f'{{"the table is damaged": {jsontext.dumps(str(error))}}}\n'.encode("ascii", "replace")
+    finally:
+        written.detach()
