@@ -27,6 +27,8 @@ _RESULTS = (
 )
 _CONTENTS = ("blocks", "items", "segments", "contentParts")
 """where messages without a content hold their blocks: LlamaIndex', Semantic Kernel's, Zed's, Chatbox'"""
+_INSTEAD = ("text", "value", "message")
+"""what messages without a content call it"""
 _WRAPPED_CALLS = ("toolUse", "functionCall", "function_call", "tool_call", "executableCode", "executable_code")
 _WRAPPED_RESULTS = (
     *("toolResult", "functionResponse", "function_response", "tool_call_result"),
@@ -82,6 +84,9 @@ def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
     for key in _CONTENTS if not parts else ():
         if isinstance(message.get(key), dict | list):
             parts.extend(content(message[key], (*at, key)))
+    if "role" in message and not parts and not message.keys() & _SAYING:
+        instead = next((key for key in _INSTEAD if text(message.get(key))), None)
+        parts.extend(content(message[instead], (*at, instead)) if instead is not None else ())
     if text(message.get("refusal")):
         parts.append(Piece("text", message["refusal"], (*at, "refusal")))
     said = _each_call_once(parts, list(beside(message, at)))

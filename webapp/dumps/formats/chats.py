@@ -1,0 +1,150 @@
+"""Chats as their apps export them, wherever the messages lie: lists of {"sender", "text"}, {"is_user", "mes"} …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.entries import Entry, entry_or_problem
+from webapp.dumps.json_texts import long_texts
+from webapp.dumps.keyed_sessions import keyed
+from webapp.dumps.messages.speakers import SAID, is_chat, spoken
+from webapp.dumps.messages.turns import each_filled, message_turns, unplaced
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import entries_of
+from webapp.dumps.times import first_moment
+from webapp.dumps.values import as_list, as_object, first_id, first_text
+
+_IDS = (
+    *("conversation_id", "conversationId", "session_id", "sessionId", "chat_id", "chatId", "thread_id", "uuid", "id"),
+    "question_id",
+)
+_PARENTS = ("parentMessageId", "parentResponseId", "parent_message_uuid", "parentId", "parent_id")
+_MODELS = ("model", "model_slug", "modelId", "fromModel", "model_id")
+_TIMES = ("createdAt", "created_at", "create_time", "createTime", "timestamp", "time", "send_date", "date")
+_REPLIES = ("children", "replies")
+_NO_ANSWER = re.compile(
+    r"title|name|system|prompt|instruct|descript|question|id$|uuid|url|path|file|time|date|model", re.I
+)
+"""in the keys of texts beside a chat that no model wrote"""
+_DEEPEST = 6
+_SURE = 14
+"""less than of any format that knows whose messages these are"""
+
+
+class _Chat(NamedTuple):
+    """A list of messages, where it stands, and what stands around it, the nearest last."""
+
+    at: str
+    around: tuple[dict[str, Any], ...]
+    messages: list[Any]
+
+
+class Chats(Format):
+    name = "chats"
+    shapes = 'chats of other apps, wherever they lie: lists of {"sender", "text"}, {"is_user", "mes"} and the like'
+    by_key = True
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape not in ("object", "array", "lines", "parquet"):
+            return 0
+        found = is_chat(head.objects) or any(next(_chats("", (), value, 0), None) for value in head.objects)
+        return _SURE if found else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape != "object" and is_chat(head.objects):
+            yield from keyed(source, head, self.session_key, self.follows)
+            return
+        count = 0
+        for entry in entries_of(source, head):
+            if isinstance(entry, Problem):
+                yield entry
+                continue
+            chats = list(_chats(entry[0], (), entry[1], 0))
+            yield from _left_over(*entry, [chat.messages for chat in chats])
+            for chat in chats:
+                count += 1
+                yield _session(chat, source.stem if head.shape == "object" and count == 1 else f"{source.stem}-{count}")
+
+    def follows(self, entry: dict[str, Any]) -> bool:
+        return spoken(entry) is not None
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        message = spoken(entry)
+        if message is None:
+            if any(map(entry.get, SAID)):
+                raise BadEntry("nobody who is known says anything in it")
+            return []
+        about = {"parent": first_id(message, *_PARENTS), "sent_at": first_moment(message, *_TIMES)}
+        model = first_text(message, *_MODELS) or first_text(as_object(message.get("extra")), *_MODELS)
+        model = model or first_text(as_object(message.get("metadata")), *_MODELS)
+        return each_filled(unplaced(message_turns(message, conversation, model=model)), **about)
+
+
+plugin = Chats()
+
+
+def _session(chat: _Chat, fallback: str) -> SessionEntries:
+    beside = {key: value for key, value in chat.around[-1].items() if value is not chat.messages} if chat.around else {}
+    title = next((title for holder in reversed(chat.around) if (title := first_text(holder, "title", "name"))), None)
+    own = first_id(beside, *_IDS) or first_id(as_object(beside.get("conversation")), *_IDS)
+    return SessionEntries(own or fallback, _entries(chat.at, chat.messages), title, extra=_small(beside))
+
+
+def _small(beside: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in beside.items() if not isinstance(value, list | dict)}
+
+
+def _chats(at: str, around: tuple[dict[str, Any], ...], value: Any, depth: int) -> Iterator[_Chat]:
+    """The lists of messages in a value: the outermost, and of a message with replies itself."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, list):
+        if is_chat(list(_with_replies(value))):
+            yield _Chat(at, around, value)
+            return
+        for index, inner in enumerate(value):
+            yield from _chats(f"{at}[{index}]", around, inner, depth + 1)
+    elif isinstance(value, dict):
+        if any(map(value.get, _REPLIES)) and is_chat(list(_with_replies([value]))):
+            yield _Chat(at, around, [value])
+            return
+        for key, inner in value.items():
+            yield from _chats(f"{at}, {key}" if at else str(key), (*around, value), inner, depth + 1)
+
+
+def _with_replies(messages: list[Any]) -> Iterator[Any]:
+    """Messages, each followed by what was said in reply to it."""
+    waiting = list(reversed(messages))
+    while waiting:
+        message = waiting.pop()
+        yield message
+        replies = next((as_list(message[key]) for key in _REPLIES if as_object(message).get(key)), [])
+        waiting.extend(reply for reply in reversed(replies) if isinstance(reply, dict))
+
+
+def _entries(at: str, messages: list[Any]) -> Iterator[Entry | Problem]:
+    for number, message in enumerate(_with_replies(messages)):
+        own = (
+            {key: value for key, value in message.items() if key not in _REPLIES}
+            if isinstance(message, dict)
+            else message
+        )
+        yield entry_or_problem(f"{at}[{number}]", own)
+
+
+def _left_over(at: str, value: dict[str, Any], chats: list[list[Any]]) -> Iterator[Problem]:
+    """What may be an answer and stands outside of the lists that are read."""
+    paths = [path for path in long_texts([_without(value, chats)]) if not _NO_ANSWER.search(path.rpartition(".")[2])]
+    if paths:
+        yield Problem(at, f"beside the messages there are texts that were not read (at {', '.join(paths)})")
+
+
+def _without(value: Any, chats: list[list[Any]]) -> Any:
+    if any(value is chat or (len(chat) == 1 and value is chat[0]) for chat in chats):
+        return None
+    if isinstance(value, dict):
+        return {key: _without(inner, chats) for key, inner in value.items()}
+    return [_without(inner, chats) for inner in value] if isinstance(value, list) else value

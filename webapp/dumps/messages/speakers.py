@@ -1,0 +1,72 @@
+"""Who spoke and what was said, in messages of apps that call both as they like: {"sender", "text"} and others."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from webapp.dumps.values import as_object, text
+
+_BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman")
+_WHO = ("role", "sender", "from", "author", "speaker", "who", "sender_type", "senderType", "type")
+_NAMES = ("role", "type", "name")
+"""who spoke, where that is an object"""
+SAID = ("content", "text", "message", "mes", "say", "said", "value", "body", "parts", "contentParts", "markdown")
+_INNER = ("message", "response", "data", "node")
+_ROLES = (
+    ("user", re.compile(r"user|human|prompt|prompter|you|me|customer|request|question|client|visitor")),
+    (
+        "assistant",
+        re.compile(
+            r"assistant|ai|bot|chatbot|model|response|answer|agent|llm|reply|completion"
+            r"|(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen)[\w .:\-]{0,40}"
+        ),
+    ),
+    ("system", re.compile(r"system|developer|context")),
+    ("tool", re.compile(r"tool|function|observation|tool_result")),
+)
+
+
+def spoken(value: Any) -> dict[str, Any] | None:
+    """A message as {"role", "content"} with what else it holds; None where nobody who is known says anything."""
+    for holder in (value, *(as_object(value).get(key) for key in _INNER)):
+        if isinstance(holder, dict) and (role := _role(holder)) and (key := _said_under(holder)):
+            rest = {name: inner for name, inner in holder.items() if name not in (*_BY_USER, *_WHO, *SAID, *_INNER)}
+            return {**rest, "role": role, "content": holder[key]}
+    return None
+
+
+def _role(holder: dict[str, Any]) -> str | None:
+    for key in _BY_USER:
+        if isinstance(holder.get(key), bool):
+            return "user" if holder[key] else "assistant"
+    for key in _WHO:
+        who = holder.get(key)
+        words = [who] if isinstance(who, str) else [as_object(who).get(name) for name in _NAMES]
+        for word in words:
+            if isinstance(word, str) and (role := _role_of(word)):
+                return role
+    return None
+
+
+def _role_of(word: str) -> str | None:
+    return next((role for role, pattern in _ROLES if pattern.fullmatch(word.strip().lower())), None)
+
+
+def _said_under(holder: dict[str, Any]) -> str | None:
+    """The key of what was said; an empty text where there is nothing else."""
+    texts = [key for key in SAID if text(holder.get(key)) or (holder.get(key) and _is_content(holder[key]))]
+    return next(iter(texts), None) or next((key for key in SAID if holder.get(key) == ""), None)
+
+
+def _is_content(value: Any) -> bool:
+    """Whether it may be blocks of a content, or an object of parts, and no message."""
+    return isinstance(value, list) or (isinstance(value, dict) and "parts" in value)
+
+
+def is_chat(items: list[Any], most: int = 50) -> bool:
+    """Whether two sides speak in most of the first items, one of which is a model."""
+    objects = [item for item in items[:most] if isinstance(item, dict)]
+    messages = [message for item in objects if (message := spoken(item)) is not None]
+    roles = {message["role"] for message in messages}
+    return 2 * len(messages) >= len(objects) and {"assistant", "user"} <= roles
