@@ -15,6 +15,10 @@ from webapp.dumps.values import number, text, whole
 _START = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
 _MODEL = re.compile(r"(?:Main model|Models?):\s+([^\s,]+)")
 _TOKENS = re.compile(r"Tokens: ([\d.,]+)(k?) sent,.*?([\d.,]+)(k?) received(?:\. Cost: \$([\d.]+))?")
+_MARKED = ("#### ", "> ")
+_END = "  "
+"""what Aider ends its own lines with, and a model hardly ever one that begins as they do"""
+_NOTES = ("> Tokens: ", "> Commit ", "> Applied edit to ")
 _MOST_TEXT = 16 * 1024 * 1024
 """characters of one prompt or answer"""
 
@@ -30,7 +34,7 @@ class Aider(Format):
         """Each start of the program is a session; its lines are read as they are asked for."""
         for number_, (at, started) in enumerate(_starts(source), start=1):
             name = f"{source.stem or 'aider'}/{started or number_}"
-            yield SessionEntries(name, _entries(source, at), extra={"started": started})
+            yield SessionEntries(name, _entries(source, at, _are_ended(head.text)), extra={"started": started})
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         raw, kind = text(entry.get("text")) or "", entry.get("kind")
@@ -55,7 +59,13 @@ def _starts(source: Source) -> Iterator[tuple[int, str | None]]:
             yield at, match[1] if match else None
 
 
-def _entries(source: Source, start: int) -> Iterator[Entry | Problem]:
+def _are_ended(written: str) -> bool:
+    """Whether most lines of prompts and notes end as Aider ends them; editors take spaces at the end away."""
+    marked = [line for line in written.splitlines() if line.startswith(_MARKED)]
+    return bool(marked) and 2 * sum(line.endswith(_END) for line in marked) >= len(marked)
+
+
+def _entries(source: Source, start: int, ended: bool) -> Iterator[Entry | Problem]:
     """The prompts, notes and answers from byte `start` up to the next session."""
     kind, lines, first, at = "answer", list[str](), 0, start
     while True:
@@ -64,7 +74,7 @@ def _entries(source: Source, start: int) -> Iterator[Entry | Problem]:
         starts = _START.match(line)
         if isinstance(data, Cut):
             yield Problem(f"byte {at}", too_long(at))
-        next_kind = _kind(line)
+        next_kind = _next_kind(line, kind, lines) if ended else _kind(line)
         if (next_kind != kind and line.strip()) or not data or (starts and at > start):
             yield from _entry(first, kind, lines)
             lines, first, kind = [], at, next_kind
@@ -77,6 +87,30 @@ def _entries(source: Source, start: int) -> Iterator[Entry | Problem]:
 
 def _kind(line: str) -> str:
     return "prompt" if line.startswith("#### ") else "note" if line.startswith("> ") else "answer"
+
+
+def _next_kind(line: str, kind: str, lines: list[str]) -> str:
+    """What a line is where Aider's own end as they should: quotes and headings of an answer are the answer's.
+
+    The message of a commit is a note of several lines, of which the first alone is marked.
+    """
+    if kind == "note" and _is_open(lines) and not line.startswith(_MARKED):
+        return "note"
+    within_answer = kind == "answer" and any(said.strip() for said in lines)
+    own = not _is_ended(line) and not line.startswith(_NOTES)
+    return "answer" if within_answer and own else _kind(line)
+
+
+def _is_ended(line: str) -> bool:
+    return line.rstrip("\r\n").endswith(_END)
+
+
+def _is_open(note: list[str]) -> bool:
+    """Whether the message of a commit, which began in this note, goes on."""
+    for line in reversed(note):
+        if _is_ended(line) or line.startswith("> "):
+            return not _is_ended(line) and line.startswith("> Commit ")
+    return False
 
 
 def _entry(at: int, kind: str, lines: list[str]) -> Iterator[Entry]:
