@@ -1,0 +1,94 @@
+"""Chats saved as Markdown or plain text, with who speaks on a line of its own: **User**, ## Assistant, Human: …"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.amount import most_characters
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.formats.responses import MOST_TEXT
+from webapp.dumps.messages.turns import text_turns
+from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.values import text
+
+_USER = r"User|Human|You|You said|Me|Prompt"
+_MODEL = (
+    r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
+    r"|GPT-[\w.\-]{1,20}"
+)
+_NAME = rf"(?P<who>{_USER}|{_MODEL}|System)"
+_NOTE = r"(?:[ \t]*[(\[][^()\[\]\r\n]{0,80}[)\]])?"
+"""what some write behind the name: the time, the model"""
+_HEADINGS = tuple(
+    re.compile(rf"^{pattern}[ \t]*$", re.M)
+    for pattern in (
+        rf"#{{1,6}} {_NAME}{_NOTE}:?",
+        rf"_?\*\*_?{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
+        rf"\[?{_NAME}\]?{_NOTE}:",
+    )
+)
+_INLINE = re.compile(rf"^{_NAME}: (?=\S)", re.M)
+_RULE = re.compile(r"(?:\r?\n)*(?:^|\n)(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
+_TITLE = "#<>_*-|"
+"""how the lines of a title and the like begin"""
+_MOST_BEFORE = 2000
+"""characters of a title and the like before the first speaks"""
+
+
+class Transcript(Format):
+    name = "transcript"
+    shapes = "a chat as Markdown or text, who speaks on a line of its own (**User**, ## Assistant, Human:)"
+
+    def sniff(self, head: DumpHead) -> int:
+        return 60 if head.shape == "text" and _style(head.text) is not None else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        yield SessionEntries(source.stem, _messages(source, _style(head.text) or _HEADINGS[0]))
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        return text_turns(str(entry.get("content")), ("content",), text(entry.get("role")), conversation)
+
+
+plugin = Transcript()
+
+
+def _style(written: str) -> re.Pattern[str] | None:
+    """How the names of those who speak are written, where both do, and no more than a title stands before the first."""
+    for style in (*_HEADINGS, _INLINE):
+        marks = _marks(style, written)
+        before = written[: marks[0].start()].strip() if marks else ""
+        titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
+        plain = style is _INLINE or style is _HEADINGS[-1]
+        if {"user", "assistant"} <= {_role(mark["who"]) for mark in marks} and (titled if not plain else not before):
+            return style
+    return None
+
+
+def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
+    """Where each begins to speak. Of other names, which stand in answers as headings, the first of each side counts."""
+    marks, names = list(style.finditer(written)), dict[str, str]()
+    for mark in marks:
+        names.setdefault(_role(mark["who"]), mark["who"])
+    return [mark for mark in marks if mark["who"] == names[_role(mark["who"])]]
+
+
+def _role(who: str) -> str:
+    if who == "System":
+        return "system"
+    return "user" if re.fullmatch(_USER, who) else "assistant"
+
+
+def _messages(source: Source, style: re.Pattern[str]) -> Iterator[Entry | Problem]:
+    """What stands between the names, without empty lines around it and the rule that ends it."""
+    if source.file.seek(0, 2) > (most := most_characters(MOST_TEXT)):
+        raise BadDump(f"a plain text of more than {most // 2**20} MB", f"byte {most}")
+    written = "".join(source.text())
+    marks = _marks(style, written)
+    if marks and (before := written[: marks[0].start()].strip()):
+        yield "character 0", {"role": "title", "content": before}
+    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+        end = len(written) if following is None else following.start()
+        content = _RULE.sub("", written[mark.end() : end].rstrip()).strip("\r\n")
+        yield f"character {mark.start()}", {"role": _role(mark["who"]), "content": content.rstrip()}
