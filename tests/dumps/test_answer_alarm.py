@@ -43,6 +43,20 @@ def test_a_call_streamed_without_arguments_is_no_loss(got):
     assert reasons(got, [USER, call, ANSWER]) == []
 
 
+def test_an_empty_text_as_arguments_is_named_where_no_stream_gave_it(got):
+    calls = [{"id": str(n), "function": {"name": "now", "arguments": said}} for n, said in enumerate(("", "{}", "{}"))]
+    found = got(json.dumps({"messages": [USER, {"role": "assistant", "tool_calls": calls}, ANSWER]}))
+    assert [problem.reason for problem in found.problems] == ["1 of its 3 tool calls have an empty text as arguments"]
+
+
+def test_a_result_whose_call_is_gone_is_named_once(got):
+    results = [{"role": "tool", "tool_call_id": name, "content": "x"} for name in ("a", "b")]
+    found = got(json.dumps({"messages": [USER, ANSWER, *results]}))
+    assert [problem.reason for problem in found.problems] == [
+        "the call 'a', which this result answers, is nowhere before it"
+    ]
+
+
 def test_an_exchange_that_was_refused_is_no_loss(got):
     line = {"method": "POST", "uri": "/v1", "status": 429, "request": {"messages": [USER]}}
     found = got(json.dumps({**line, "response": {"error": {"message": "slow down"}}}), "log.jsonl")

@@ -9,6 +9,7 @@ from typing import Any
 
 from webapp.dumps.json_texts import long_texts
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
+from webapp.dumps.values import as_object
 
 MOST_NAMED = 20
 """How many sessions of a dump are named; the others are counted."""
@@ -37,6 +38,8 @@ class SessionAnswers:
     prompts: int = 0
     bare: int = 0
     """calls without arguments: an empty text, which a stream gives, is no loss, unless most calls are so"""
+    blank: int = 0
+    """those of them that neither came in a stream nor have none by their kind"""
     last: str = ""
     """the kind of the last turn in which somebody spoke"""
     mute: int = 0
@@ -56,6 +59,7 @@ class SessionAnswers:
             says_nothing = not turn.raw and not bare
             self.empty[turn.kind] += says_nothing
             self.bare += bare
+            self.blank += bare and not (turn.tool_calls and as_object(turn.tool_calls[0]).get("without_arguments"))
         elif turn.kind == "event":
             self.mute += not (turn.raw or turn.role or turn.phase or turn.agent)
         self.errors += turn.kind == "error"
@@ -86,6 +90,9 @@ class SessionAnswers:
         if any(self.empty.values()):
             counts = f"{sum(self.empty.values()):,} of its {answers:,} answers and calls are empty"
             return Problem(f"session {self.name[:200]!r}", self._named(counts).reason)
+        if self.blank:
+            counts = f"{self.blank:,} of its {self.counts['tool_call']:,} tool calls"
+            return Problem(f"session {self.name[:200]!r}", f"{counts} have an empty text as arguments")
         return self._beside() if self.last == "prompt" and self.about else None
 
     def _beside(self) -> Problem | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.messages.turns import Conversation
+from webapp.dumps.records import Problem
 from webapp.dumps.values import as_list, as_object, id_text
 
 
@@ -50,3 +51,12 @@ def depth_first(
         children = [name for child in as_list(as_object(node).get(children_key)) if (name := id_text(child)) in nodes]
         waiting.extend(reversed(list(dict.fromkeys([*(str(name) for name in children), *below.get(ident, [])]))))
     yield from ((ident, node) for ident, node in nodes.items() if ident not in passed)
+
+
+def missing_children(at: str, nodes: dict[str, Any], children_key: str) -> Iterator[Problem]:
+    """What to say of messages that others name as those below them, and that are not there."""
+    named = (id_text(child) for node in nodes.values() for child in as_list(as_object(node).get(children_key)))
+    missing = list(dict.fromkeys(name for name in named if name is not None and name not in nodes))
+    if missing:
+        count = f"{len(missing):,} messages are" if len(missing) > 1 else "a message is"
+        yield Problem(at, f"{count} not there that others name as what follows them ({missing[0][:80]!r})")

@@ -38,6 +38,8 @@ def _step(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]
         thought = text(entry.get("thinking"))
         pieces = [Piece("thinking", thought, ("thinking",)), *texts] if thought else texts
         pieces += [_call(call) for call in as_list(entry.get("tool_calls")) if isinstance(call, dict)]
+        if entry.get("content") == "" and not as_list(entry.get("tool_calls")):
+            conversation.notes.append("an answer that says nothing and calls nothing")
         return turns_of(pieces, "assistant", conversation)
     if source.startswith("USER"):
         return turns_of(texts, "user", conversation)

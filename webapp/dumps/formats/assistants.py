@@ -210,7 +210,8 @@ def _tool(value: dict[str, Any], at: Path, conversation: _Thread) -> list[Placed
         result = Piece("result", text(output), (*at, kind, "output"), asked.name, ident) if output else None
     else:
         code = text(own.get("input"))
-        asked = Piece("call", code or "", (*at, kind, "input") if code else None, kind, ident, dict(value))
+        called = dict(value) if code else {**value, "without_arguments": True}
+        asked = Piece("call", code or "", (*at, kind, "input") if code else None, kind, ident, called)
         found = own.get("outputs") or own.get("results")
         texts = [first_text(item, "logs") for item in as_list(found)]
         raw = "".join(filter(None, texts)) if any(texts) else as_json(found)

@@ -72,6 +72,8 @@ def _answers(value: Any, at: Path, conversation: Conversation) -> Iterator[Place
         else:
             yield from turns_of([Piece("text", value, at)], "assistant", conversation)
     elif isinstance(value, dict):
+        if not value:
+            conversation.notes.append("an empty object where a call should be")
         for name, arguments in value.items():
             raw, path = text_or_json(arguments, (*at, name))
             call = {"name": name, "arguments": arguments}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.branches import BranchedConversation, depth_first
+from webapp.dumps.branches import BranchedConversation, depth_first, missing_children
 from webapp.dumps.entries import Entry, entry_or_problem
 from webapp.dumps.messages.pieces import Path, Piece, joined
 from webapp.dumps.messages.turns import each_filled, turns_of
@@ -65,6 +65,7 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | 
 
 
 def _nodes(at: str, nodes: dict[str, Any]) -> Iterator[Entry | Problem]:
+    yield from missing_children(at, nodes, "children")
     for ident, node in depth_first(nodes, lambda node: id_text(node.get("parent")), "children"):
         yield entry_or_problem(f"{at}, mapping[{ident!r}]", node)
 

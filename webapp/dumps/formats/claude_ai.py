@@ -14,6 +14,9 @@ from webapp.dumps.sessions import entries_of
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, first_text, id_text, text
 
+_LEFT_OUT = "This block is not supported on your current device yet."
+"""what Claude.ai's export writes in the text of a message in place of a call"""
+
 
 class ClaudeAi(Format):
     name = "claude_ai"
@@ -34,6 +37,8 @@ class ClaudeAi(Format):
         if as_list(entry.get("content")):
             turns = message_turns({"role": role, "content": entry["content"]}, conversation)
         else:
+            if _LEFT_OUT in str(entry.get("text")):
+                conversation.notes.append("the text leaves out a block, and there is no content that holds it")
             turns = text_turns(text(entry.get("text")) or "", ("text",), role, conversation)
         return each_filled(turns, sounding=branch, parent=parent, sent_at=first_moment(entry, "created_at"))
 

@@ -64,7 +64,7 @@ def _line(entry: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
         return turns_of([Piece("result", raw, path if "value" in entry else None, name, ident)], "tool", conversation)
     if kind == "completion" and (answer := text(entry.get("finalText"))) and answer != conversation.answer:
         return text_turns(answer, ("finalText",), "assistant", conversation)
-    if kind == "completion" and not isinstance(entry.get("finalText"), str):
+    if kind == "completion" and not text(entry.get("finalText")):
         conversation.notes.append("a completion without a readable finalText")
     if kind == "error":
         error = first_text(entry, "message") or first_text(as_object(entry.get("error")), "message")

@@ -107,6 +107,8 @@ def _pieces(entry: dict[str, Any]) -> list[Piece]:
     key = "content" if "content" in entry or "parts" not in entry else "parts"
     if not isinstance(entry.get(key), str | list):  # beside calls it is an empty text
         pieces.append(Piece("unread", "a message without a readable content"))
+    if entry.get(key) == "" and entry.get("type") != "user" and not as_list(entry.get("toolCalls")):
+        pieces.append(Piece("unread", "an answer that says nothing and calls nothing"))
     if entry.get(key) or not as_list(entry.get("toolCalls")):
         pieces += content(entry.get(key), (key,))
     for call in as_list(entry.get("toolCalls")):

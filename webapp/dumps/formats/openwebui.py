@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.branches import BranchedConversation, depth_first
+from webapp.dumps.branches import BranchedConversation, depth_first, missing_children
 from webapp.dumps.entries import Entry, entry_or_problem
 from webapp.dumps.messages.turns import each_filled, message_turns, spent
 from webapp.dumps.records import Problem, Turn
@@ -60,5 +60,6 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | 
 
 
 def _nodes(at: str, nodes: dict[str, Any]) -> Iterator[Entry | Problem]:
+    yield from missing_children(at, nodes, "childrenIds")
     for ident, node in depth_first(nodes, lambda node: id_text(node.get("parentId")), "childrenIds"):
         yield entry_or_problem(f"{at}, messages[{ident!r}]", node)

@@ -121,7 +121,8 @@ def _part(part: Any, at: Path, wrote: bool, conversation: Conversation) -> list[
         turns = turns_of(_prompt(content, where, conversation), _PROMPTS[kind], conversation)
     elif kind in _CALLS:
         raw, path = text_or_json(part.get("args"), (*at, "args"))
-        piece = Piece("call", "" if raw is None else raw, path, name, ident, dict(part))
+        called = dict(part) if raw else {**part, "without_arguments": True}  # it writes an empty text where none came
+        piece = Piece("call", "" if raw is None else raw, path, name, ident, called)
         turns = turns_of([piece], "assistant", conversation)
     elif kind in _RETURNS:
         turns = turns_of([Piece("result", *text_or_json(content, where), name, ident)], "tool", conversation)

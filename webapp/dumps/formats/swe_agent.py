@@ -100,6 +100,8 @@ def _step(value: dict[str, Any], run: _Run) -> list[PlacedTurn]:
     if isinstance(raw, str):
         first = _first_entry(raw.strip(), run)
         turns = each_with(text_turns(raw, ("response",), "assistant", run), duplicate_of=first)
+    elif "action" in value:
+        run.notes.append("a step without the response that it came of")
     observed = text(value.get("observation"))
     if observed is not None and first is None:
         turns.append((Turn(0, "tool_result", raw=observed, role="tool"), None))

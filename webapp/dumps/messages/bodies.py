@@ -147,6 +147,10 @@ def _choice(choice: Any, inner: str, at: Path) -> list[Piece]:
         return pieces(choice[inner], (*at, inner))
     if not isinstance(choice.get("text"), str) and (paths := long_texts([choice])):
         return [Piece("unread", f"a choice of no known shape (texts at {', '.join(paths)}); it was left out")]
+    if not choice.keys() & {inner, "text", "delta"}:
+        return [
+            Piece("unread", f"a choice without a {inner} (its keys: {', '.join(map(repr, choice))}); it was left out")
+        ]
     return content(choice.get("text"), (*at, "text"))
 
 

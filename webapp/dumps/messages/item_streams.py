@@ -83,7 +83,7 @@ def cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
             _grow_block(blocks.setdefault(index, {}), message["content"])
         if isinstance(message.get("tool_calls"), dict):
             grow_call(calls.setdefault(index, {"function": {}}), message["tool_calls"])
-    answer = {"role": "assistant", "content": list(blocks.values()), "tool_calls": list(calls.values())}
+    answer = {"role": "assistant", "content": list(blocks.values()), "tool_calls": streamed(calls)}
     return {"message": {**answer, "tool_plan": plan}, "usage": usage}
 
 
@@ -100,6 +100,13 @@ def grow_call(call: dict[str, Any], delta: dict[str, Any]) -> None:
     call["id"] = delta.get("id") or call.get("id")
     call["function"]["name"] = function.get("name") or call["function"].get("name")
     call["function"]["arguments"] = or_empty(call["function"].get("arguments")) + or_empty(function.get("arguments"))
+
+
+def streamed(calls: dict[Any, dict[str, Any]]) -> list[dict[str, Any]]:
+    """The calls, with a mark on those of which no arguments came: a stream says nothing where there are none."""
+    return [
+        call if call["function"].get("arguments") else {**call, "without_arguments": True} for call in calls.values()
+    ]
 
 
 def or_empty(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
-from webapp.dumps.messages.item_streams import cohere, grow_call, is_cohere, is_responses, or_empty, responses
+from webapp.dumps.messages.item_streams import cohere, grow_call, is_cohere, is_responses, or_empty, responses, streamed
 from webapp.dumps.messages.ui_streams import data_stream, is_data_stream, is_ui_stream, ui_stream
 from webapp.dumps.values import as_list, as_object
 
@@ -117,7 +117,12 @@ def _anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
             _grow(blocks.setdefault(event.get("index"), {"type": "text"}), delta)
         if isinstance(event.get("usage"), dict):
             message["usage"] = {**(message.get("usage") or {}), **event["usage"]}
-    return {**message, "content": list(blocks.values())}
+    return {
+        **message,
+        "content": [
+            {**block, "without_arguments": True} if block.get("input") == "" else block for block in blocks.values()
+        ],
+    }
 
 
 def _grow(block: dict[str, Any], delta: dict[str, Any]) -> None:
@@ -197,7 +202,7 @@ def _chat(events: list[dict[str, Any]]) -> dict[str, Any]:
             if isinstance(delta, dict):
                 _grow_chat(messages.setdefault(choice.get("index"), {"role": "assistant"}), delta)
     for message in messages.values():
-        message["tool_calls"] = list(message.get("tool_calls", {}).values())
+        message["tool_calls"] = streamed(message.get("tool_calls", {}))
     choices = [{"message": message} for message in messages.values()]
     return {**last, "choices": [*choices, *({"text": written} for written in texts.values())]}
 

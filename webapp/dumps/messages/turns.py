@@ -48,6 +48,8 @@ class Conversation:
     """what the last request was answered, without white space"""
     request_branch: int | None = None
     """of the last request: None on the first, else from 1"""
+    orphaned: bool = False
+    """whether it was noted that a result answers a call that was not read"""
     shortened: bool = False
     """whether it was noted that a request left out what stood in the one before"""
     notes: list[str] = field(default_factory=list)
@@ -145,11 +147,14 @@ def _turn(
     if first.kind == "thinking":
         return Turn(0, "event", raw=first.text, role="thinking", model=model, **about), first.path
     if first.kind == "call":
-        if first.id and first.name:
-            conversation.tools[first.id] = first.name
+        if first.id:
+            conversation.tools[first.id] = first.name or ""
         about = {**about, "agent": first.name, "model": model, "tool_calls": [first.call], "failure": first.failure}
         return Turn(0, "tool_call", raw=first.text, role=role, **about), first.path
-    name = first.name or conversation.tools.get(first.id or "")
+    if first.id and first.id not in conversation.tools and not conversation.orphaned:
+        conversation.orphaned = True
+        conversation.notes.append(f"the call {first.id[:80]!r}, which this result answers, is nowhere before it")
+    name = first.name or conversation.tools.get(first.id or "") or None
     about = {**about, "agent": name, "parent": first.id or about.get("parent")}
     return Turn(0, "tool_result", raw=first.text, role="tool", failure=first.failure, **about), first.path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
@@ -12,6 +13,10 @@ from webapp.dumps.values import as_list
 
 _FIELDS = frozenset(("attributes", "events", "links", "status", "resource", "scope"))
 """the fields of a span that hold values"""
+_ANSWER = re.compile(
+    r"(?:output|completion|response)[\w.]*\.(?:content|text|arguments|value|messages)$|^output\.value$"
+)
+"""keys of attributes under which a model's answer stands"""
 
 
 def unread_values(at: str, entry: dict[str, Any]) -> Iterator[Problem]:
@@ -33,7 +38,9 @@ def _unknown_fields(at: str, span: dict[str, Any]) -> Iterator[Problem]:
 def unread(listed: Any) -> list[tuple[str, list[str]]]:
     """The attributes whose value has none of OTLP's types, each with the keys, or the type, that it has instead."""
     pairs = [pair for pair in as_list(listed) if isinstance(pair, dict) and pair.get("key")]
-    return [(str(pair["key"]), wrong) for pair in pairs if (wrong := _wrong(pair.get("value", _no_value(pair))))]
+    return [(str(pair["key"]), wrong) for pair in pairs if (wrong := _wrong(pair.get("value", _no_value(pair))))] + [
+        (str(pair["key"]), ["nothing"]) for pair in pairs if not pair.get("value") and _ANSWER.search(str(pair["key"]))
+    ]
 
 
 def _no_value(pair: dict[str, Any]) -> Any:
