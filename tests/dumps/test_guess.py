@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from webapp.dumps import Turn, UnknownFormat, read
+from webapp.dumps import Problem, Turn, UnknownFormat, read
 
-NAMES = ["reply", "llm_response", "model output", "generated.text", "completion_text", "said"]
+NAMES = ["speech", "llm_words", "model said", "spoken.words", "utterance", "said"]
+TELLING = ["reply", "llm_response", "model output", "generated.text", "completionText", "raw_output"]
+"""names under which answers are read though no format knows the shape"""
 WITHIN = ["{}", "data", "run.step", "turns[]", "log.calls[]"]
 SHAPES = ["lines", "list", "document"]
 
@@ -54,3 +56,15 @@ def test_what_is_said_works(name: str, within: str, shape: str, tmp_path: Path) 
     mapping = dict(part.split("=", 1) for flag, part in itertools.pairwise(command) if flag == "--map")
     turns = [record for record in read(path, path.name, mapping=mapping) if isinstance(record, Turn)]
     assert [turn.raw for turn in turns if turn.kind == "response"] == [answer(n) for n in range(4)]
+
+
+@pytest.mark.parametrize(("name", "within", "shape"), list(itertools.product(TELLING, WITHIN, SHAPES)))
+def test_names_that_tell_are_read_and_said(name: str, within: str, shape: str, tmp_path: Path) -> None:
+    values = [{"id": f"i{n}", "at": f"2025-01-0{n + 1}T00:00:00Z", name: answer(n)} for n in range(4)]
+    path = tmp_path / "log.json"
+    path.write_text(written(shape, held(within, values)))
+    records = list(read(path, path.name))
+    turns = [record for record in records if isinstance(record, Turn)]
+    assert [turn.raw for turn in turns if turn.kind == "response"] == [answer(n) for n in range(4)]
+    [problem] = [record for record in records if isinstance(record, Problem)]
+    assert name in problem.reason and "--map raw=" in problem.reason

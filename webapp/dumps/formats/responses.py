@@ -65,7 +65,7 @@ plugin = Responses()
 
 
 def _is_pair(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("text"), str) and "role" not in value
+    return isinstance(value, dict) and isinstance(value.get("text"), str) and not value.keys() & {"role", "record"}
 
 
 def _calls(entry: dict[str, Any]) -> Iterator[Piece]:

@@ -107,7 +107,7 @@ def is_body(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     listed = any(isinstance(value.get(key), list) for key in ("choices", "candidates"))
-    return listed or (value.get("role") == "assistant" and isinstance(value.get("content"), list))
+    return listed or (value.get("role") == "assistant" and isinstance(value.get("content"), list | str))
 
 
 def speaks_of_models(http: HttpExchange) -> bool:

@@ -1,0 +1,83 @@
+"""JSON of no known shape whose keys say what was asked and answered: {"user_msg", "llm_output"}, {"reply"} …"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.keyed_sessions import keyed
+from webapp.dumps.messages.bodies import answer
+from webapp.dumps.messages.named_texts import NamedText, named_texts
+from webapp.dumps.messages.turns import each_filled, filled, message_turns, spent, text_turns, with_once
+from webapp.dumps.records import Problem
+from webapp.dumps.times import first_moment
+from webapp.dumps.values import first_text
+
+_SURE = 5
+"""less than of any format that knows what it reads"""
+_SENTENCE = 20
+_TIMES = ("timestamp", "ts", "time", "created_at", "created", "date", "started_at", "start_time")
+
+
+@dataclass(slots=True)
+class _Guessed(Conversation):
+    keys: set[str] = field(default_factory=set)
+    """those under which answers were found, each named once"""
+
+
+class NamedAnswers(Format):
+    name = "named_answers"
+    shapes = 'any JSON whose keys name what a model answered ("llm_output", "bot_reply", "generated_text")'
+    conversation_type = _Guessed
+    by_key = True
+
+    def sniff(self, head: DumpHead) -> int:
+        """Most of the samples hold an answer, and one of them a sentence."""
+        if head.shape not in ("object", "array", "lines", "parquet"):
+            return 0
+        answered = [answers for value in head.objects if (answers := _answers(value))]
+        speaking = any(_is_sentence(said.value) for answers in answered for said in answers)
+        return _SURE if speaking and 2 * len(answered) >= len(head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        yield from keyed(source, head, self.session_key, self.follows)
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[PlacedTurn]:
+        said = list(named_texts(entry))
+        turns = [placed for one in said for placed in _turns(one, conversation)]
+        keys = {_place(one) for one in said if one.side == "assistant"}
+        if new := sorted(keys - conversation.keys):
+            conversation.keys |= keys
+            named = ", ".join(repr(key) for key in new[:5])
+            conversation.notes.append(
+                f"no known shape: answers are taken from {named} by the name; else use --map raw=…"
+            )
+        model, when = first_text(entry, "model", "model_name", "model_id"), first_moment(entry, *_TIMES)
+        turns = with_once(each_filled(turns, sent_at=when), spent(entry.get("usage") or entry))
+        return [(filled(turn, model=model) if turn.written_by_model else turn, path) for turn, path in turns]
+
+
+plugin = NamedAnswers()
+
+
+def _answers(value: dict[str, Any]) -> list[NamedText]:
+    return [said for said in named_texts(value) if said.side == "assistant"]
+
+
+def _is_sentence(value: Any) -> bool:
+    return not isinstance(value, str) or (len(value) >= _SENTENCE and " " in value.strip())
+
+
+def _place(said: NamedText) -> str:
+    """The path of an answer, whatever its number in a list."""
+    return ".".join(str(step) for step in said.path if isinstance(step, str))[:80]
+
+
+def _turns(said: NamedText, conversation: Conversation) -> list[PlacedTurn]:
+    if isinstance(said.value, str):
+        return text_turns(said.value, said.path, said.side, conversation)
+    if "role" in said.value:
+        return message_turns(said.value, conversation, said.path)
+    return answer(said.value, said.path, conversation)
