@@ -7,9 +7,9 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.keyed_sessions import keyed
-from webapp.dumps.messages.pieces import Path
+from webapp.dumps.messages.pieces import Path, Piece, text_or_json
 from webapp.dumps.messages.transcripts import transcript
-from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, text_turns, with_once
+from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, text_turns, turns_of, with_once
 from webapp.dumps.records import Problem
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text
@@ -43,6 +43,7 @@ class Pairs(Format):
                 turns += text_turns(entry[key], (key,), role, conversation)
             elif role == "user":
                 turns += _asked(entry, conversation)
+        turns += _steps(as_list(entry.get("intermediate_steps")), conversation)
         said = next((name for name in ANSWERS if _are_messages(entry.get(name))), None)
         if said:
             turns += _messages(entry[said], said, conversation)
@@ -75,6 +76,23 @@ def _is_pair(value: dict[str, Any]) -> bool:
     listed = any(_are_messages(value.get(name)) for name in ANSWERS)
     asked = _key(value, PROMPTS) is not None or any(_are_messages(value.get(name)) for name in PROMPTS)
     return asked and (listed or _key(value, ANSWERS) is not None)
+
+
+def _steps(steps: list[Any], conversation: Conversation) -> list[PlacedTurn]:
+    """What LangChain's older agents did before they answered: pairs of an action and what came of it."""
+    turns: list[PlacedTurn] = []
+    for index, step in enumerate(step for step in steps if isinstance(step, list) and step):
+        action = as_object(step[0].get("kwargs", step[0])) if isinstance(step[0], dict) else {}
+        name, asked = first_text(action, "tool"), action.get("tool_input")
+        if asked is None:
+            conversation.notes.append(f"an action of no known shape in 'intermediate_steps[{index}]'; it was left out")
+            continue
+        turns += turns_of(
+            [Piece("call", text_or_json(asked, ())[0], None, name, None, action)], "assistant", conversation
+        )
+        if len(step) > 1:
+            turns += turns_of([Piece("result", text_or_json(step[1], ())[0], None, name)], "tool", conversation)
+    return turns
 
 
 def _are_messages(value: Any) -> bool:

@@ -20,6 +20,8 @@ from webapp.dumps.values import first_text
 _FIELD = re.compile(r"(?:data|event|id|retry)?:")
 _HTTP = re.compile(r"\AHTTP/[\d.]+ \d+[^\n]*\n(?:[\w-]+:[^\n]*\n)*\s*")
 """what `curl -i` prints before the body"""
+_VERBOSE = re.compile(r"[*<>{}](?: |$)|[ \d]{1,3} [ \d.]+[kMG]? |  % Total")
+"""what `curl -v` prints around it"""
 _DATA = re.compile(r"(?:\A|\n)data:\s*(?:\{|\[DONE\])")
 _BEGINS = re.compile(rb'\s*data:.*"(?:message_start|response\.created)"')
 _ENDS = re.compile(
@@ -38,7 +40,7 @@ class SseText(Format):
             return 70
         if head.shape == "text" and _DATA.search(head.text):
             body = _HTTP.sub("", head.text.lstrip("\ufeff"))
-            lines = [line for line in body.splitlines()[:40] if line.strip()]
+            lines = [line for line in body.splitlines()[:40] if line.strip() and not _VERBOSE.match(line)]
             return 70 if sum(bool(_FIELD.match(line)) for line in lines) > 0.8 * len(lines) else 0
         if head.shape == "object" and "model" not in head.keys:
             return 0

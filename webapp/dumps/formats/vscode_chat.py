@@ -1,0 +1,72 @@
+"""Chats of Copilot as VS Code exports and stores them: {"requests": [{"message", "response", "result"}]}."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
+from webapp.dumps.messages.pieces import Piece, call, text_or_json
+from webapp.dumps.messages.turns import each_filled, text_turns, turns_of
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.times import moment
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+
+
+class VsCodeChat(Format):
+    name = "vscode_chat"
+    shapes = 'Copilot\'s chats of VS Code {"requests": [{"message", "response", "result"}]}'
+
+    def sniff(self, head: DumpHead) -> int:
+        request = head.first_of("requests")
+        return 94 if {"requestId", "message"} <= request.keys() or {"message", "response"} <= request.keys() else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        extra, entries = with_list(source, head, "requests", needed="responderUsername")
+        name = id_text(extra.get("sessionId")) or source.stem
+        yield SessionEntries(name, entries, first_text(extra, "customTitle"), extra=extra)
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        message, result = entry.get("message"), as_object(entry.get("result"))
+        asked = message if isinstance(message, str) else first_text(message, "text")
+        turns = text_turns(asked, None, "user", conversation) if asked else []
+        model = first_text(entry, "modelId")
+        rounds = as_list(as_object(result.get("metadata")).get("toolCallRounds"))
+        pieces = [*_rounds(rounds, as_object(result.get("metadata"))), *_shown(as_list(entry.get("response")), rounds)]
+        error = first_text(as_object(result.get("errorDetails")), "message")
+        turns += [placed for piece in pieces for placed in turns_of([piece], "assistant", conversation, model=model)]
+        if not pieces and error is None:
+            conversation.notes.append("a request without a readable response")
+        if error is not None:
+            turns.append((Turn(0, "error", raw=error, role="provider"), None))
+        return each_filled(turns or [(Turn(0, "event"), None)], sent_at=moment(entry.get("timestamp")))
+
+
+plugin = VsCodeChat()
+
+
+def _rounds(rounds: list[Any], metadata: dict[str, Any]) -> Iterator[Piece]:
+    """What the model said and called, round by round, with what came of the calls."""
+    results = as_object(metadata.get("toolCallResults"))
+    for number, part in enumerate(part for part in rounds if isinstance(part, dict)):
+        at = ("result", "metadata", "toolCallRounds", number)
+        if said := text(part.get("response")):
+            yield Piece("text", said, (*at, "response"))
+        for index, value in enumerate(as_list(part.get("toolCalls"))):
+            if isinstance(value, dict):
+                yield (asked := call(value, (*at, "toolCalls", index)))
+                if (answer := results.get(asked.id or "")) is not None:
+                    yield Piece("result", text_or_json(answer, ())[0], None, asked.name, asked.id)
+
+
+def _shown(parts: list[Any], rounds: list[Any]) -> Iterator[Piece]:
+    """What was shown: texts between the tools' notices, each joined; nothing where the rounds hold what was said."""
+    if any(text(as_object(part).get("response")) for part in rounds):
+        return
+    texts = (value if isinstance(value := as_object(part).get("value"), str) else None for part in parts)
+    for is_text, run in groupby(texts, lambda value: value is not None):
+        joined = "".join(value or "" for value in run)
+        if is_text and joined.strip():
+            yield Piece("text", joined)
