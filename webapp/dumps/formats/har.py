@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,9 @@ from webapp.dumps.messages.turns import each_filled
 from webapp.dumps.nested_lists import inner_list
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_object, text
+from webapp.dumps.values import as_list, as_object, text
+
+_REALTIME = re.compile(r'"type":\s*"response\.|"serverContent"|"choices"|"delta"')
 
 
 class Har(Format):
@@ -40,6 +43,8 @@ def _entries(source: Source) -> Iterator[Entry | Problem]:
     for entry in objects(inner_list(source.text(), "log", "entries"), "log.entries"):
         if isinstance(entry, Problem) or speaks_of_models(_exchange(entry[1])):
             yield entry
+        elif said := sum(_is_spoken(frame) for frame in as_list(entry[1].get("_webSocketMessages"))):
+            yield Problem(entry[0], f"a WebSocket received {said:,} messages that may be a model's; they were left out")
 
 
 def _exchange(entry: dict[str, Any]) -> HttpExchange:
@@ -48,3 +53,9 @@ def _exchange(entry: dict[str, Any]) -> HttpExchange:
     body = as_object(request.get("postData")).get("text")
     answer = body_text(content.get("text"), text(content.get("encoding")))
     return HttpExchange(text(request.get("url")) or "", body, answer, response.get("status"))
+
+
+def _is_spoken(frame: Any) -> bool:
+    """Whether what a WebSocket received holds words of a model, as OpenAI's and Google's realtime APIs send them."""
+    data = as_object(frame).get("data")
+    return as_object(frame).get("type") == "receive" and isinstance(data, str) and bool(_REALTIME.search(data))

@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
+from webapp.dumps.messages.chatgpt_streams import chatgpt, is_chatgpt
 from webapp.dumps.messages.item_streams import cohere, grow_call, is_cohere, is_responses, or_empty, responses, streamed
 from webapp.dumps.messages.ui_streams import data_stream, is_data_stream, is_ui_stream, ui_stream
 from webapp.dumps.values import as_list, as_object
@@ -218,6 +219,7 @@ def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
 
 
 _MAKERS = (
+    (is_chatgpt, chatgpt),
     *((_is_anthropic, _anthropic), (_is_bedrock, _bedrock), (_is_google, _google), (_is_chat, _chat)),
     *((_is_ollama, _ollama), (is_responses, responses), (is_cohere, cohere)),
     (is_ui_stream, ui_stream),
