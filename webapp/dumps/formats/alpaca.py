@@ -50,6 +50,8 @@ class Alpaca(Format):
         add(prompt, None if both else ("instruction",) if instruction else ("input",), "user")
         if not _is_answered(entry):
             conversation.notes.append(f"no answer under any of {', '.join(_ANSWERS)}")
+        if ("chosen" in entry) != ("rejected" in entry):
+            conversation.notes.append("of 'chosen' and 'rejected' one is missing")
         for key, branch in _ANSWERS.items():
             add(entry.get(key), (key,), "assistant", branch)
             for index, raw in enumerate(as_list(entry.get(key))):  # answers of which the first was preferred

@@ -76,6 +76,8 @@ class Chats(Format):
         if message is None:
             if any(map(entry.get, SAID)):
                 raise BadEntry("nobody who is known says anything in it")
+            if entry.get("role") == "assistant":
+                conversation.notes.append("an answer of which nothing is known")
             return []
         about = {"parent": first_id(message, *_PARENTS), "sent_at": first_moment(message, *_TIMES)}
         model = first_text(message, *_MODELS) or first_text(as_object(message.get("extra")), *_MODELS)

@@ -81,6 +81,8 @@ def _older(event: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
         return turns_of([Piece("result", text_or_json(output, ())[0], None, None, ident)], "tool", conversation)
     if kind in ("error", "stream_error"):
         return [(Turn(0, "error", raw=raw, role=kind), at if raw else None)]
+    if kind == "agent_message":
+        conversation.notes.append("a message without a readable text")
     usage = as_object(event.get("info")).get("last_token_usage", event) if kind == "token_count" else {}
     return with_once([(Turn(0, "event", role=kind or None), None)], spent(usage))
 

@@ -41,6 +41,8 @@ def _event(event: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
     """An event of the agent's loop: a part of an answer, a call, a result; else what it is called."""
     kind, part = str(event.get("type")), as_object(event.get("part"))
     key = next((key for key in ("text", "think", "thinking") if isinstance(part.get(key), str)), None)
+    if kind == "content.part" and not part:
+        conversation.notes.append("an event of a part of an answer without the part")
     if key is not None:
         piece = Piece("text" if key == "text" else "thinking", part[key], ("event", "part", key))
         return turns_of([piece], "assistant", conversation)

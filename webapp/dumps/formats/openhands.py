@@ -21,6 +21,8 @@ from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
 _SAYING = ("message", "finish", "think")
+_SPEAKING = ("run", "run_ipython", "edit", "read", "write", "browse", "browse_interactive", "finish")
+"""actions whose arguments hold what the model thought, were it an empty text"""
 _KINDS = (
     *("MessageEvent", "ActionEvent", "ObservationEvent", "AgentErrorEvent", "SystemPromptEvent"),
     *("Condensation", "CondensationRequest", "PauseEvent", "ConversationStateUpdateEvent", "UserRejectObservation"),
@@ -174,6 +176,8 @@ def _said(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         return turns_of(
             [Piece("text", thought, ("thought",) if "thought" in entry else None)], "assistant", conversation
         )
+    if source == "agent" and action in _SPEAKING and not arguments.keys() & {"thought", "final_thought"}:
+        conversation.notes.append(f"an action {action!r} without what the model said or thought of it")
     return [(Turn(0, "event", role=action), None)]
 
 

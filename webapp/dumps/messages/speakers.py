@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from webapp.dumps.messages.calls import CALL_LISTS
 from webapp.dumps.values import as_object, text
 
 _BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman")
@@ -30,9 +31,11 @@ _ROLES = (
 def spoken(value: Any) -> dict[str, Any] | None:
     """A message as {"role", "content"} with what else it holds; None where nobody who is known says anything."""
     for holder in (value, *(as_object(value).get(key) for key in _INNER)):
-        if isinstance(holder, dict) and (role := _role(holder)) and (key := _said_under(holder)):
+        if isinstance(holder, dict) and (role := _role(holder)):
+            key = _said_under(holder)
             rest = {name: inner for name, inner in holder.items() if name not in (*_BY_USER, *_WHO, *SAID, *_INNER)}
-            return {**rest, "role": role, "content": holder[key]}
+            if key is not None or any(holder.get(name) for name in CALL_LISTS):
+                return {**rest, "role": role, "content": None if key is None else holder[key]}
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,8 @@ _TOOL_SPANS = (
     ("ai.operationId", "ai.toolCall"),
 )
 _RESULTS = ("gen_ai.tool.call.result", "ai.toolCall.result", "output.value", "traceloop.entity.output")
+_ANSWERED = re.compile(r"(?:llm\.output_messages|gen_ai\.completion)\.\d+\.")
+"""attributes of an answer, whatever they say of it"""
 
 
 def identity_of(span: EntrySpan) -> EntrySpan:
@@ -86,6 +89,8 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
     error = _error(value, about)
     usage = {"input": attributes.first(*_TOKENS_IN), "output": attributes.first(*_TOKENS_OUT)}
     once = spent(usage, attributes.first(*_COSTS))
+    if not answers and error is None and any(map(_ANSWERED.match, attributes.values)):
+        conversation.notes.append("its attributes name an answer, and nothing that it says is known")
     if not answers and error is None and not span.logged:
         return [(filled(Turn(0, "event", agent=agent, **about), **(once if _is_call(attributes) else {})), None)]
     prompts = exchange({"messages": list(requested(span))}, None, (), (), conversation)
