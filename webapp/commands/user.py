@@ -138,8 +138,8 @@ def token(name: str, title: str, scopes: tuple[str, ...], as_json: bool) -> None
     """Create an API token of the account NAME, called TITLE, and print it. It is shown only once."""
     with _changing("user token", name, title=title, scopes=list(scopes)) as connection:
         line = accounts.find(connection, name)
-        made = api_tokens.make(connection, line.id, title, list(scopes))
-    _store.print_json({"account": line.name, "name": title, "token": made}) if as_json else click.echo(made)
+        new_token = api_tokens.make(connection, line.id, title, list(scopes))
+    _store.print_json({"account": line.name, "name": title, "token": new_token}) if as_json else click.echo(new_token)
 
 
 @command.command("tokens", short_help="List API tokens.")

@@ -68,8 +68,8 @@ def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def short_title(said: str | None) -> str | None:
+def short_title(full_title: str | None) -> str | None:
     """The beginning of a prompt as the title of its session, with "…" where it goes on."""
-    if not said or len(said) <= _LONGEST_TITLE:
-        return said or None
-    return said[: _LONGEST_TITLE - 1].rstrip() + "…"
+    if not full_title or len(full_title) <= _LONGEST_TITLE:
+        return full_title or None
+    return full_title[: _LONGEST_TITLE - 1].rstrip() + "…"

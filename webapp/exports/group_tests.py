@@ -71,6 +71,6 @@ def pieces(tests: GroupTests, about: ExportFacts) -> Iterator[bytes]:
     yield pytest.FOOT.lstrip("\n").encode("ascii")
     yield _READ.encode("ascii")
     for response in tests.unlabelled:
-        said = pytest.comment(f"{response.session} turn {response.position}: {_UNKNOWN}")
-        yield f"    # {said}\n    pytest.param({response.raw!a}, id={response.name!a}),\n".encode("ascii")
+        reason = pytest.comment(f"{response.session} turn {response.position}: {_UNKNOWN}")
+        yield f"    # {reason}\n    pytest.param({response.raw!a}, id={response.name!a}),\n".encode("ascii")
     yield _FOOT.lstrip("\n").encode("ascii")

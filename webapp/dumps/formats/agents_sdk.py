@@ -110,8 +110,8 @@ def _span(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Placed
 
 def _answered(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) -> list[PlacedTurn]:
     """What was asked anew and what was answered; of a response the SDK's own exporter sends its id alone."""
-    said = {key: value for key, value in data.items() if key not in ("input", "type")}
-    turns = exchange(data, said, at, at, conversation)
+    fields = {key: value for key, value in data.items() if key not in ("input", "type")}
+    turns = exchange(data, fields, at, at, conversation)
     if isinstance(data.get("output"), str):
         turns += turns_of([Piece("text", data["output"], (*at, "output"))], "assistant", conversation)
     conversation.calls.update((turn.agent, turn.raw) for turn, _ in turns if turn.kind == "tool_call")

@@ -50,7 +50,7 @@ class Archive(Format):
 
     def keys(self, source: Source, head: DumpHead, most: int | None = None) -> SessionKeys | None:
         """Those of its members, each of which is grouped by keys of its own."""
-        found, size = [], 0
+        member_keys, size = [], 0
         with tempfile.TemporaryDirectory(prefix="members-") as name:
             folder = Path(name)
             for member in _members(source, head, folder, most):
@@ -58,8 +58,8 @@ class Archive(Format):
                     continue
                 size += member.path.stat().st_size
                 if (keys := self._keys_of(member, folder, most)) is not None:
-                    found.append((member.name[:_MOST_AT], keys))
-        return of_members(found, cut=most is not None and size >= most)
+                    member_keys.append((member.name[:_MOST_AT], keys))
+        return of_members(member_keys, cut=most is not None and size >= most)
 
     def _keys_of(self, member: ArchiveMember, folder: Path, most: int | None) -> SessionKeys | None:
         """What is wrong with a member is said when it is read."""

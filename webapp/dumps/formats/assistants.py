@@ -205,18 +205,18 @@ def _tool(value: dict[str, Any], at: Path, conversation: _Thread) -> list[Placed
     kind, ident = str(value.get("type")), text(value.get("id"))
     own = as_object(value.get(kind))
     if kind == "function":
-        asked = call(value, at)
+        tool_call = call(value, at)
         output = own.get("output")
-        result = Piece("result", text(output), (*at, kind, "output"), asked.name, ident) if output else None
+        result = Piece("result", text(output), (*at, kind, "output"), tool_call.name, ident) if output else None
     else:
         code = text(own.get("input"))
         called = dict(value) if code else {**value, "without_arguments": True}
-        asked = Piece("call", code or "", (*at, kind, "input") if code else None, kind, ident, called)
+        tool_call = Piece("call", code or "", (*at, kind, "input") if code else None, kind, ident, called)
         found = own.get("outputs") or own.get("results")
         texts = [first_text(item, "logs") for item in as_list(found)]
         raw = "".join(filter(None, texts)) if any(texts) else as_json(found)
         result = Piece("result", raw, None, kind, ident) if found else None
-    pieces = [*([] if ident in conversation.tools else [asked]), *([result] if result else [])]
+    pieces = [*([] if ident in conversation.tools else [tool_call]), *([result] if result else [])]
     return turns_of(pieces, "assistant", conversation) if pieces else []
 
 

@@ -91,8 +91,8 @@ plugin = Chats()
 def _session(chat: _Chat, fallback: str) -> SessionEntries:
     beside = {key: value for key, value in chat.around[-1].items() if value is not chat.messages} if chat.around else {}
     title = next((title for holder in reversed(chat.around) if (title := first_text(holder, "title", "name"))), None)
-    own = first_id(beside, *_IDS) or first_id(as_object(beside.get("conversation")), *_IDS)
-    return SessionEntries(own or fallback, _entries(chat.at, chat.messages), title, extra=_small(beside))
+    chat_id = first_id(beside, *_IDS) or first_id(as_object(beside.get("conversation")), *_IDS)
+    return SessionEntries(chat_id or fallback, _entries(chat.at, chat.messages), title, extra=_small(beside))
 
 
 def _small(beside: dict[str, Any]) -> dict[str, Any]:

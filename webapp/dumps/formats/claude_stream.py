@@ -49,8 +49,8 @@ class ClaudeStream(Format):
             delta = as_object(as_object(entry.get("event")).get("delta"))
             conversation.parts.append(first_text(delta, "text", "partial_json") or "")
         if kind == "assistant" and _is_part(entry):
-            said, _ = joined(content(entry["message"].get("content"), ()))
-            conversation.parts.append(said or "")
+            answer_text, _ = joined(content(entry["message"].get("content"), ()))
+            conversation.parts.append(answer_text or "")
             return [(Turn(0, "event", role="assistant/part", **about), None)]
         if kind in _MESSAGES and isinstance(entry.get("message"), dict):
             return _message(entry, conversation, about)

@@ -40,8 +40,8 @@ class DeepSeek(Format):
         if "fragments" in message:
             turns = _fragments(as_list(message["fragments"]), text(message.get("model")), conversation)
         elif message:
-            said = {**message, "role": str(message.get("role")).lower()}
-            turns = message_turns(said, conversation, ("message",), model=text(message.get("model")))
+            lowercase = {**message, "role": str(message.get("role")).lower()}
+            turns = message_turns(lowercase, conversation, ("message",), model=text(message.get("model")))
         return each_filled(turns, sounding=branch, parent=parent, sent_at=first_moment(message, "inserted_at"))
 
 

@@ -103,10 +103,10 @@ def _score(value: dict[str, Any]) -> int:
     request, response = holder[sides.request], holder.get(sides.response)
     if _is_strong(response):
         return 45 if _is_usual(sides, request) else 73
-    asked = isinstance(request, str) or _are_messages(request) or _are_messages(as_object(request).get("messages"))
-    if isinstance(response, str) and response and asked and not sides.within:
+    has_prompt = isinstance(request, str) or _are_messages(request) or _are_messages(as_object(request).get("messages"))
+    if isinstance(response, str) and response and has_prompt and not sides.within:
         return 61 if _are_messages(request) and sides.response != "response" else 38
-    if _are_texts(response) and asked and not sides.within:
+    if _are_texts(response) and has_prompt and not sides.within:
         return 61
     return 0
 

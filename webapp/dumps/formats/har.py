@@ -43,8 +43,10 @@ def _entries(source: Source) -> Iterator[Entry | Problem]:
     for entry in objects(inner_list(source.text(), "log", "entries"), "log.entries"):
         if isinstance(entry, Problem) or speaks_of_models(_exchange(entry[1])):
             yield entry
-        elif said := sum(_is_spoken(frame) for frame in as_list(entry[1].get("_webSocketMessages"))):
-            yield Problem(entry[0], f"a WebSocket received {said:,} messages that may be a model's; they were left out")
+        elif spoken_frames := sum(_is_spoken(frame) for frame in as_list(entry[1].get("_webSocketMessages"))):
+            yield Problem(
+                entry[0], f"a WebSocket received {spoken_frames:,} messages that may be a model's; they were left out"
+            )
 
 
 def _exchange(entry: dict[str, Any]) -> HttpExchange:

@@ -63,8 +63,8 @@ plugin = HttpLog()
 
 def _is_invocation(value: dict[str, Any]) -> bool:
     """An entry of Bedrock's model invocation log."""
-    held = ((value.get("input"), "inputBodyJson"), (value.get("output"), "outputBodyJson"))
-    return "modelId" in value and any(isinstance(holder, dict) and key in holder for holder, key in held)
+    bodies = ((value.get("input"), "inputBodyJson"), (value.get("output"), "outputBodyJson"))
+    return "modelId" in value and any(isinstance(holder, dict) and key in holder for holder, key in bodies)
 
 
 def _invoked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:

@@ -148,18 +148,18 @@ def _event(kind: str, payload: dict[str, Any], at: Path) -> list[PlacedTurn]:
     raw = payload[key] if key else None
     turns: list[PlacedTurn] = [(Turn(0, "event", raw=raw, role=kind), (*at, key) if key else None)]
     usage = as_object(payload.get("token_usage"))
-    asked = sum(int(number(usage.get(key)) or 0) for key in _INPUT)
-    return with_once(turns, spent({"input": asked, "output": usage.get("output")})) if usage else turns
+    input_tokens = sum(int(number(usage.get(key)) or 0) for key in _INPUT)
+    return with_once(turns, spent({"input": input_tokens, "output": usage.get("output")})) if usage else turns
 
 
 def _result(payload: dict[str, Any], at: Path) -> Piece:
     key = "return_value" if "return_value" in payload else "result"
     value = as_object(payload.get(key))
-    said = "output" if value.get("output") else "message"
-    if isinstance(value.get(said), list):
-        raw, path = joined(content(value[said], (*at, key, said)))
+    output_key = "output" if value.get("output") else "message"
+    if isinstance(value.get(output_key), list):
+        raw, path = joined(content(value[output_key], (*at, key, output_key)))
     else:
-        raw, path = text_or_json(value.get(said), (*at, key, said))
+        raw, path = text_or_json(value.get(output_key), (*at, key, output_key))
     return Piece("result", raw, path, None, text(payload.get("tool_call_id")))
 
 

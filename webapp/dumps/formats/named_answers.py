@@ -45,9 +45,9 @@ class NamedAnswers(Format):
         yield from keyed(source, head, self.session_key, self.follows)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[PlacedTurn]:
-        said = list(named_texts(entry))
-        turns = [placed for one in said for placed in _turns(one, conversation)]
-        keys = {_place(one) for one in said if one.side == "assistant"}
+        entry_texts = list(named_texts(entry))
+        turns = [placed for one in entry_texts for placed in _turns(one, conversation)]
+        keys = {_place(one) for one in entry_texts if one.side == "assistant"}
         if new := sorted(keys - conversation.keys):
             conversation.keys |= keys
             named = ", ".join(repr(key) for key in new[:5])
@@ -63,21 +63,21 @@ plugin = NamedAnswers()
 
 
 def _answers(value: dict[str, Any]) -> list[NamedText]:
-    return [said for said in named_texts(value) if said.side == "assistant"]
+    return [named_text for named_text in named_texts(value) if named_text.side == "assistant"]
 
 
 def _is_sentence(value: Any) -> bool:
     return not isinstance(value, str) or (len(value) >= _SENTENCE and " " in value.strip())
 
 
-def _place(said: NamedText) -> str:
+def _place(named_text: NamedText) -> str:
     """The path of an answer, whatever its number in a list."""
-    return ".".join(str(step) for step in said.path if isinstance(step, str))[:80]
+    return ".".join(str(step) for step in named_text.path if isinstance(step, str))[:80]
 
 
-def _turns(said: NamedText, conversation: Conversation) -> list[PlacedTurn]:
-    if isinstance(said.value, str):
-        return text_turns(said.value, said.path, said.side, conversation)
-    if "role" in said.value:
-        return message_turns(said.value, conversation, said.path)
-    return answer(said.value, said.path, conversation)
+def _turns(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
+    if isinstance(named_text.value, str):
+        return text_turns(named_text.value, named_text.path, named_text.side, conversation)
+    if "role" in named_text.value:
+        return message_turns(named_text.value, conversation, named_text.path)
+    return answer(named_text.value, named_text.path, conversation)

@@ -44,13 +44,13 @@ class Pairs(Format):
             elif role == "user":
                 turns += _asked(entry, conversation)
         turns += _steps(as_list(entry.get("intermediate_steps")), conversation)
-        said = next((name for name in ANSWERS if _are_messages(entry.get(name))), None)
-        if said:
-            turns += _messages(entry[said], said, conversation)
+        answers_key = next((name for name in ANSWERS if _are_messages(entry.get(name))), None)
+        if answers_key:
+            turns += _messages(entry[answers_key], answers_key, conversation)
         key, model = _key(entry, ANSWERS), first_text(entry, "model", "model_name")
         if key is not None:
             turns += each_filled(text_turns(entry[key], (key,), "assistant", conversation), model=model)
-        elif not said and not _preferences(entry):
+        elif not answers_key and not _preferences(entry):
             conversation.notes.append(f"no answer under any of {', '.join(ANSWERS)}")
         for branch, name in enumerate(_preferences(entry), start=1):
             answers = _preferred(entry[name], (name,), conversation)
@@ -74,8 +74,8 @@ def _is_pair(value: dict[str, Any]) -> bool:
     if _preferences(value):
         return True
     listed = any(_are_messages(value.get(name)) for name in ANSWERS)
-    asked = _key(value, PROMPTS) is not None or any(_are_messages(value.get(name)) for name in PROMPTS)
-    return asked and (listed or _key(value, ANSWERS) is not None)
+    has_prompt = _key(value, PROMPTS) is not None or any(_are_messages(value.get(name)) for name in PROMPTS)
+    return has_prompt and (listed or _key(value, ANSWERS) is not None)
 
 
 def _steps(steps: list[Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -117,9 +117,9 @@ def _asked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
     return []
 
 
-def _part(said: str, role: str, conversation: Conversation) -> list[PlacedTurn]:
+def _part(part_text: str, role: str, conversation: Conversation) -> list[PlacedTurn]:
     """A part of a transcript, which has no place of its own in the entry."""
-    return text_turns(said, None, role, conversation)
+    return text_turns(part_text, None, role, conversation)
 
 
 def _messages(values: list[Any], name: str, conversation: Conversation) -> list[PlacedTurn]:
@@ -130,9 +130,11 @@ def _messages(values: list[Any], name: str, conversation: Conversation) -> list[
 def _preferred(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
     """One of two answers: a text, or messages, of which the last is the answer."""
     if isinstance(value, str):
-        said = transcript(value)
+        parts = transcript(value)
         return (
-            _part(said[-1][1], said[-1][0], conversation) if said else text_turns(value, at, "assistant", conversation)
+            _part(parts[-1][1], parts[-1][0], conversation)
+            if parts
+            else text_turns(value, at, "assistant", conversation)
         )
     messages = as_list(value)
     last = as_object(messages[-1]) if messages else {}

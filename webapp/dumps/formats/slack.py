@@ -59,10 +59,10 @@ def _block_texts(value: Any, depth: int = 0) -> Iterator[str]:
     """What blocks say, where the message beside them is empty."""
     for inner in as_list(value) if depth < _DEEPEST else []:
         holder = as_object(inner)
-        said = holder.get("text")
-        said = said.get("text") if isinstance(said, dict) else said
-        if isinstance(said, str):
-            yield said
+        message_text = holder.get("text")
+        message_text = message_text.get("text") if isinstance(message_text, dict) else message_text
+        if isinstance(message_text, str):
+            yield message_text
         yield from _block_texts(holder.get("elements") or holder.get("fields"), depth + 1)
 
 

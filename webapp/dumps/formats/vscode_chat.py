@@ -30,8 +30,8 @@ class VsCodeChat(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         message, result = entry.get("message"), as_object(entry.get("result"))
-        asked = message if isinstance(message, str) else first_text(message, "text")
-        turns = text_turns(asked, None, "user", conversation) if asked else []
+        prompt = message if isinstance(message, str) else first_text(message, "text")
+        turns = text_turns(prompt, None, "user", conversation) if prompt else []
         model = first_text(entry, "modelId")
         rounds = as_list(as_object(result.get("metadata")).get("toolCallRounds"))
         pieces = [*_rounds(rounds, as_object(result.get("metadata"))), *_shown(as_list(entry.get("response")), rounds)]
@@ -52,13 +52,13 @@ def _rounds(rounds: list[Any], metadata: dict[str, Any]) -> Iterator[Piece]:
     results = as_object(metadata.get("toolCallResults"))
     for number, part in enumerate(part for part in rounds if isinstance(part, dict)):
         at = ("result", "metadata", "toolCallRounds", number)
-        if said := text(part.get("response")):
-            yield Piece("text", said, (*at, "response"))
+        if response_text := text(part.get("response")):
+            yield Piece("text", response_text, (*at, "response"))
         for index, value in enumerate(as_list(part.get("toolCalls"))):
             if isinstance(value, dict):
-                yield (asked := call(value, (*at, "toolCalls", index)))
-                if (answer := results.get(asked.id or "")) is not None:
-                    yield Piece("result", text_or_json(answer, ())[0], None, asked.name, asked.id)
+                yield (tool_call := call(value, (*at, "toolCalls", index)))
+                if (answer := results.get(tool_call.id or "")) is not None:
+                    yield Piece("result", text_or_json(answer, ())[0], None, tool_call.name, tool_call.id)
 
 
 def _shown(parts: list[Any], rounds: list[Any]) -> Iterator[Piece]:

@@ -40,7 +40,7 @@ def _grown(message: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
         return {**data, "content": message["content"]}
     for number, part in enumerate(as_list(delta.get("content"))):
         inner = as_object(part)
-        said = as_object(inner.get("text")).get("value")
+        thread_text = as_object(inner.get("text")).get("value")
         block = message["content"].setdefault(inner.get("index", number), {"type": "text", "text": {"value": ""}})
-        block["text"]["value"] += said if isinstance(said, str) else ""
+        block["text"]["value"] += thread_text if isinstance(thread_text, str) else ""
     return message

@@ -103,8 +103,10 @@ def lines(connection: sa.Connection, account_id: int | None = None) -> list[Toke
 
 
 def _line(number: int, name: str, account: str, role: str, scopes: str, *times: Any) -> TokenLine:
-    held = tuple(scopes.split())
-    return TokenLine(number, account, name, held, tuple(scope for scope in held if scope not in ROLES[role]), *times)
+    scope_names = tuple(scopes.split())
+    return TokenLine(
+        number, account, name, scope_names, tuple(scope for scope in scope_names if scope not in ROLES[role]), *times
+    )
 
 
 def revoke(connection: sa.Connection, number: int, *, account_id: int | None = None) -> None:

@@ -93,7 +93,10 @@ def _refreshed(connection: sa.Connection, known: ParseVersions, state: State) ->
     changed = state.numbers["id"].values[known.state.size : state.size]
     if len(changed) > _MOST_REFRESHED:
         return _whole(connection, state, known.profile)
-    stretches = [Parse.turn_id.between(one * TURNS_A_SESSION, (one + 1) * TURNS_A_SESSION - 1) for one in changed]
+    stretches = [
+        Parse.turn_id.between(session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION - 1)
+        for session_id in changed
+    ]
     others = _with(connection, known.others, state, (known.profile, known.main), stretches)
     return ParseVersions(known.profile, state, known.main, others)
 

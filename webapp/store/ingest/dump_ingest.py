@@ -288,11 +288,8 @@ class DumpIngest:
     def _link_found(self, connection: sa.Connection) -> None:
         """Link sessions that were there before anything was written."""
         linked = set(connection.scalars(sa.select(DumpSession.session_id).where(DumpSession.dump_id == self.dump_id)))
-        missing = [
-            {"dump_id": self.dump_id, "session_id": session_id}
-            for session_id in self.counts.sessions
-            if session_id not in linked
-        ]
+        unlinked = (number for number in self.counts.sessions if number not in linked)
+        missing = [{"dump_id": self.dump_id, "session_id": number} for number in unlinked]
         if missing:
             connection.execute(sa.insert(DumpSession), missing)
 

@@ -157,14 +157,14 @@ def _grow(
         outcome = writing.grow(connection, stored, turns, on_problem=problems.append, index=index)
         index.flush(connection)
         kept_dumps.extend(settings, file.sha256, spooled.sha256, spooled.path, start)
-        said = _note(connection, file, spooled, outcome.id, outcome.new_turns, problems)
+        noted_dump = _note(connection, file, spooled, outcome.id, outcome.new_turns, problems)
         dump = line(connection, file.dump_id)
         row = connection.execute(_find, {"key": file.key}).one()
     kept_dumps.remove(settings, file.sha256)
     if outcome.grown is not None:
         grown_from_dumps(engine).put(outcome.grown)
     _go_on(engine, file, spooled, filename, tuple(row[2:]), problems)
-    return IngestResult(dump, [row.external_id], [file.key], said, True, 0, 1, outcome.new_turns)
+    return IngestResult(dump, [row.external_id], [file.key], noted_dump, True, 0, 1, outcome.new_turns)
 
 
 def _without_problems(records: Iterable[Turn | Problem], note: Callable[[Problem], None]) -> Iterator[Turn]:

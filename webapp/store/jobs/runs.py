@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.config import Settings
@@ -21,13 +20,12 @@ from webapp.store.db import clock
 from webapp.store.db.database import writing
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.helper_process import processors
-from webapp.store.jobs import chunk_writing, claims, heartbeat, part_chunks, response_chunks, run_chunks
+from webapp.store.jobs import chunk_writing, claims, heartbeat, part_chunks, response_chunks, run_chunks, run_scope
 from webapp.store.jobs.chunk_writing import Cancelled
 from webapp.store.jobs.part_chunks import PARTS
 from webapp.store.jobs.response_chunks import COUNTED, Chunk, ParseChunk, ParsedChunk
-from webapp.store.jobs.run_queue import QUEUED, filters_of, filters_scope
+from webapp.store.jobs.run_queue import QUEUED, filters_scope
 from webapp.store.models import Run, RunChunk
-from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters
 
 OnProgress = Callable[[int, int], None]
@@ -78,7 +76,7 @@ def replay(
     Raises `UnknownProfile`, `NotInstalled`, `NoSuchSession`, `ParserDied`, `MissingLibrary`.
     """
     refuse_absent(parsing.profile(profile))
-    scope = _session_scope(engine, session) | filters_scope(filters) | ({PARTS: True} if parts else {})
+    scope = run_scope.of_session(engine, session) | filters_scope(filters) | ({PARTS: True} if parts else {})
     owner = claims.new_owner()
     try:
         with ExitStack() as lock:
@@ -200,13 +198,6 @@ def _lock_name(run_id: int) -> str:
     return f"run-{run_id}"
 
 
-def _session_scope(engine: sa.Engine, session: str | None) -> dict[str, Any]:
-    if session is None:
-        return {}
-    with orm.Session(engine) as db:
-        return {"session_id": sessions.find(db, session).id}
-
-
 def _begin(
     engine: sa.Engine, settings: Settings, profile: str, scope: dict[str, Any], owner: str, lock: ExitStack
 ) -> Replay:
@@ -225,7 +216,7 @@ def _plan(
     engine: sa.Engine, settings: Settings | None, scope: dict[str, Any]
 ) -> tuple[dict[str, Any], int, list[Chunk]]:
     """A scope, with parts where it has so many responses; how many it has as it is now, and the chunks of them."""
-    ids = _session_ids(engine, scope)
+    ids = run_scope.session_ids(engine, scope)
     with engine.connect() as connection:
         total = response_chunks.total(connection, ids)
         if settings is not None:
@@ -280,19 +271,6 @@ def _count(run: Replay, parsed: ParsedChunk) -> None:
     for name, count in parsed.counts.items():
         run.counts[name] += count
     run.new += len(parsed.parses) + (len(parsed.part.columns.turn_id) if parsed.part else 0)
-
-
-def _session_ids(engine: sa.Engine, scope: dict[str, Any]) -> set[int] | None:
-    """The sessions of a scope as it is now; None for all."""
-    if "session_id" in scope:
-        return {scope["session_id"]}
-    filters = filters_of(scope)
-    if filters is None:
-        return None
-    with orm.Session(engine) as db:
-        narrowed = sessions.narrowed(db, filters)
-        ids = narrowed.state.numbers["id"].values
-        return {ids[slot] for slot in narrowed.view}
 
 
 def _end(engine: sa.Engine, run_id: int, state: str) -> bool:

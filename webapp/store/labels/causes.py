@@ -92,8 +92,8 @@ def _known(db: orm.Session, name: str) -> str:
     if name in names() or _find(db, name) is not None:
         return name
     spelling = _spelling(name)
-    own = db.scalars(sa.select(Cause.name).order_by(Cause.id))
-    return next((known for known in (*names(), *own) if _spelling(known) == spelling), name)
+    own_names = db.scalars(sa.select(Cause.name).order_by(Cause.id))
+    return next((known for known in (*names(), *own_names) if _spelling(known) == spelling), name)
 
 
 def _spelling(name: str) -> str:

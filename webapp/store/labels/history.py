@@ -56,7 +56,9 @@ def record(
 def record_all(db: orm.Session, said: Mapping[int, dict[str, Any]], author: str, action: str) -> None:
     """Add an event to each of these turns, without a commit."""
     about = {"author": author, "action": action, "happened_at": datetime.now(UTC)}
-    db.execute(sa.insert(LabelEvent), [{"turn_id": turn_id, "said": one, **about} for turn_id, one in said.items()])
+    db.execute(
+        sa.insert(LabelEvent), [{"turn_id": turn_id, "said": details, **about} for turn_id, details in said.items()]
+    )
 
 
 def of_turns(db: orm.Session, turn_ids: Iterable[int]) -> dict[int, list[LabelEvent]]:

@@ -123,9 +123,9 @@ def _local(settings: Settings, part: sa.Row[Any]) -> Path:
     if isinstance(store, LocalFiles):
         return store.folder / str(part.name)
     copy = settings.data / _COPIES / Path(part.name).name
-    if (found := store.find(part.name)) is None:
+    if (part_file := store.find(part.name)) is None:
         raise _damaged(settings, part, "is not there")
-    if not copy.is_file() or copy.stat().st_size != found.size:
+    if not copy.is_file() or copy.stat().st_size != part_file.size:
         copy.parent.mkdir(parents=True, exist_ok=True)
         unfinished = copy.with_name(f".{token_hex(12)}.writing")
         with store.open(part.name) as file, unfinished.open("wb") as out:

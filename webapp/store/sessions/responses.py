@@ -199,7 +199,7 @@ def _of_sessions(
     looked_at = 0
     for session_id, responses in [*counted, (None, _A_BLOCK)]:
         if together and looked_at + responses > _A_BLOCK:
-            place = {one: at for at, one in enumerate(together)}
+            place = {turn_id: at for at, turn_id in enumerate(together)}
             rows = db.execute(select.where(Turn.session_id.in_(together))).all()
             rows = sorted(_tested(rows, tests), key=lambda row: (place[row.session_id], row.position))
             yield _Block(rows, looked_at, (together[-1], _BEHIND))

@@ -175,8 +175,8 @@ def _grow(
     """Append to a stored session. One that is not in the index yet comes in whole, by `db reindex`."""
     session = {"session": revision.id}
     changed = connection.execute(_lock_row, session).scalar_one()
-    held = state_cache.grown_from_dumps(connection.engine).take(revision.id, changed)
-    state = held.session if held else stored_turns.fold(connection, revision.id, revision.home)
+    held_state = state_cache.grown_from_dumps(connection.engine).take(revision.id, changed)
+    state = held_state.session if held_state else stored_turns.fold(connection, revision.id, revision.home)
     state.index = index if search.is_indexed(connection, revision.id) else None
     session_rows = SessionRows(state, SessionParser(revision.home), on_problem)
     writer = SessionWriter(lambda: nullcontext(connection), session_rows, grows_again=True)

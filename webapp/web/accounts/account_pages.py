@@ -56,10 +56,12 @@ def make_token() -> str | tuple[str, int]:
     """Make an API token, and show it this once."""
     try:
         with db.engine.begin() as connection:
-            made = api_tokens.make(connection, _line().id, request.form.get("name", ""), request.form.getlist("scope"))
+            new_token = api_tokens.make(
+                connection, _line().id, request.form.get("name", ""), request.form.getlist("scope")
+            )
     except (BadAccount, BadRole) as error:
         return _page(message=f"{error}."), 422
-    return _page(made=made)
+    return _page(made=new_token)
 
 
 @blueprint.post("/tokens/<int:number>/revoke")

@@ -33,20 +33,20 @@ _COLUMNS = {
 def looked_at(db: orm.Session, spec: Spec, *, seconds: float = 0.25) -> LabelQueue:
     """The queue of `spec`, gone on with for at most about `seconds`; None of it is stored, and it is gone with the
     transaction, which must not be one that writes."""
-    found = queues.stored(db, spec)
-    if found is not None and queues.is_current(db, found, spec):
-        return found
+    label_queue = queues.stored(db, spec)
+    if label_queue is not None and queues.is_current(db, label_queue, spec):
+        return label_queue
     if db.get_bind().dialect.name == "sqlite":
-        _shadow(db, None if found is None else found.id)
-    if found is None:
-        found = LabelQueue(spec=spec.name, state=queues.beginning(db), complete=False, made_at=datetime.now(UTC))
-        db.add(found)
+        _shadow(db, None if label_queue is None else label_queue.id)
+    if label_queue is None:
+        label_queue = LabelQueue(spec=spec.name, state=queues.beginning(db), complete=False, made_at=datetime.now(UTC))
+        db.add(label_queue)
         db.flush()
     until = time.monotonic() + seconds
-    while queues.go_on(db, found, spec) and time.monotonic() < until:
+    while queues.go_on(db, label_queue, spec) and time.monotonic() < until:
         pass
     db.flush()
-    return found
+    return label_queue
 
 
 def turn_ids(db: orm.Session, spec: Spec) -> sa.Select[int]:

@@ -21,8 +21,8 @@ _BEHIND = 2**40
 
 def gathered(db: orm.Session, _spec: Spec) -> list[QueueEntry]:
     """The newest unlabelled response of each group under home, and those of the group that are alike."""
-    found, _ = groups.lines(db, Filters(), datetime.now(UTC))
-    members = [_newest_first(places) for places in found.values()]
+    group_lines, _ = groups.lines(db, Filters(), datetime.now(UTC))
+    members = [_newest_first(places) for places in group_lines.values()]
     ordered = sorted(members, key=lambda failures: (_is_labelled(failures), -len(failures), failures[0].turn_id))
     entries: list[QueueEntry] = []
     for rank, failures in enumerate(ordered):
@@ -32,9 +32,9 @@ def gathered(db: orm.Session, _spec: Spec) -> list[QueueEntry]:
 
 def signature(db: orm.Session, _spec: Spec) -> list[int]:
     """What tells that there are other groups, or other responses in them: a label does not change it."""
-    found, _ = groups.lines(db, Filters(), datetime.now(UTC))
-    newest = [segment.failures[bits.max()].turn_id for places in found.values() for segment, bits in places]
-    return [len(found), sum(len(bits) for places in found.values() for _, bits in places), sum(newest)]
+    group_lines, _ = groups.lines(db, Filters(), datetime.now(UTC))
+    newest = [segment.failures[bits.max()].turn_id for places in group_lines.values() for segment, bits in places]
+    return [len(group_lines), sum(len(bits) for places in group_lines.values() for _, bits in places), sum(newest)]
 
 
 def _newest_first(places: GroupPlaces) -> list[StoredFailure]:
