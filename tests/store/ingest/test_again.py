@@ -200,7 +200,7 @@ def test_a_kept_file_that_is_gone_or_damaged(bring: Bring, again: Again, setting
     another = (settings.data / kept_dumps.name_of("f" * 64)).read_bytes()
     for damaged in (whole[:-9], b"no zstd", another):
         path.write_bytes(damaged)
-        with pytest.raises(BadDump, match="the kept file"):
+        with pytest.raises(BadDump, match="the stored file"):
             again(old.dump.id)
     path.unlink()
     with pytest.raises(kept_dumps.NotKept):

@@ -135,7 +135,7 @@ def forbidden(*_: object) -> None:
 def test_sessions_that_grew_longest_ago_are_read_again(
     gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state_cache, "MOST_HELD", 30_000)
+    monkeypatch.setattr(state_cache, "MOST_HELD", 45_000)
     for number in range(3):
         for name in "abc":
             take(gate, numbered(number, talk=name) | {"traceId": name.encode().hex() * 16})
