@@ -174,7 +174,7 @@ def on_no_write(error: OSError) -> Answer:
 
 def on_damaged(error: BadDump) -> Answer:
     """A kept file does not hold any more what was put into it."""
-    return answer(422, "damaged", f"The kept file is damaged: {error.reason} ({error.at}).")
+    return answer(422, "damaged", f"The stored file is damaged: {error.reason} ({error.at}).")
 
 
 def on_too_large(error: Exception) -> Answer:

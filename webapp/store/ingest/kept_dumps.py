@@ -129,7 +129,7 @@ def unpacked(settings: Settings, sha256: str, most: int | None = None) -> Spoole
                 raise BadDump("the stored file differs from what was received", f"byte {size}")
         except (ZstdError, EOFError) as error:
             Path(name).unlink(missing_ok=True)
-            raise BadDump(f"the kept file is damaged ({error})", f"byte {size}") from error
+            raise BadDump(f"the stored file is damaged ({error})", f"byte {size}") from error
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise

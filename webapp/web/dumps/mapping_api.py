@@ -31,7 +31,7 @@ Answer = tuple[Response, int]
     "Dumps",
     "Suggest a mapping for a dump",
     json(SUGGESTION, "A first guess, and the paths of the dump's first records with sample texts"),
-    refuses={422: "The kept file is damaged"},
+    refuses={422: "The stored file is damaged"},
 )
 def suggest(dump_id: str) -> Answer:
     """The paths of the dump's first records with sample texts, and a first guess at a mapping."""
