@@ -81,10 +81,11 @@ def page(
     db: orm.Session, *, limit: int = 100, before: int | None = None, without: Collection[int] = ()
 ) -> list[DumpLine]:
     """The newest dumps first: those with a lower number than `before`, and not those in `without`."""
-    query = sa.select(Dump.id).where(Dump.id.not_in(without)).order_by(Dump.id.desc()).limit(limit)
+    query = sa.select(Dump.__table__).where(Dump.id.not_in(without)).order_by(Dump.id.desc()).limit(limit)
     if before is not None:
         query = query.where(Dump.id < before)
-    return [line(db.connection(), dump_id) for dump_id in db.scalars(query)]
+    connection = db.connection()
+    return [_line(connection, row) for row in connection.execute(query).all()]
 
 
 def sessions_of(db: orm.Session, dump_id: int, *, after: int = 0, limit: int = 100) -> list[DumpedSession]:
@@ -136,21 +137,26 @@ def find_id(db: orm.Session, ident: str | int) -> int:
 
 def line(connection: sa.Connection, dump_id: int) -> DumpLine:
     """One dump's line, by its number."""
-    row = connection.execute(sa.select(Dump.__table__).where(Dump.id == dump_id)).one()
-    links = (
-        sa.select(Session.key, Session.external_id, Session.newest)
-        .join(DumpSession, DumpSession.session_id == Session.id)
-        .where(DumpSession.dump_id == dump_id, Session.deleted_at.is_(None))
-        .order_by(Session.id)
-        .limit(MOST_SESSIONS)
-    )
+    return _line(connection, connection.execute(sa.select(Dump.__table__).where(Dump.id == dump_id)).one())
+
+
+_find_links = (  # made once: a page has fifty dumps, and to make it takes longer than to execute it
+    sa.select(Session.key, Session.external_id, Session.newest)
+    .join(DumpSession, DumpSession.session_id == Session.id)
+    .where(DumpSession.dump_id == sa.bindparam("dump"), Session.deleted_at.is_(None))
+    .order_by(Session.id)
+    .limit(MOST_SESSIONS)
+)
+
+
+def _line(connection: sa.Connection, row: sa.Row[Any]) -> DumpLine:
     values = dict(row._mapping)
     alarms = [problem for problem in values["problems"] if problem.get("code") == ANSWERS_MISSING]
     values["problems"] = [*alarms, *(problem for problem in values["problems"] if "code" not in problem)][
         :MOST_PROBLEMS
     ]
     values["answers_missing"] = bool(alarms)
-    return DumpLine(**values, sessions=[Link(*link) for link in connection.execute(links)])
+    return DumpLine(**values, sessions=[Link(*link) for link in connection.execute(_find_links, {"dump": row.id})])
 
 
 def beginning(connection: sa.Connection, prefix: str = "") -> list[int]:
