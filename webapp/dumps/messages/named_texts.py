@@ -26,19 +26,8 @@ _PROMPTS = frozenset(
 )
 _ELSE = frozenset(
     (
-        *(
-            "expected",
-            "gold",
-            "reference",
-            "target",
-            "correct",
-            "format",
-            "schema",
-            "config",
-            "token",
-            "tokens",
-            "time",
-        ),
+        *("expected", "gold", "reference", "target", "correct", "format", "schema", "config"),
+        *("token", "tokens", "time"),
         *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
         *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms"),
         *("latency", "hash", "created", "version", "parsed", "logprobs", "headers", "template", "description", "hint"),

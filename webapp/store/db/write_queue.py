@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +34,17 @@ def announce(engine: sa.Engine) -> None:
     if (folder := _folder(engine)) is None:
         return
 
-    def run(cursor: Any, statement: str, parameters: Any, context: Any) -> bool:
+    def run(method: str, cursor: Any, statement: str, *parameters_and_context: Any) -> bool:
+        *parameters, context = parameters_and_context
         if not _may_wait(cursor, statement, context):
             return False
         with _waiting(folder):
-            cursor.execute(statement, parameters)
+            getattr(cursor, method)(statement, *parameters)
         return True
 
-    def run_many(cursor: Any, statement: str, parameters: Any, context: Any) -> bool:
-        if not _may_wait(cursor, statement, context):
-            return False
-        with _waiting(folder):
-            cursor.executemany(statement, parameters)
-        return True
-
-    sa.event.listen(engine, "do_execute", run)
-    sa.event.listen(engine, "do_execute_no_params", lambda cursor, statement, about: run(cursor, statement, (), about))
-    sa.event.listen(engine, "do_executemany", run_many)
+    sa.event.listen(engine, "do_execute", partial(run, "execute"))
+    sa.event.listen(engine, "do_execute_no_params", partial(run, "execute"))
+    sa.event.listen(engine, "do_executemany", partial(run, "executemany"))
 
 
 def mark_long(connection: sa.Connection) -> None:
