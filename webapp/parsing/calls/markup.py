@@ -36,39 +36,28 @@ _QUOTES = {
 }
 TAG = r"<[/A-Za-z|｜◁][^<>\n{}\[\]]{0,60}+>|\[/?[A-Z][A-Z_]{2,30}\]"
 _word = later(r"[A-Za-z][\w▁-]*+(?:[:：][\w▁-]++)?")
-_NAME = r"(?P<{0}>[A-Za-z_][\w.:/-]{{0,80}}+)"
-_PATTERNS = (
-    r"<function={0}>?",
-    r"<(?:[\w｜|]+[:：])?(?:function|invoke|tool)\s+name\s*=\s*[\"']?{0}[\"']?\s*>(?:\s*<parameters?>)?",
-    r"\[TOOL_CALLS\]\s*{0}(?:\[CALL_ID\][\w-]*)?(?:\[ARGS\])?",
-    r"\bfunctions?\.{0}",
-    r"\bto=(?:functions\.)?{0}(?:\s*<\|\w+\|>\s*(?:\w+\s*){{0,3}})*(?:\s*(?:code|json))?",
-    r"<[｜|]tool[▁_]sep[｜|]>\s*{0}\s*(?:```(?:json)?)?",
-    r"<[｜|]tool[▁_]call[▁_]begin[｜|]>\s*{0}\s*<[｜|]tool[▁_]sep[｜|]>",
-    r"<tool_call>\s*{0}",
-    r"✿FUNCTION✿\s*[:：]\s*{0}\s*✿ARGS✿\s*[:：]",
-    r"(?:\A|\n)\s*Action\s*:\s*{0}\s*\n\s*Action Input\s*:[\s*`]{{0,10}}(?:json)?",
-    r">>>\s*{0}\s*\n",
-    r"<\|recipient\|>\s*{0}\s*<\|content\|>",
-    r"(?:\A|\n)(?=\w*[_.][a-z]){0}\n",
+_NAME = r"(?P<name>[A-Za-z_][\w.:/-]{0,80}+)"
+_FAMILIES = (
+    ("<function", r"<function={0}>?"),
+    (
+        "name",
+        r"<(?:[\w｜|]+[:：])?(?:function|invoke|tool)\s+name\s*=\s*[\"']?{0}[\"']?\s*>(?:\s*<parameters?>)?",
+    ),
+    ("TOOL_CALLS", r"\[TOOL_CALLS\]\s*{0}(?:\[CALL_ID\][\w-]*)?(?:\[ARGS\])?"),
+    ("function", r"\bfunctions?\.{0}"),
+    ("to=", r"\bto=(?:functions\.)?{0}(?:\s*<\|\w+\|>\s*(?:\w+\s*){{0,3}})*(?:\s*(?:code|json))?"),
+    ("sep", r"<[｜|]tool[▁_]sep[｜|]>\s*{0}\s*(?:```(?:json)?)?"),
+    ("sep", r"<[｜|]tool[▁_]call[▁_]begin[｜|]>\s*{0}\s*<[｜|]tool[▁_]sep[｜|]>"),
+    ("<tool_call>", r"<tool_call>\s*{0}"),
+    ("✿", r"✿FUNCTION✿\s*[:：]\s*{0}\s*✿ARGS✿\s*[:：]"),
+    ("Action", r"(?:\A|\n)\s*Action\s*:\s*{0}\s*\n\s*Action Input\s*:[\s*`]{{0,10}}(?:json)?"),
+    (">>>", r">>>\s*{0}\s*\n"),
+    ("recipient", r"<\|recipient\|>\s*{0}\s*<\|content\|>"),
 )
-_PARTS = "|".join(part.format(_NAME.format(f"n{index}")) for index, part in enumerate(_PATTERNS))
-_named = later(rf"(?:{_PARTS})(?::\d{{1,4}})?(?:\s*<[｜|][\w▁]+[｜|]>\s*(?:json\b)?)*\s*\Z")
-_SIGNS = (
-    "<function",
-    "<invoke",
-    "<tool",
-    " name",
-    "TOOL_CALLS",
-    "function",
-    "to=",
-    "sep",
-    "✿",
-    "Action",
-    ">>>",
-    "recipient",
-)
-_lone_name = later(r"(?:\A|\n)\w*[_.][a-z]\w*\n\s*\Z")
+_behind_name = r"(?::\d{1,4})?(?:\s*<[｜|][\w▁]+[｜|]>\s*(?:json\b)?)*\s*\Z"
+_named = tuple((sign, later(pattern.format(_NAME) + _behind_name)) for sign, pattern in _FAMILIES)
+"""How each family names a tool before its JSON: a string without which the pattern cannot match, and the pattern."""
+_named_alone = later(rf"(?:\A|\n)(?=\w*[_.][a-z]){_NAME}\n{_behind_name}")
 WIDTH = 240
 """So many characters before a value are looked at for the tool's name."""
 
@@ -107,13 +96,19 @@ def kind_of(tag: str) -> str | None:
 def tool_before(raw: str, at: int) -> str | None:
     """The name of the tool that stands right before a value at `at`, in the markup of any family."""
     before = raw[max(0, at - WIDTH) : at]
-    if not any(sign in before for sign in _SIGNS) and not _lone_name.search(before[-90:]):
+    matches = [match for sign, pattern in _named if sign in before and (match := pattern.search(before))]
+    if _may_stand_alone(before) and (match := _named_alone.search(before)):
+        matches.append(match)
+    if not matches:
         return None
-    match = _named.search(before)
-    if not match:
-        return None
-    name = next(name for name in match.groupdict().values() if name)
-    return re.sub(r"^functions\.|:\d+$|[.:]+$", "", name)
+    first = min(matches, key=lambda match: match.start())
+    return re.sub(r"^functions\.|:\d+$|[.:]+$", "", first["name"])
+
+
+def _may_stand_alone(before: str) -> bool:
+    """Whether a tool's name may be a line of its own: the last one, or the last one before special tokens."""
+    line = before.rstrip().rpartition("\n")[2]
+    return "|>" in before or "｜>" in before or (" " not in line and ("_" in line or "." in line))
 
 
 def tool_of(value: object) -> str | None:
