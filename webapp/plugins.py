@@ -39,13 +39,20 @@ def find(package: str, name: str, configured: Callable[[], Mapping[str, Any]] | 
 
     Those that are `configured` from outside are asked for next, before all modules are.
     """
-    module = name.replace("-", "_")
-    if module in _names(package):
-        plugin = getattr(importlib.import_module(f"{package}.{module}"), "plugin", None)
-        if plugin is not None and plugin.name == name:
-            return plugin
+    if (plugin := _of_its_module(package, name)) is not None:
+        return plugin
     mine = configured() if configured else {}
     return mine[name] if name in mine else collect(package).get(name)
+
+
+@cache
+def _of_its_module(package: str, name: str) -> Any:
+    """The plugin whose module is called as it is, or None."""
+    module = name.replace("-", "_")
+    if module not in _names(package):
+        return None
+    plugin = getattr(importlib.import_module(f"{package}.{module}"), "plugin", None)
+    return plugin if plugin is not None and plugin.name == name else None
 
 
 @cache

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from webapp.parsing.nesting import COUNTED, SHORT, at_one_depth, is_shallow, nesting, too_deep
+from webapp.parsing.span import place
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
     `sys.get_int_max_str_digits()`) become failures like every other. With `finite`, NaN and Infinity are
     failures too, worded as the decoder words any other unexpected word (RFC 8259, section 6).
     """
+    if failure := _no_value(text):
+        return Decoded(failure=failure)
     plain = finite and not _marked(text)
     try:
         if is_shallow(text):
@@ -58,6 +61,16 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
         return Decoded(failure=Failure("RecursionError", message, at, str(problem)))
     except ValueError as problem:
         return Decoded(failure=Failure(type(problem).__name__, str(problem), 0, str(problem)))
+
+
+def _no_value(text: str) -> Failure | None:
+    """The decoder's failure where no JSON value begins, as in most responses, without the cost of its exception."""
+    at = _SPACE.match(text).end()  # type: ignore[union-attr]  # always matches
+    if text[at : at + 1] in _BEGINS:
+        return None
+    line, column = place(text, at)
+    wording = f"Expecting value: line {line} column {column} (char {at})"
+    return Failure("JSONDecodeError", "Expecting value", at, wording)
 
 
 def scan(text: str, at: int) -> tuple[Any, int]:
@@ -121,6 +134,8 @@ def _constant_at(text: str) -> int:
     return 0
 
 
+_BEGINS = frozenset('{["-0123456789tfnNI\ufeff')
+_SPACE = re.compile(r"[ \t\n\r]*+")
 _CONSTANT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 _finite = json.JSONDecoder(parse_constant=_refuse)
 scan_once: Callable[[str, int], tuple[Any, int]] = _finite.scan_once  # type: ignore[attr-defined]  # typeshed lacks it

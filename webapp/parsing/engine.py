@@ -207,7 +207,7 @@ def _configured() -> Any:
 
 def profile(name: str) -> Profile:
     """The profile called `name`; raises `UnknownProfile`."""
-    match: Profile | None = plugins.find(PACKAGE, name, _configured().profiles)
+    match: Profile | None = plugins.find(PACKAGE, name, lambda: _configured().profiles())
     if match is None:
         raise UnknownProfile(f"no profile is called {name!r}; there are {', '.join(profiles())}")
     return match

@@ -24,6 +24,8 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
 def _members(finder: Finder, start: int, key_end: int) -> int:
     """Try the members that begin at `start` as an object that lacks its brace; where it ends."""
     from_start = start <= finder.whole.start
+    if not from_start and finder.tracer.raw.find("}", key_end, finder.end) < 0:
+        return finder.reject("unopened", start, key_end, _NO_BRACKET)
     machine = Machine(finder.tracer.raw, start, finder.end, look=finder.look, tries=finder.tries, final=False)
     machine.frames.append(Frame("{", start - 1, as_kind="{"))
     machine.patch("missing_opener", start, start, "{")
@@ -34,10 +36,11 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
         return finder.reject("unopened", start, key_end, f"a key that no bracket opens: {refused}")
     closed = finder.tracer.raw[machine.at - 1] == "}" and machine.patches[-1].repair != "missing_closer"
     if not closed and not (from_start and machine.at >= finder.whole.end):
-        finder.reject("unopened", start, key_end, "a key and a value that no bracket opens or closes")
+        finder.reject("unopened", start, key_end, _NO_BRACKET)
         return key_end
     return finder.conclude("unopened", start, machine, finder.tier(start), None)
 
 
+_NO_BRACKET = "a key and a value that no bracket opens or closes"
 _KEY = r'"[^"\n\\{}\[\]]{1,80}+"[ \t]{0,20}+:\s{0,20}+(?=["\d\[{tfn-])'
 plugin = Strategy("unopened", _KEY, hint=_KEY, order=80, take=_take)
