@@ -35,21 +35,21 @@ class MultiSearch:
         """The nearest place that begins at `at` or later, or None."""
         nearest: Place | None = None
         for index in range(len(self._ahead) - 1, -1, -1):
-            place, wanted = self._ahead[index]
+            place, target = self._ahead[index]
             if place[0] < at:
-                later = self._search(wanted, at)
+                later = self._search(target, at)
                 if later is None:
                     del self._ahead[index]
                     continue
                 place = later
-                self._ahead[index] = place, wanted
+                self._ahead[index] = place, target
             if nearest is None or place[0] < nearest[0] or (place[0] == nearest[0] and place[1] > nearest[1]):
                 nearest = place
         return nearest
 
-    def _search(self, wanted: str | re.Pattern[str], at: int) -> Place | None:
-        if isinstance(wanted, str):
-            start = self._raw.find(wanted, at, self._end)
+    def _search(self, target: str | re.Pattern[str], at: int) -> Place | None:
+        if isinstance(target, str):
+            start = self._raw.find(target, at, self._end)
             return (start, start + 1) if start >= 0 else None
-        match = wanted.search(self._raw, at, self._end)
+        match = target.search(self._raw, at, self._end)
         return match.span() if match else None
