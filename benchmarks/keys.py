@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.generated import database_of
 from benchmarks.pages import _inner, _served
-from benchmarks.serving import PAINT
+from benchmarks.serving import CHROMIUMS, PAINT
 
 WATCH = """(where) => { window.shown = new Promise((done) => {
   let pressed = null;
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def measured(url: str, inner: dict[str, str], rounds: int) -> dict[str, Any]:
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = next(filter(None, map(shutil.which, CHROMIUMS)), None)
     cold: dict[str, list[float]] = {name: [] for name in ("list", *inner)}
     with sync_playwright() as playwright:
         for _ in range(rounds):

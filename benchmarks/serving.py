@@ -20,6 +20,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 ROUNDS = 5
+CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
 BARE = """
 from flask import Flask
 from waitress import create_server
@@ -74,7 +75,7 @@ def starts(command: list[str], data: Path) -> float:
 
 def first_paint(url: str) -> tuple[float, float]:
     """Median milliseconds to first content of the list and of the same page without CSS, in new Chromiums in turn."""
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = next(filter(None, map(shutil.which, CHROMIUMS)), None)
     took: dict[bool, list[float]] = {True: [], False: []}
     with sync_playwright() as playwright:
         for turn in range(2 * ROUNDS):

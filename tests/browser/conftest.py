@@ -36,9 +36,12 @@ for _name in ("click", "check", "fill", "press", "select_option"):
 Page.keyboard = property(_once_loaded(Page.keyboard.fget))  # type: ignore[assignment, attr-defined]
 
 
+CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+
+
 def chromium() -> str | None:
     """The Chromium on PATH, or None where Playwright's own download is to be used."""
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    return next(filter(None, map(shutil.which, CHROMIUMS)), None)
 
 
 @pytest.fixture(scope="session")
