@@ -14,6 +14,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 run: $(VENV)/.installed
 	@exec $(BIN)/fencepost serve
 
+# Compiled modules are written down for the two other workers and for every process that a test starts.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.tested browser
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
