@@ -6,7 +6,8 @@ Fills a database with made sessions, starts `fencepost serve` (or gunicorn with 
 127.0.0.1, and on PostgreSQL a cluster of its own and a worker. One reader alone gives the idle value; then each reader
 asks for a page, thinks for `--think` seconds in the mean, and asks for the next; each ingester sends a dump of one
 to five sessions, new or grown, every `--pause` seconds. Ends by itself, and prints one JSON document: `p95` in
-milliseconds of all pages and of each, `memory` in megabytes of the server and all under it, a mean of each minute.
+milliseconds of all pages and of each, `memory` in megabytes of the server and all under it, a mean of each minute; `stale` counts answers of the list,
+asked for after each dump, that lacked a session which had been acknowledged.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from benchmarks.reliability.ledger import Ledger, Maker
 from benchmarks.reliability.processes import ROOT, Postgres, Process, Web, Worker, children
 from webapp.config import Settings
 from webapp.store.db import database
+from webapp.store.jobs import database_copy
 from webapp.store.models import Session, Turn
 
 PAGES = {
@@ -53,8 +55,10 @@ SAMPLE = 5.0
 class Traffic:
     """What readers and ingesters did so far."""
 
-    def __init__(self, port: int, sessions: list[str], seed: str) -> None:
-        self.port, self._sessions, self._seed = port, sessions, seed
+    def __init__(self, port: int, sessions: list[str], seed: str, total: int = 0) -> None:
+        self.port, self._sessions, self._seed, self._total = port, sessions, seed, total
+        self.stale = 0
+        """lists that counted fewer sessions than had been acknowledged before they were asked for"""
         self.took: dict[str, list[float]] = defaultdict(list)
         self.errors: list[str] = []
         self.ledger = Ledger()
@@ -88,15 +92,24 @@ class Traffic:
             upload = maker.upload()
             if self._ask("ingest", "POST", f"/api/dumps?filename={upload.name}", upload.body()):
                 self.ledger.upload_acknowledged(upload)
+                self._look(self._total + len(self.ledger.sessions))
             self._ends.wait(pause)
 
-    def _ask(self, name: str, method: str, path: str, body: bytes | None = None) -> bool:
-        began, error = time.perf_counter(), ""
+    def _look(self, acknowledged: int) -> None:
+        """Whether the list, by whichever process, counts all that any process has acknowledged."""
+        answer = self._ask("count", "GET", "/api/sessions?limit=1")
+        if answer and json.loads(answer)["total"] < acknowledged:
+            with self._lock:
+                self.stale += 1
+
+    def _ask(self, name: str, method: str, path: str, body: bytes | None = None) -> bytes:
+        """The body of the answer; empty after an error, which is noted."""
+        began, error, content = time.perf_counter(), "", b""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, body)
             answer = connection.getresponse()
-            answer.read()
+            content = answer.read()
             if answer.status >= 300:
                 error = f"{answer.status}"
         except (OSError, http.client.HTTPException) as gone:
@@ -108,10 +121,10 @@ class Traffic:
             self.took[name].append(took)
             if error:
                 self.errors.append(f"{method} {path}: {error}")
-        return not error
+        return b"" if error else content
 
     def p95(self) -> dict[str, float]:
-        pages = [took for name, all_took in self.took.items() if name != "ingest" for took in all_took]
+        pages = [took for name, all_took in self.took.items() if name not in ("ingest", "count") for took in all_took]
         each = {name: _p95(took) for name, took in sorted(self.took.items())}
         return {"all pages": _p95(pages), **each}
 
@@ -169,7 +182,7 @@ def measured(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         settings = replace(settings, database=before[0].url)
     try:
         settings.data.mkdir()
-        generated.fill(settings, options.turns)
+        _fill(settings, options.turns, folder / "made.sqlite3")
         environ = {**os.environ, **settings.environment(), "PYTHONPATH": _path()}
         if options.on == "postgresql":
             environ["FENCEPOST_ROLE"] = "web"
@@ -185,10 +198,22 @@ def measured(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
             process.kill()
 
 
+def _fill(settings: Settings, turns: int, made: Path) -> None:
+    """Made sessions, which are made in SQLite and copied if they belong into PostgreSQL."""
+    on_postgresql = settings.database.startswith("postgresql")
+    generated.fill(replace(settings, database=f"sqlite:///{made}") if on_postgresql else settings, turns)
+    if on_postgresql:
+        source, target = database.connect(f"sqlite:///{made}"), database.connect(settings.database)
+        database_copy.copy(source, target)
+        source.dispose()
+        target.dispose()
+
+
 def figures(web: Web, settings: Settings, options: argparse.Namespace) -> dict[str, Any]:
     engine = database.connect(settings.database)
     with engine.connect() as connection:
         names = list(connection.scalars(sa.select(Session.external_id).limit(500)))
+        total = connection.scalars(sa.select(sa.func.count()).select_from(Session)).one()
     warm = Traffic(web.port, names, "warm")
     warm.go(4, 0, 10, 0.1, 1)
     load_before = os.getloadavg()[0]
@@ -196,7 +221,7 @@ def figures(web: Web, settings: Settings, options: argparse.Namespace) -> dict[s
     idle.go(1, 0, 60 * options.idle, 0.2, 1)
     memory = Memory(web)
     memory.start()
-    busy = Traffic(web.port, names, "busy")
+    busy = Traffic(web.port, names, "busy", total)
     busy.go(options.readers, options.ingesters, 60 * options.minutes, options.think, options.pause)
     memory.ends.set()
     alone, beside = idle.p95(), busy.p95()
@@ -210,6 +235,7 @@ def figures(web: Web, settings: Settings, options: argparse.Namespace) -> dict[s
         "requests": sum(map(len, busy.took.values())),
         "errors": len(errors),
         "first_errors": errors[:10],
+        "stale": busy.stale,
         "p95_idle": alone,
         "p95": beside,
         "p95_over_idle": ratio,

@@ -64,6 +64,28 @@ def test_a_taken_port_is_said(data: Path) -> None:
     assert "another PORT" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("url", "code", "reason"),
+    [
+        ("postgresql+psycopg://nobody@127.0.0.1:1/none", 1, "Error: the database cannot be used: connection"),
+        ("sqlite:///{folder}/text.sqlite3", 1, "Error: the database cannot be used: file is not a database"),
+        ("nonsense://x", 2, "Error: FENCEPOST_DATABASE is not a usable database URL: "),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_said_in_words(data: Path, url: str, code: int, reason: str) -> None:
+    (data / "text.sqlite3").write_text("not a database\n" * 100)
+    done = subprocess.run(
+        [sys.executable, "-m", "webapp", "serve", "--no-examples", "--port", "0"],
+        cwd=ROOT,
+        env={**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": url.format(folder=data)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == code and reason in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
 def test_a_bad_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FENCEPOST_MAX_UPLOAD", "lots")
     done = CliRunner().invoke(command, [])

@@ -115,6 +115,8 @@ def _listening(host: str, port: int) -> Iterator[None]:
 
 def _app(settings: Settings):  # type: ignore[no-untyped-def]
     """The app; what keeps it from starting is said in words."""
+    import sqlalchemy as sa
+
     from webapp.app import create_app
     from webapp.store.db.database import NewerDatabase
 
@@ -124,6 +126,10 @@ def _app(settings: Settings):  # type: ignore[no-untyped-def]
         raise click.UsageError(str(error)) from error
     except NewerDatabase as error:
         raise click.ClickException(str(error)) from error
+    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ModuleNotFoundError) as error:
+        raise click.UsageError(f"FENCEPOST_DATABASE is not a usable database URL: {error}") from error
+    except sa.exc.DatabaseError as error:
+        raise click.ClickException(f"the database cannot be used: {error.orig}") from error
     except OSError as error:
         raise click.ClickException(f"the data folder cannot be used: {error}") from error
 
