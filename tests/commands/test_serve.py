@@ -117,7 +117,8 @@ def serving(data: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[str]
 def test_interrupting_stops_it_at_once(data: Path) -> None:
     with serving(data) as (process, _):
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 0
+        assert process.wait(60) == 0 and process.stdout
+        assert process.stdout.read() == "stopped\n"
 
 
 def test_settings_are_where_serve_reads_them() -> None:

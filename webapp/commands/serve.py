@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 
 import click
@@ -43,11 +43,11 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
     server = make_server(settings, host, port, threads, examples)
     try:
         url = f"http://{shown(host)}:{server.effective_port}"
-        click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
-        sys.stdout.flush()
-        gc.freeze()  # what is there by now stays, so no collection need look at it: a tenth of a request's time
-        server.run()
-    except KeyboardInterrupt:
+        with suppress(KeyboardInterrupt):  # waitress ends by itself if the signal comes while it serves
+            click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
+            sys.stdout.flush()
+            gc.freeze()  # what is there by now stays, so no collection need look at it: a tenth of a request's time
+            server.run()
         click.echo("stopped")
     finally:
         server.close()
