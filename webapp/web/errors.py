@@ -9,7 +9,7 @@ from collections.abc import Callable
 from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
 from sqlalchemy.exc import DataError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from werkzeug.exceptions import HTTPException, MethodNotAllowed, TooManyRequests
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, TooManyRequests
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.records import BadDump
@@ -39,7 +39,7 @@ from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.sessions import BadCursor, NoSuchSession
 from webapp.store.sessions.turns import NoSuchTurn
-from webapp.web import request_log, traces
+from webapp.web import request_log, traces, trailing_slash
 from webapp.web.json_bodies import BadBody
 from webapp.web.render import wants_partial
 
@@ -100,6 +100,8 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     status = error.code or 500
     if error.response is not None or status < 400:
         return error.get_response()
+    if isinstance(error, NotFound) and request.routing_exception and (elsewhere := trailing_slash.redirection()):
+        return elsewhere
     name = error.name.lower().replace(" ", "_")
     body, status = answer(status, name, error.description or error.name)
     response = make_response(body, status)

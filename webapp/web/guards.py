@@ -123,7 +123,9 @@ def require_right() -> AnyResponse | None:
 
 def ask_to_sign_in() -> AnyResponse:
     if is_for_programs():
-        abort(401, "Send the token as `Authorization: Bearer …`.")
+        is_wrong = "Authorization" in request.headers
+        unknown = "The token is wrong or was revoked. " if is_wrong else ""
+        abort(401, f"{unknown}Send the token as `Authorization: Bearer …`.")
     return redirect(url_for("login.form", next=request.full_path.removesuffix("?")))
 
 

@@ -25,6 +25,8 @@ def _form(**more: object) -> str:
     settings = current_app.config["SETTINGS"]
     is_open = not settings.asks_login
     context = {"accounts": settings.accounts, "token": settings.token or is_open, "oidc": settings.oidc_issuer}
+    if settings.oidc_issuer and settings.newcomers != "none":
+        context["newcomers"] = settings.newcomers
     return render_template("login/form.html", **context, **more)
 
 
@@ -104,6 +106,12 @@ def may(right: str) -> bool:
 def reads_alone() -> str:
     """What a page says in place of a form to who may not label."""
     return "Your account reads, and does not label: an admin can give it the role labeler."
+
+
+@blueprint.app_template_global()
+def imports_nothing() -> str:
+    """What a page says in place of a form to who may not send dumps."""
+    return "Your account does not import: an admin can do it, or give it the role admin."
 
 
 @blueprint.app_template_global()

@@ -81,6 +81,11 @@ def test_without_any_account_nobody_comes_in(make: Make) -> None:
     assert client.get("/").status_code == 302 and client.get("/api/sessions").status_code == 401
 
 
+def test_after_a_wrong_password_the_name_is_still_in_the_form(guarded: Flask) -> None:
+    page = guarded.test_client().post("/login", data={"account": '"Ada"', "password": "nope"}).text
+    assert 'value="&#34;Ada&#34;"' in page and "Wrong name or password." in page and "nope" not in page
+
+
 def test_wrong_passwords_are_limited_with_wrong_tokens(guarded: Flask) -> None:
     client, form = guarded.test_client(), {"account": "Ada", "password": "nope"}
     statuses = [client.post("/login", data=form).status_code for _ in range(guessing.WRONG + 1)]
@@ -236,6 +241,20 @@ def test_a_reader_is_told_so_in_place_of_the_forms_of_labels(guarded: Flask) -> 
     for path in ("/labels?at=s.1", "/sessions/s/turns/1"):
         assert "does not label" in reader.get(path).text and "does not label" not in labeler.get(path).text
     assert 'id="judge"' not in reader.get("/labels?at=s.1").text
+
+
+def test_who_may_not_import_or_set_a_parser_sees_no_form_for_it(guarded: Flask) -> None:
+    admin = sign_in(guarded)
+    admin.post("/api/dumps", data=pages.SESSION)
+    page, readers = admin.get("/dumps").text, sign_in(guarded, "Cy").get("/dumps").text
+    assert 'id="send"' in page and "does not import" not in page
+    assert 'id="send"' not in readers and 'id="question"' not in readers and "does not import" in readers
+
+
+def test_a_program_is_told_that_its_token_is_wrong(guarded: Flask) -> None:
+    client, wrong = guarded.test_client(), {"Authorization": "Bearer fencepost_revoked"}
+    assert "The token is wrong or was revoked." in client.get("/api/sessions", headers=wrong).text
+    assert "wrong" not in client.get("/api/sessions").text
 
 
 @both

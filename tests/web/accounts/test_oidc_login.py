@@ -61,7 +61,7 @@ def names(app: Flask) -> list[tuple[str, str]]:
 @both
 def test_a_newcomer_signs_in_and_is_known_again(guarded: Flask, at_home: Provider) -> None:
     client = guarded.test_client()
-    assert "/login/oidc" in client.get("/login").text
+    assert "/login/oidc" in client.get("/login").text and "makes one, as a reader." in client.get("/login").text
     answer = sign_in(client)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dumps")
     assert "HttpOnly" in answer.headers["Set-Cookie"] and names(guarded) == [("Ada", "reader")]
@@ -77,6 +77,7 @@ def test_a_newcomer_signs_in_and_is_known_again(guarded: Flask, at_home: Provide
 @both
 def test_without_a_role_for_newcomers_an_admin_makes_the_account(make: Make, at_home: Provider) -> None:
     app = serve(make, at_home, newcomers="none")
+    assert "fencepost user add NAME" in app.test_client().get("/login").text
     refused = sign_in(app.test_client())
     assert refused.status_code == 403 and f"{at_home.issuer} 7" in refused.text and names(app) == []
     with app.app_context(), db.engine.begin() as connection:

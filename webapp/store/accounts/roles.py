@@ -5,9 +5,9 @@ from __future__ import annotations
 READ, LABEL, INGEST, ADMIN = "read", "label", "ingest", "admin"
 RIGHTS = {
     READ: "see, search and export what is stored",
-    LABEL: "label, review, assign, keep views, run profiles, work on failure groups",
+    LABEL: "label, review, assign, save views, run profiles, work on failure groups",
     INGEST: "send dumps and spans, without seeing what is stored",
-    ADMIN: "delete sessions, say which parser is theirs, manage accounts, read the audit log",
+    ADMIN: "delete sessions, set their parser, manage accounts, read the audit log",
 }
 """what a role holds and an API token may be made for"""
 ALL = frozenset(RIGHTS)

@@ -76,8 +76,10 @@ def _act(who: identity.Identity | None) -> audit.Act:
 
 
 def _address() -> str:
-    """Path and query; of a provider's answer the path alone, since its code signs in."""
-    return request.path if request.endpoint in SIGN_INS else request.full_path.removesuffix("?")
+    """Path, below a prefix, and query; of a provider's answer the path alone, since its code signs in."""
+    if request.endpoint in SIGN_INS:
+        return request.path
+    return request.full_path.removeprefix(request.script_root).removesuffix("?")
 
 
 def _detail() -> dict[str, Any] | None:

@@ -27,7 +27,7 @@ SHARED = {
     405: "The address does not accept this method, or a number in it is invalid",
     413: "The body is too large",
     415: "The body is compressed in an unsupported way",
-    429: "Too many wrong tokens came from there; `Retry-After` says when to try again",
+    429: "Too many wrong tokens or passwords came from there; `Retry-After` says when to try again",
     503: "The database is busy, or a file cannot be used; nothing was changed",
     507: "The disk is full, or cannot be written; nothing was changed",
 }

@@ -1,0 +1,40 @@
+"""`webapp/web/trailing_slash.py`: a slash too many at the end of an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.web import pages
+
+
+@pytest.mark.parametrize(
+    ("asked", "location"),
+    [("/help/", "/help"), ("/labels/?queue=a%20b&x=%C3%A9", "/labels?queue=a%20b&x=%C3%A9"), ("/help/api/", "/help/api")],
+)
+def test_it_leads_to_the_page_without_it(client: FlaskClient, asked: str, location: str) -> None:
+    answer = client.get(asked)
+    assert (answer.status_code, answer.headers["Location"]) == (308, location)
+
+
+def test_every_page_has_it(client: FlaskClient) -> None:
+    addresses = {address for address in pages.addresses(client.application) if address.startswith("/help")}
+    assert addresses and {client.get(f"{address}/").status_code for address in addresses} == {308}
+
+
+@pytest.mark.parametrize("asked", ["/nothing/", "/api/sessions/", "/v1/traces/", "/sessions/nobody/"])
+def test_what_is_no_page_stays_missing(client: FlaskClient, asked: str) -> None:
+    assert client.get(asked).status_code == 404
+
+
+def test_it_leads_to_no_other_host_and_sends_no_form_twice(client: FlaskClient) -> None:
+    assert client.post("/labels/", data={"x": "1"}).status_code == 404
+    for asked in ("//example.org/", "/\\example.org/", "/%2F/example.org/help/"):
+        assert not client.get(asked).headers.get("Location", "/help").startswith(("//", "/\\", "http://example"))
+
+
+def test_a_prefix_is_kept(make: Callable[..., Flask]) -> None:
+    assert make(prefix="/tools").test_client().get("/tools/help/").headers["Location"] == "/tools/help"
