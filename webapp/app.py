@@ -31,6 +31,7 @@ from webapp.web import (
     responses,
     runs,
     statistics,
+    template_cache,
     templating,
     traces,
     transfer,
@@ -105,8 +106,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
-    parts = (transfer, guards, audit_trail, errors, filters, helpers, templating, worker_process, metrics, request_log)
-    for part in parts:
+    template_parts = (filters, helpers, templating, template_cache)
+    for part in (transfer, guards, audit_trail, errors, *template_parts, worker_process, metrics, request_log):
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]
     prefix.init_app(app)
@@ -125,4 +126,4 @@ def configure(app: Flask, settings: Settings) -> None:
         SESSION_COOKIE_SECURE=settings.secure,
         SEND_FILE_MAX_AGE_DEFAULT=31536000,
     )
-    app.jinja_options = {"trim_blocks": True, "lstrip_blocks": True}
+    app.jinja_options = templating.OPTIONS

@@ -12,6 +12,7 @@ from jinja2.environment import TemplateModule
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
 
+OPTIONS = {"trim_blocks": True, "lstrip_blocks": True}
 _LINE_BREAK = re.compile(
     r"(?<=[^\s>])[ \t]*\n\s*(?=[^\s<]|\Z|<(?:a|b|code|del|ins|kbd|span)\b)|\A(?:[ \t]*\n\s*|\s{2,})(?=[^\s<])"
 )
