@@ -6,7 +6,7 @@ import importlib
 
 import click
 
-from webapp import __version__
+from webapp import __version__, memory
 
 COMMANDS = {
     "serve": "Serve the web pages and the API.",
@@ -41,7 +41,8 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f"webapp.commands.{name}")
+        with memory.importing():
+            module = importlib.import_module(f"webapp.commands.{name}")
         command: click.Command = module.command
         return command
 

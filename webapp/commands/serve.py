@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import ipaddress
 import signal
 import sys
@@ -40,6 +41,9 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
         work_on(settings)
         return
     spool_beside(settings)
+    with memory.importing():
+        importlib.import_module("webapp.app")
+    gc.freeze()  # modules stay, so no collection need look at them
     server = make_server(settings, host, port, threads, examples)
     try:
         url = f"http://{shown(host)}:{server.effective_port}"
