@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,6 +36,8 @@ def install_command(*distributions: str) -> str:
 
 def _requirements(extra: str) -> list[str]:
     """What the extra requires, as the installed wheel's metadata says: `pyarrow>=18`."""
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         lines = requires("fencepost") or []
     except PackageNotFoundError:

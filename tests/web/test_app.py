@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,3 +58,25 @@ def test_a_download_gives_its_connection_back(
     assert held
     with app.app_context():
         assert db.engine.pool.checkedout() == 0  # type: ignore[attr-defined]
+
+
+UNNEEDED = ("alembic", "markdown_it", "rich", "yaml", "jsonschema", "webapp.client")
+
+
+def test_a_start_imports_nothing_that_only_other_pages_need() -> None:
+    code = f"import sys, webapp.app; print([name for name in {UNNEEDED} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_where_every_parser_is_known_a_start_imports_no_profile(tmp_path: Path) -> None:
+    code = """
+import sys
+from webapp.app import create_app
+from webapp.config import Settings
+create_app(Settings.from_environment())
+print("webapp.parsing.profiles.langchain" in sys.modules)
+"""
+    environ = {**os.environ, "FENCEPOST_DATA": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
+    assert done.stdout.strip() == "False"

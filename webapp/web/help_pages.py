@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from flask import Blueprint, render_template, request, send_from_directory, url_for
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response
 
 from webapp import paths
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 blueprint = Blueprint("help", __name__, url_prefix="/help")
 
@@ -64,6 +66,8 @@ def rendered(name: str, root: str) -> Markup:
 
     `root` is the prefix of this server's paths, which stands in the links.
     """
+    from markdown_it import MarkdownIt  # here, since a start's first page needs none
+
     engine = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = engine.parse((folder() / f"{name}.md").read_text("utf-8"))
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):

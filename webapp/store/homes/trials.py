@@ -126,7 +126,9 @@ def of_dump(number: int) -> sa.ColumnElement[bool]:
 
 
 def are_lacking(connection: sa.Connection) -> bool:
-    """Whether there are sessions to try profiles on."""
+    """Whether there are sessions to try profiles on; where every parser is known, no profile is imported to say so."""
+    if connection.scalar(sa.select(Session.id).where(*_unknown(False), Session.response_count > 0).limit(1)) is None:
+        return False
     return connection.scalar(_lacking().limit(1)) is not None
 
 
