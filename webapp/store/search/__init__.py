@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401 - what others import from here
 
-from webapp.store.search.finding import Allowed, Found, Hits, Match, find, show, walk
+from webapp.store.search.finding import Found, Match, find, show, walk
 from webapp.store.search.index import (
     MOST_BYTES,
     SLOTS,
@@ -21,3 +21,4 @@ from webapp.store.search.index import (
     remove,
     session_notes,
 )
+from webapp.store.search.walking import Allowed, Hits

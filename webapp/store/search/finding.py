@@ -2,41 +2,23 @@
 
 from __future__ import annotations
 
-import time
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
 from webapp.store.db import heads
-from webapp.store.models import TURNS_A_SESSION, Session, Turn
+from webapp.store.models import TURNS_A_SESSION, Turn
 from webapp.store.search.fragments import Cutter, Excerpt
 from webapp.store.search.hits import Expression, expression, keys
 from webapp.store.search.index import KINDS, SLOTS, Kind, column
 from webapp.store.search.query import Query, parse
-
-Allowed = Sequence[int] | Callable[[int], bool]
-"""Session ids that may be found, in ascending order, or a function that says so of one; only of sessions that are there
-and not deleted. A sequence is skipped through, a function is asked for each session that matches."""
-Hits = dict[int, list[int] | None]
-"""Sessions that match, the newest first, each with the keys of its matches in order; None where not all were read."""
+from webapp.store.search.walking import Allowed, Hits, Walk, visible
 
 EACH = 3
-BUDGET = 0.5
-"""seconds after which a search answers with what it has and where to go on"""
-_WIDTH = 2048
-"""sessions looked through first; four times as many each time that nothing is found"""
-_AT_ONCE = 512
-_AT_ONCE_OF_FEW = 24
-_MOST_AT_ONCE = 4096
-"""hits read at once, without and with a sequence of allowed sessions; twice as many whenever none was allowed. With
-SQLite 200 of them cost as much as another query."""
 _HEAD = 256 * 1024
 _MOST = 8 * 1024 * 1024
 """bytes of a text that are looked through for the place of a hit, at first and at most"""
 _RAW = KINDS.index("raw")
-_A_SESSION = TURNS_A_SESSION * SLOTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +72,7 @@ def find(
     match = expression(connection, parsed)
     if session_id is not None:
         return _within(connection, parsed, match, session_id, after, limit)
-    hits, following = _Walk(connection, match, allowed).sessions(after, limit)
+    hits, following = Walk(connection, match, allowed).sessions(after, limit)
     return _shown(connection, parsed, match, hits, following, a_session)
 
 
@@ -98,7 +80,7 @@ def walk(
     connection: sa.Connection, query: str, *, allowed: Allowed | None = None, most: int = 1000
 ) -> tuple[Hits, int | None]:
     """The newest sessions that match, at most `most`, and the `after` of further ones, None where there are none."""
-    return _Walk(connection, expression(connection, parse(query)), allowed).sessions(None, most)
+    return Walk(connection, expression(connection, parse(query)), allowed).sessions(None, most)
 
 
 def show(connection: sa.Connection, query: str, hits: Hits, *, a_session: int = EACH) -> Found:
@@ -121,115 +103,10 @@ def _shown(
     return Found(_matches(connection, parsed, all_keys), following, match.cut, frozenset(more))
 
 
-@dataclass(slots=True)
-class _Walk:
-    """Goes through the sessions from the newest, a range at a time; `notes`, ascending, reach down to `notes_low`."""
-
-    connection: sa.Connection
-    match: Expression
-    allowed: Allowed | None
-    notes: list[int] = field(default_factory=list)
-    notes_low: int | None = None
-    notes_at_once: int = _AT_ONCE
-    at_once: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        few = self.allowed is not None and not callable(self.allowed)
-        self.at_once = _AT_ONCE_OF_FEW if few else _AT_ONCE
-
-    def sessions(self, below: int | None, limit: int) -> tuple[Hits, int | None]:
-        """Sessions that match, descending from `below`, and the `below` of those behind them."""
-        if self.match.raw is None and self.match.note is None:
-            return {}, None
-        until = time.monotonic() + BUDGET
-        newest = (self.connection.scalar(_newest) or 0) + 1
-        high = newest if below is None else min(below, newest)
-        matching: Hits = {}
-        width = _WIDTH
-        while (high := _skip(self.allowed, high)) > 0:
-            low = max(0, high - width)
-            hits, reached = self._range(low, high)
-            allowed = self._allowed(sorted(hits, reverse=True))
-            matching |= {number: hits[number] for number in allowed}
-            self.at_once = self.at_once if allowed else min(2 * self.at_once, _MOST_AT_ONCE)
-            width = width * 4 if reached == low else width
-            high = reached
-            if len(matching) > limit:
-                ids = list(matching)[:limit]
-                return {number: matching[number] for number in ids}, ids[-1]
-            if time.monotonic() > until and high > 0:
-                return matching, high
-        return matching, None
-
-    def _allowed(self, numbers: list[int]) -> list[int]:
-        allowed = self.allowed
-        if allowed is None:
-            return _visible(self.connection, numbers)
-        if callable(allowed):
-            return [number for number in numbers if allowed(number)]
-        return [number for number in numbers if _skip(allowed, number + 1) == number + 1]
-
-    def _range(self, low: int, high: int) -> tuple[Hits, int]:
-        """Matches from session `low` on and below `high`, down to the session that is the second answer."""
-        noted = self._noted(high)
-        low = reached = max(low, self.notes_low or 0)
-        cut: int | None = None
-        turn_ids: list[int] = []
-        if self.match.raw is not None:
-            between = (low * TURNS_A_SESSION, high * TURNS_A_SESSION)
-            turn_ids = keys(self.connection, "search_raw", self.match.raw, between, newest=True, limit=self.at_once)
-            if len(turn_ids) == self.at_once:
-                cut = reached = turn_ids[-1] // TURNS_A_SESSION
-        noted = noted[bisect_left(noted, reached * _A_SESSION) : bisect_left(noted, high * _A_SESSION)]
-        texts = [key * SLOTS + _RAW for key in turn_ids]
-        hits: Hits = {}
-        for key in sorted([*texts, *noted]) if noted else reversed(texts):
-            number = key // _A_SESSION
-            if number == cut or number == self.notes_low:
-                hits[number] = None
-            elif number >= reached:
-                hits.setdefault(number, []).append(key)  # type: ignore[union-attr]
-        return hits, reached
-
-    def _noted(self, high: int) -> list[int]:
-        """The keys of notes that match below the session `high`, ascending, and `notes_low` set to fit."""
-        if self.match.note is None:
-            return []
-        if self.notes_low is None or high <= self.notes_low:
-            limit = self.notes_at_once
-            between = (0, high * _A_SESSION)
-            self.notes = keys(self.connection, "search_note", self.match.note, between, newest=True, limit=limit)[::-1]
-            self.notes_low = self.notes[0] // _A_SESSION if len(self.notes) == limit else 0
-            self.notes_at_once = min(2 * limit, _MOST_AT_ONCE)
-        return self.notes
-
-
-_newest = sa.select(sa.func.max(Session.id))
-
-
-def _skip(allowed: Allowed | None, high: int) -> int:
-    """The `high` below which the next allowed session is the first; 0 where there is none."""
-    if allowed is None or callable(allowed):
-        return high
-    index = bisect_left(allowed, high)
-    return allowed[index - 1] + 1 if index else 0
-
-
-def _visible(connection: sa.Connection, numbers: list[int]) -> list[int]:
-    """Those that are there and not deleted, in the same order."""
-    if not numbers:
-        return []
-    query = sa.select(Session.id).where(Session.id.in_(numbers), Session.deleted_at.is_(None))
-    visible = set(connection.scalars(query))
-    return [number for number in numbers if number in visible]
-
-
 def _within(
     connection: sa.Connection, parsed: Query, match: Expression, session_id: int, after: int | None, limit: int
 ) -> Found:
-    session_keys = (
-        _inside(connection, match, session_id, after, limit + 1) if _visible(connection, [session_id]) else []
-    )
+    session_keys = _inside(connection, match, session_id, after, limit + 1) if visible(connection, [session_id]) else []
     following = session_keys[limit - 1] if len(session_keys) > limit else None
     return Found(_matches(connection, parsed, session_keys[:limit]), following, match.cut)
 
