@@ -7,19 +7,13 @@ import ipaddress
 import os
 import socket
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import hypothesis
-import jinja2
 import pytest
-from flask.templating import Environment
-from jinja2.bccache import Bucket
 
 from webapp.store.db import database
-from webapp.web.answers import LinkingApp
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -58,28 +52,6 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     database.migrate(engine)
     engine.dispose()
     return path
-
-
-class CompiledTemplates(jinja2.BytecodeCache):
-    """The templates that an app of this process compiled, for the apps of the tests after it."""
-
-    def __init__(self) -> None:
-        self.codes: dict[tuple[str, str], CodeType] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        bucket.code = self.codes.get((bucket.key, bucket.checksum))
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        if bucket.code is not None:
-            self.codes[bucket.key, bucket.checksum] = bucket.code
-
-
-@pytest.fixture(autouse=True, scope="session")
-def templates_compiled_once() -> Iterator[None]:
-    """Each test makes an app of its own; compiling the list's templates took a tenth of a second in each of them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LinkingApp, "jinja_environment", partial(Environment, bytecode_cache=CompiledTemplates()))
-        yield
 
 
 @pytest.fixture(autouse=True, scope="session")
