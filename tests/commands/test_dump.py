@@ -11,8 +11,8 @@ from tests.commands.stored import BROKEN, Run, dump, runner
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    run = runner(tmp_path / "data")
+def run(tmp_path: Path, data: Path) -> Run:
+    run = runner(data)
     run("ingest", str(dump(tmp_path / "a.json", "a/b", "{}", BROKEN)))
     return run
 

@@ -16,9 +16,9 @@ BROKEN = '```json\n{"tool": "t", "arguments": {"key": "secret"}}}}\n```'
 
 
 @pytest.fixture
-def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def stored(tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One session with one labelled response."""
-    monkeypatch.setenv("FENCEPOST_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("FENCEPOST_DATA", str(data))
     path = tmp_path / "s.json"
     entries = [{"node_type": "agent", "role": "agent", "content": BROKEN}]
     path.write_text(json.dumps({"session_id": "s", "entry_count": 1, "entries": entries}))

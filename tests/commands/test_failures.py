@@ -15,8 +15,8 @@ KEY = "v1|trailing comma|whole|alone"
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    run = runner(tmp_path / "data")
+def run(tmp_path: Path, data: Path) -> Run:
+    run = runner(data)
     now = datetime.now(UTC)
     rows: list[dict[str, Any]] = [
         {"session_id": "s", "kind": "response", "model": "m", "text": text, "recorded_at": (now - ago).isoformat()}

@@ -23,8 +23,8 @@ NO_SUCH = 10_000
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    base = runner(tmp_path / "data")
+def run(data: Path) -> Run:
+    base = runner(data)
     return lambda *arguments, **environment: base(*arguments, **{"FENCEPOST_HOME": "unknown", **environment})
 
 

@@ -9,12 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.stored import BROKEN, Run, dump, runner
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return runner(tmp_path / "data")
+from tests.commands.stored import BROKEN, Run, dump
 
 
 def test_a_file_is_read_and_summed_up(run: Run, tmp_path: Path) -> None:

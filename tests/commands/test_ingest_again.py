@@ -7,12 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.stored import Run, dump, runner
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return runner(tmp_path / "data")
+from tests.commands.stored import Run, dump
 
 
 @pytest.fixture

@@ -7,16 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands.stored import Run, runner
+from tests.commands.stored import Run
 
 LINES = """{"run": "s1", "wrong": {"a": 1}, "right": "A text that a model said, of some length."}
 {"run": "s1", "wrong": {"b": 2}, "right": "Another text that the model said afterwards."}
 """
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return runner(tmp_path / "data")
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ from webapp.store.labels import labels
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, data: Path) -> Run:
     """A database with four sessions of a dump each: all but `young` came 100 days ago; `labelled` has a label."""
-    run = runner(tmp_path / "data")
+    run = runner(data)
     for name, text in {"plain": "{}", "failing": BROKEN, "labelled": BROKEN, "young": "{}"}.items():
         run("ingest", "--home", "direct", str(dump(tmp_path / f"{name}.json", name, text)))
     assert run("label", "labelled", "0", "wrong", "--author", "Ada").exit_code == 0

@@ -12,8 +12,8 @@ from webapp.parsing import profile
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    run = runner(tmp_path / "data")
+def run(tmp_path: Path, data: Path) -> Run:
+    run = runner(data)
     run("ingest", str(dump(tmp_path / "a.json", "s1", "{}", BROKEN)), str(dump(tmp_path / "b.json", "s2", "{}")))
     return run
 

@@ -9,17 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.commands.stored import Run, runner
+from tests.commands.stored import Run
 from webapp.dumps.formats.openai import OpenAi
 from webapp.dumps.records import Problem
 
 LONG = "A sentence that a model said and that is long enough to be looked for. " * 4
 KINDS = ("otlp", "claude_code", "codex", "swe_agent", "inspect_ai", "langfuse", "metagpt", "pydantic_ai", "tau_bench")
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return runner(tmp_path / "data")
 
 
 @pytest.fixture
