@@ -6,8 +6,8 @@ Fills a database with made sessions, starts `fencepost serve` (or gunicorn with 
 127.0.0.1, and on PostgreSQL a cluster of its own and a worker. One reader alone gives the idle value; then each reader
 asks for a page, thinks for `--think` seconds in the mean, and asks for the next; each ingester sends a dump of one
 to five sessions, new or grown, every `--pause` seconds. Ends by itself, and prints one JSON document: `p95` in
-milliseconds of all pages and of each, `memory` in megabytes of the server and all under it, a mean of each minute; `stale` counts answers of the list,
-asked for after each dump, that lacked a session which had been acknowledged.
+milliseconds of all pages and of each, `memory` in megabytes of the server and all under it, a mean of each minute,
+`stale`: how many lists, asked for after each dump, counted fewer sessions than were acknowledged.
 """
 
 from __future__ import annotations
