@@ -6,7 +6,6 @@ Runs where an engine has an image called `fencepost`: `docker build -t fencepost
 from __future__ import annotations
 
 import functools
-import os
 import shutil
 import subprocess
 import time
