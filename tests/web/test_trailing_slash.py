@@ -13,7 +13,7 @@ from tests.web import pages
 
 @pytest.mark.parametrize(
     ("asked", "location"),
-    [("/help/", "/help"), ("/labels/?queue=a%20b&x=%C3%A9", "/labels?queue=a%20b&x=%C3%A9"), ("/help/api/", "/help/api")],
+    [("/help/", "/help"), ("/labels/?q=a%20b&x=%C3%A9", "/labels?q=a%20b&x=%C3%A9"), ("/help/api/", "/help/api")],
 )
 def test_it_leads_to_the_page_without_it(client: FlaskClient, asked: str, location: str) -> None:
     answer = client.get(asked)

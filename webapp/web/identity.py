@@ -117,7 +117,8 @@ def guesses() -> Guesses:
 def refuse_guessing() -> None:
     """Answer 429 to a peer that was wrong too often, even where it is right now."""
     if wait := guesses().wait(peer()):
-        raise TooManyRequests("Too many wrong tokens or passwords came from here. Try again in a minute.", retry_after=wait)
+        reason = "Too many wrong tokens or passwords came from here. Try again in a minute."
+        raise TooManyRequests(reason, retry_after=wait)
 
 
 def note_guess() -> None:
