@@ -32,6 +32,8 @@ from webapp.store.db import database
 from webapp.store.models import Session
 
 ROOT = Path(__file__).resolve().parents[1]
+ABSENT = ('"hu va"', '"ba go mo"', '"ba ba ju fa"')
+"""phrases of words that stand in a quarter of the turns or more, and hardly ever or nowhere follow each other"""
 LIST = {
     "list": "/",
     "failed": "/?failed=1",
@@ -58,6 +60,7 @@ LIST = {
     "search, rare": f"/?q={RARE}",
     "search, common": f"/?q={COMMON}",
     "search, phrase": "/?q=run_code+-zanzibarite",
+    **{f"search, {phrase}": f"/?q={quote(phrase)}" for phrase in ABSENT},
     "statistics": "/statistics",
     "statistics, filtered": "/statistics?failed=1&model=vendor-b/model-large",
     "statistics, one month": "/statistics?since=2025-10-01&until=2025-10-31",
