@@ -183,6 +183,14 @@ def test_a_hit_far_into_a_long_text_is_shown(bring: Bring, connection: sa.Connec
     assert match.fragments[-1] == ("needle", True)
 
 
+@pytest.mark.parametrize("length", [682, 683, 1001, 3000])
+def test_a_word_of_more_bytes_than_an_index_takes_is_found(
+    bring: Bring, connection: sa.Connection, length: int
+) -> None:
+    bring_texts(bring, f"before {'長' * length} after", "another text")
+    assert len(raw_hits(search.find(connection, "長" * length))) == 1
+
+
 def test_a_prefix_of_too_many_words_says_so(bring: Bring, connection: sa.Connection) -> None:
     bring_texts(bring, " ".join(f"w{number:04}" for number in range(MOST_ENDINGS + 1)))
     found = search.find(connection, "w*")

@@ -1,4 +1,4 @@
-"""What PostgreSQL's index takes: short texts word after word, long ones with each word once, and both mean the same."""
+"""What PostgreSQL's index takes of a text: each word once with its places, as much as a tsvector holds."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from webapp.store.search import index
 from webapp.store.search.index import Pending, index_turns
-from webapp.store.search.words import LONGEST, all_words, words
+from webapp.store.search.vectors import vector_text
+from webapp.store.search.words import LONGEST, words, words_of_bytes
 
 FREE = 10**15
 """a turn's id that no other test has"""
@@ -44,29 +44,59 @@ TEXTS = [
 ]
 
 
+LONG = " ".join(f"word{number}" for number in range(30_000))
+
+
+def as_utf8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def stored(connection: sa.Connection) -> list[str]:
+    """The vectors of this test, as PostgreSQL writes them."""
+    query = sa.text("SELECT words::text FROM search_raw WHERE id >= :first ORDER BY id")
+    return list(connection.scalars(query, {"first": FREE}).all())
+
+
 @pytest.mark.parametrize("text", TEXTS)
 def test_both_ways_to_cut_a_text_give_the_same_words(text: str) -> None:
-    assert all_words(text) == list(words(text))
+    assert words_of_bytes(as_utf8(text)) == [word.encode() for word in words(text)]
+
+
+def test_no_code_point_is_cut_otherwise() -> None:
+    text = "".join(f"a{chr(code)}b {chr(code)}A " for code in range(0x110000))
+    assert words_of_bytes(as_utf8(text)) == [word.encode() for word in words(text)]
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
-def test_words_in_order_and_words_once_are_the_same_vector(engine: sa.Engine) -> None:
-    query = sa.text("SELECT CAST(:one AS tsvector) = CAST(:other AS tsvector)")
+def test_a_vector_says_where_each_word_stands(engine: sa.Engine) -> None:
+    """As `to_tsvector` would, of the words one by one: its text form takes a word as often as it comes."""
     with engine.connect() as connection:
-        for text in TEXTS:
-            parameters = {"one": index._vector(text), "other": index._long_vector(text)}
-            assert connection.scalar(query, parameters), text
+        index_turns(connection, [(FREE + number, as_utf8(text)) for number, text in enumerate(TEXTS)])
+        for text, vector_there in zip(TEXTS, stored(connection), strict=True):
+            one_by_one = " ".join(f"'{word[:LONGEST]}':{place}" for place, word in enumerate(words(text), 1))
+            as_cast = sa.select(sa.cast(sa.cast(one_by_one, sa.dialects.postgresql.TSVECTOR), sa.Text))
+            assert vector_there == connection.scalar(as_cast), text
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_vector_as_text_is_the_same(engine: sa.Engine) -> None:
+    texts = [*TEXTS, LONG, LONG * 5, "長" * 700, "長" * 5000]
+    with engine.connect() as connection:
+        index_turns(connection, [(FREE + number, as_utf8(text)) for number, text in enumerate(texts)])
+        for text, vector_there in zip(texts, stored(connection), strict=True):
+            as_text = sa.cast(vector_text(as_utf8(text)), sa.dialects.postgresql.TSVECTOR)
+            assert vector_there == connection.scalar(sa.select(sa.cast(as_text, sa.Text)))
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
 def test_made_before_or_as_it_is_written_it_is_the_same(engine: sa.Engine) -> None:
     ready, later = Pending(vectors=True), Pending()
-    long = " ".join(f"word{number}" for number in range(30_000))
-    for number, text in enumerate([*TEXTS, long, long * 5], FREE):
-        ready.text(2 * number, text.encode("utf-8", "surrogatepass"))
-        later.text(2 * number + 1, text.encode("utf-8", "surrogatepass"))
+    for number, text in enumerate([*TEXTS, LONG, LONG * 5], FREE):
+        ready.text(2 * number, as_utf8(text))
+        later.text(2 * number + 1, as_utf8(text))
     with engine.connect() as connection:
         index_turns(connection, [*ready.texts, *later.texts])
         query = sa.text("SELECT words FROM search_raw WHERE id >= :first ORDER BY id")

@@ -9,6 +9,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from webapp.store.search.query import Query, Term
+from webapp.store.search.words import shortened
 
 Table = Literal["search_raw", "search_note"]
 
@@ -120,5 +121,5 @@ def _beginning_with(connection: sa.Connection, prefix: str) -> Iterator[str]:
 
 
 def _tsterm(term: Term) -> str:
-    text = " <-> ".join(f"'{token}'" for token in term.tokens)
+    text = " <-> ".join(f"'{shortened(token.encode()).decode()}'" for token in term.tokens)
     return f"({text}{':*' if term.prefix else ''})"

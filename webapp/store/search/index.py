@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -13,7 +12,7 @@ from webapp.parsing import Trace
 from webapp.store.db import packing
 from webapp.store.db.copying import copy_rows
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, is_unfinished
-from webapp.store.search.words import LONGEST, all_words, words
+from webapp.store.search.vectors import Vector, vector, vector_text
 
 Kind = Literal["id", "title", "failure", "error", "note", "raw"]
 
@@ -21,12 +20,6 @@ KINDS: tuple[Kind, ...] = ("id", "title", "failure", "error", "note", "raw")
 SLOTS = 8
 """A note's key is its turn's id times this, plus the number of its kind; an id and a title stand at ordinal 0."""
 
-_PLACES = 16_383
-_PLACES_A_WORD = 256
-_MOST_LEXEMES = 600_000
-"""what a tsvector holds: the highest place, places of one word, bytes of words"""
-_SHORT = 100_000
-"""characters, however long their UTF-8: PostgreSQL takes one megabyte of words, those that are equal counted again"""
 MOST_BYTES = 4 * 1024 * 1024
 """of texts that wait to be indexed"""
 _AT_ONCE = 16
@@ -66,8 +59,8 @@ def errors(trace: Trace) -> str:
     return "\n".join(dict.fromkeys(text for text in messages if text))
 
 
-Text = tuple[int, "bytes | str"]
-"""A turn's id and its raw text in UTF-8, or the text of its tsvector, which only PostgreSQL takes."""
+Text = tuple[int, bytes]
+"""A turn's id and its raw text in UTF-8, or the `Vector` of it, which only PostgreSQL takes."""
 
 
 def index_turns(connection: sa.Connection, texts: Sequence[Text]) -> None:
@@ -77,24 +70,24 @@ def index_turns(connection: sa.Connection, texts: Sequence[Text]) -> None:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("INSERT INTO search_raw(rowid, raw) VALUES (?, ?)", list(texts))
         return
-    rows = ((turn_id, text if isinstance(text, str) else _vector_of(text)) for turn_id, text in texts)
-    copy_rows(connection, "search_raw", ("id", "words"), rows)
+    rows = ((turn_id, text if isinstance(text, Vector) else vector(text)) for turn_id, text in texts)
+    copy_rows(connection, "search_raw", {"id": "int8", "words": "bytea"}, rows)
 
 
 def index_notes(connection: sa.Connection, notes: Iterable[Note]) -> None:
     """Add texts, each in place of the one that was there."""
-    rows = [(note.key, note.text.encode("utf-8", "surrogatepass"), note.text) for note in notes]
+    rows = [(note.key, note.text.encode("utf-8", "surrogatepass")) for note in notes]
     if not rows:
         return
     if connection.dialect.name == "sqlite":
         insert = "INSERT OR REPLACE INTO search_note(rowid, text) VALUES (?, ?)"
-        connection.exec_driver_sql(insert, [row[:2] for row in rows])
+        connection.exec_driver_sql(insert, rows)
         return
     upsert = (
         "INSERT INTO search_note(id, text, words) VALUES (:id, :text, CAST(:words AS tsvector))"
         " ON CONFLICT (id) DO UPDATE SET text = excluded.text, words = excluded.words"
     )
-    vectors = [{"id": number, "text": data, "words": _vector(text)} for number, data, text in rows]
+    vectors = [{"id": number, "text": data, "words": vector_text(data)} for number, data in rows]
     connection.execute(sa.text(upsert), vectors)
 
 
@@ -112,7 +105,7 @@ class Pending:
 
     def text(self, turn_id: int, raw: bytes) -> None:
         if self.has_raw:
-            self.texts.append((turn_id, _vector_of(raw) if self.vectors else raw))
+            self.texts.append((turn_id, vector(raw) if self.vectors else raw))
             self.size += len(raw)
 
     def note(self, *notes: Note) -> None:
@@ -231,34 +224,3 @@ def _delete_notes(connection: sa.Connection, low: int, high: int) -> None:
     name = column(connection)
     statement = sa.text(f"DELETE FROM search_note WHERE {name} >= :low AND {name} < :high")  # noqa: S608
     connection.execute(statement, {"low": low, "high": high})
-
-
-def _vector_of(raw: bytes) -> str:
-    return _vector(raw.decode("utf-8", "surrogatepass"))
-
-
-def _vector(text: str) -> str:
-    """A tsvector's text. PostgreSQL itself puts the places of a word together, which is faster than to do it here."""
-    if len(text) <= _SHORT:
-        in_order = all_words(text)
-        if len(in_order) <= _PLACES and max(map(len, in_order), default=0) <= LONGEST:
-            return " ".join([f"{word}:{place}" for place, word in enumerate(in_order, 1)])
-    return _long_vector(text)
-
-
-def _long_vector(text: str) -> str:
-    """A tsvector's text, each word once. Of very long texts it keeps what PostgreSQL takes: see `docs/search.md`."""
-    places: dict[str, list[str]] = {}
-    counts: Counter[str] = Counter()
-    size = 0
-    for place, word in enumerate(words(text), 1):
-        word = word[:LONGEST]
-        if word not in places:
-            size += 4 * len(word) + 8 if not word.isascii() else len(word) + 8
-            if size > _MOST_LEXEMES:
-                break
-            places[word] = []
-        counts[word] += 1
-        if place <= _PLACES and counts[word] <= _PLACES_A_WORD:
-            places[word].append(str(place))
-    return " ".join(f"'{word}':{','.join(at)}" if at else f"'{word}'" for word, at in places.items())

@@ -13,9 +13,14 @@ from collections.abc import Iterator
 MARKS = "\u0300-\u0304\u0306-\u030c\u030f\u0311\u031b\u0323-\u0328\u032d\u032e\u0330\u0331"
 """Accents of their own: `unicode61` lets a word go on over these and over no other mark."""
 LONGEST = 1000
-"""code points of a word that PostgreSQL's index keeps; it takes at most 2 KB"""
+"""code points of a word that PostgreSQL's index keeps …"""
+MOST_BYTES = 2046
+"""… and bytes of it, which is all that it takes"""
 
 _word = re.compile(rf"\w[\w{MARKS}]*")
+_FOLDED = "".join(letter.lower() if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
+_TO_FOLDED = _FOLDED.encode("ascii") + bytes(range(128, 256))
+"""ASCII in lower case, what is between words a space"""
 
 
 def words(text: str) -> Iterator[str]:
@@ -23,11 +28,25 @@ def words(text: str) -> Iterator[str]:
     return (match.group().lower() for match in _word.finditer(text))
 
 
-def all_words(text: str) -> list[str]:
-    """The same as a list, in half the time: for texts of which there may be that many words in memory."""
-    if text.isascii():
-        return _word.findall(text.lower())
-    return [word.lower() for word in _word.findall(text)]  # one by one, since what a Σ becomes depends on its word
+def words_of_bytes(raw: bytes) -> list[bytes]:
+    """The same words of a text in UTF-8, in a fifth of the time: for texts of which as many fit in memory."""
+    stretches = raw.translate(_TO_FOLDED).split()
+    if raw.isascii():
+        return stretches
+    found: list[bytes] = []
+    for stretch in stretches:
+        if stretch.isascii():
+            found.append(stretch)
+        else:
+            found += [word.lower().encode() for word in _word.findall(stretch.decode("utf-8", "surrogatepass"))]
+    return found
+
+
+def shortened(word: bytes) -> bytes:
+    """A word in UTF-8 as PostgreSQL's index keeps it."""
+    if len(word) <= LONGEST:
+        return word
+    return word.decode()[:LONGEST].encode()[:MOST_BYTES].decode(errors="ignore").encode()
 
 
 def pattern(tokens: tuple[str, ...], prefix: bool) -> str:

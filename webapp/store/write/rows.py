@@ -18,7 +18,7 @@ from webapp.exports.session_dump import whole_entry
 from webapp.parsing import Trace, failure_group
 from webapp.store import models
 from webapp.store.db import packing
-from webapp.store.db.copying import copy_rows
+from webapp.store.db.copying import binary_types, copy_rows
 from webapp.store.db.types import ExactJson, ExactText, PackedJson, PackedText, ShortText, UtcDateTime, short
 from webapp.store.write.value_digest import value_digest
 
@@ -95,7 +95,8 @@ def insert_values(
     if not batch:
         return
     if connection.dialect.name != "sqlite":
-        copy_rows(connection, table.name, names, batch)
+        types = binary_types(table)
+        copy_rows(connection, table.name, {name: types[name] for name in names}, batch)
         return
     if "sent_at" in names:
         at = names.index("sent_at")
