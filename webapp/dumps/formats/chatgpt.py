@@ -8,6 +8,7 @@ from typing import Any
 from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.branches import BranchedConversation, depth_first, missing_children
 from webapp.dumps.entries import Entry, entry_or_problem
+from webapp.dumps.json_texts import long_texts
 from webapp.dumps.messages.pieces import Path, Piece, joined
 from webapp.dumps.messages.turns import each_filled, turns_of
 from webapp.dumps.records import Problem, Turn
@@ -89,6 +90,10 @@ def _message(message: dict[str, Any], conversation: BranchedConversation) -> lis
         unread = None in parts or not any(isinstance(part, dict) for part in parts)  # an image has no words
         if role == "assistant" and kind in _SPOKEN and unread:
             conversation.notes.append(f"a message of kind {kind!r} without a readable part")
+        elif kind not in _SPOKEN and (paths := long_texts([content])):
+            conversation.notes.append(
+                f"a message of the unknown kind {kind!r} was left out (texts at {', '.join(paths)})"
+            )
         return [(Turn(0, "event", role=kind or role), None)]
     return turns_of(pieces, role, conversation, model=model)
 

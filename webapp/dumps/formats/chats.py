@@ -12,7 +12,7 @@ from webapp.dumps.json_texts import long_texts
 from webapp.dumps.keyed_sessions import keyed
 from webapp.dumps.messages.speakers import SAID, is_chat, spoken
 from webapp.dumps.messages.turns import each_filled, message_turns, unplaced
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, changed
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text
@@ -64,7 +64,10 @@ class Chats(Format):
                 continue
             chats = list(_chats(entry[0], (), entry[1], 0))
             yield from _left_over(*entry, [chat.messages for chat in chats])
-            for chat in chats:
+            for number, chat in enumerate(chats):
+                if any(_repeats(chat, other) for other in chats[:number]):
+                    yield Problem(chat.at, "these messages repeat those before them; left out")
+                    continue
                 count += 1
                 yield _session(chat, source.stem if head.shape == "object" and count == 1 else f"{source.stem}-{count}")
 
@@ -82,10 +85,26 @@ class Chats(Format):
         about = {"parent": first_id(message, *_PARENTS), "sent_at": first_moment(message, *_TIMES)}
         model = first_text(message, *_MODELS) or first_text(as_object(message.get("extra")), *_MODELS)
         model = model or first_text(as_object(message.get("metadata")), *_MODELS)
-        return each_filled(unplaced(message_turns(message, conversation, model=model)), **about)
+        turns = unplaced(message_turns(message, conversation, model=model))
+        if message["role"] == "assistant" and entry.get("error") is True:  # LibreChat's, whose text is the reason
+            turns = [(changed(turn, kind="error") if turn.kind == "response" else turn, path) for turn, path in turns]
+        return each_filled(turns, **about)
 
 
 plugin = Chats()
+
+
+def _repeats(chat: _Chat, other: _Chat) -> bool:
+    """Whether a list next to another says nothing new, as the timeline of Copilot's older sessions."""
+    if not chat.around or not other.around or chat.around[-1] is not other.around[-1]:
+        return False
+    texts, known = _texts(chat.messages), _texts(other.messages)
+    return bool(texts) and texts <= known
+
+
+def _texts(messages: list[Any]) -> set[str]:
+    spoken_texts = (as_object(spoken(message)).get("content") for message in messages)
+    return {said for said in spoken_texts if isinstance(said, str)}
 
 
 def _session(chat: _Chat, fallback: str) -> SessionEntries:

@@ -8,9 +8,9 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import with_list
-from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.pieces import Path, Piece, text_or_json
 from webapp.dumps.messages.turns import each_with, message_turns, spent, turns_of
-from webapp.dumps.records import Problem, changed
+from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_object, first_text, id_text, text
@@ -19,6 +19,8 @@ _LINE_KEYS = (
     *({"sessionId", "uuid"}, {"parentUuid"}, {"isSidechain"}),
     *({"summary", "leafUuid"}, {"messageId", "snapshot"}),
 )
+_NO_MODEL = "<synthetic>"
+"""the model of what Claude Code itself says in the assistant's place"""
 _REMEMBERED = 100_000
 """How many messages and blocks are remembered; what is logged again is logged again soon."""
 
@@ -56,8 +58,9 @@ class ClaudeCode(Format):
         return _session(entry, stem)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[PlacedTurn]:
-        turns = _line(entry, conversation)
-        first = _first_entry(entry, turns, conversation)
+        line, at = _of_subagent(entry)
+        turns = _line(line, conversation, at)
+        first = _first_entry(line, turns, conversation)
         return turns if first is None else [(changed(turn, duplicate_of=first), path) for turn, path in turns]
 
 
@@ -79,7 +82,17 @@ def _is_line(value: dict[str, Any]) -> bool:
     return isinstance(value.get("type"), str) and any(keys <= value.keys() for keys in _LINE_KEYS)
 
 
-def _line(value: dict[str, Any], transcript: _Transcript) -> list[PlacedTurn]:
+def _of_subagent(line: dict[str, Any]) -> tuple[dict[str, Any], Path]:
+    """The line of a subagent that a progress line carries, and where it stands; else the line itself."""
+    data = as_object(line.get("data"))
+    inner = data.get("message")
+    if line.get("type") != "progress" or not isinstance(inner, dict) or not isinstance(inner.get("message"), dict):
+        return line, ()
+    beside = {"agentId": data.get("agentId") or line.get("parentToolUseID"), "isSidechain": True}
+    return {"timestamp": line.get("timestamp"), **inner, **beside}, ("data", "message")
+
+
+def _line(value: dict[str, Any], transcript: _Transcript, at: Path = ()) -> list[PlacedTurn]:
     message = value.get("message")
     about = {
         "sent_at": moment(value.get("timestamp")),
@@ -90,12 +103,24 @@ def _line(value: dict[str, Any], transcript: _Transcript) -> list[PlacedTurn]:
         return _note(value, about, transcript)
     role = text(message.get("role")) or text(value.get("type"))
     once = _spent(message, value, transcript)
-    model = text(message.get("model"))
-    return message_turns({**message, "role": role}, transcript, ("message",), once=once, model=model, **about)
+    model = text(message.get("model")) or text(value.get("model"))
+    turns = message_turns({**message, "role": role}, transcript, (*at, "message"), once=once, model=model, **about)
+    return _of_program(turns, value) if model == _NO_MODEL or value.get("isApiErrorMessage") is True else turns
+
+
+def _of_program(turns: list[PlacedTurn], value: dict[str, Any]) -> list[PlacedTurn]:
+    """What Claude Code says in the model's place: that the provider refused, else a note."""
+    kind: Kind = "error" if value.get("isApiErrorMessage") is True else "event"
+    return [(changed(turn, kind=kind, model=None), path) for turn, path in turns]
 
 
 def _note(value: dict[str, Any], about: dict[str, Any], transcript: _Transcript) -> list[PlacedTurn]:
     """A line that is no message: a summary, a system note, a snapshot of files."""
+    if value.get("subtype") == "api_error":
+        error = as_object(value.get("error"))
+        reason = first_text(as_object(error.get("error")), "message") or first_text(error, "message")
+        raw = reason or text_or_json(value.get("error"), ())[0]
+        return [(Turn(0, "error", raw=raw, role="api_error", **about), None)]
     key = next((key for key in ("summary", "content", "message") if isinstance(value.get(key), str)), None)
     pieces = [] if key is None else [Piece("text", value[key], (key,))]
     return each_with(turns_of(pieces, None, transcript, **about), role=text(value.get("type")))

@@ -10,7 +10,7 @@ from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
 from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, turns_of
 from webapp.dumps.records import Kind, Turn
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_object, first_text, id_text, number, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text, number, text
 
 _MESSAGES = ("assistant", "user")
 
@@ -129,10 +129,18 @@ def _result(entry: dict[str, Any], stream: _Stream, about: dict[str, Any]) -> li
     """What the run came to: the answer again, its cost, or the error that ended it."""
     raw = text(entry.get("result"))
     failed = entry.get("is_error") is True
+    if not raw and not failed and stream.answer is None and not stream.tools:  # it stands in no call before
+        raw = text_or_json(entry.get("structured_output"), ())[0]
     if raw is None or (raw == stream.answer and not failed):
-        raw = None if not failed else text(as_object(entry.get("error")).get("message")) or text(entry.get("subtype"))
+        raw = _failure(entry) if failed else None
     kind: Kind = "error" if failed else "event" if raw is None or stream.answer is not None else "response"
     role = {"error": "error", "event": "result"}.get(kind, "assistant")
     turn = Turn(0, kind, raw=raw, role=role, cost=number(entry.get("total_cost_usd")), **about)
     path = ("result",) if raw is not None and raw == entry.get("result") else None
     return each_with([(turn, path)], model=stream.model if kind == "response" else None)
+
+
+def _failure(entry: dict[str, Any]) -> str | None:
+    """What a result says of its failure: an error, a list of them, or its kind alone."""
+    errors = [raw for error in as_list(entry.get("errors")) if (raw := text_or_json(error, ())[0])]
+    return text(as_object(entry.get("error")).get("message")) or "\n".join(errors) or text(entry.get("subtype"))

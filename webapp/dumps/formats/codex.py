@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, RepeatedIds, SessionEntries, Source
+from webapp.dumps.documents import with_list
 from webapp.dumps.messages.pieces import Path, Piece, block
 from webapp.dumps.messages.turns import message_turns, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
@@ -19,6 +20,7 @@ _TYPES = ("session_meta", "turn_context", "event_msg", "response_item", "compact
 _ITEMS = ("message", "reasoning", "function_call", "function_call_output", "local_shell_call", "custom_tool_call")
 _SPOKEN = {"user_message": "user", "agent_message": "assistant", "agent_reasoning": "thinking"}
 _SIDES = ("user", "assistant", "thinking")
+_ERRORS = ("error", "stream_error")
 
 
 @dataclass(slots=True)
@@ -39,10 +41,16 @@ class Codex(Format):
         if any(line.get("type") in _TYPES and isinstance(line.get("payload"), dict) for line in lines):
             return 95
         first = lines[0] if lines else {}
+        if _is_older_file(head):
+            return 90
         old = {"id", "timestamp", "instructions"} <= first.keys() and "role" not in first
         return 90 if old and all(line.get("type") in _ITEMS or "record_type" in line for line in lines[1:]) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if _is_older_file(head):
+            extra, items = with_list(source, head, "items", needed="session")
+            name = id_text(as_object(extra.get("session")).get("id"))
+            return iter([SessionEntries(name or source.stem, items, extra=extra)])
         return grouped(source, head, _session_namer())
 
     def line_session(self, entry: dict[str, Any], stem: str) -> str | None:
@@ -69,6 +77,12 @@ class Codex(Format):
 
 
 plugin = Codex()
+
+
+def _is_older_file(head: DumpHead) -> bool:
+    """{"session", "items"}, one file of the first Codex, which was written in TypeScript."""
+    items = [item for item in head.items.get("items", []) if isinstance(item, dict)]
+    return head.shape == "object" and "session" in head.keys and any(item.get("type") in _ITEMS for item in items)
 
 
 def _session_namer() -> SessionOf:
@@ -104,14 +118,13 @@ def _line(line: dict[str, Any], conversation: Conversation) -> tuple[list[Placed
         conversation.model = text(body.get("model")) or conversation.model
     if kind == "response_item" or (payload is None and kind in _ITEMS):
         return _item(body, at, about, conversation), 0
-    return [(Turn(0, "event", role=text(kind), **about), None)], None
+    raw = text(body.get("message")) if kind == "compacted" else None  # a summary of what came before
+    return [(Turn(0, "event", raw, text(kind), **about), (*at, "message") if raw else None)], None
 
 
 def _item(item: dict[str, Any], at: Path, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     if item.get("type") == "message":
         return message_turns(item, conversation, at, **about)
-    if item.get("type") == "local_shell_call":
-        item = {"arguments": item.get("action"), **item, "name": "local_shell", "type": "function_call"}
     pieces = list(block(item, at))
     if not pieces:
         return [(Turn(0, "event", role=text(item.get("type")), **about), None)]
@@ -121,6 +134,11 @@ def _item(item: dict[str, Any], at: Path, about: dict[str, Any], conversation: C
 def _event(body: dict[str, Any], at: Path, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     kind = text(body.get("type"))
     key = next((key for key in ("message", "text") if isinstance(body.get(key), str)), None)
+    if kind in _ERRORS and key is not None:
+        return [(Turn(0, "error", raw=body[key], role=kind, **about), (*at, key))]
+    plan = as_object(body.get("item"))
+    if kind == "item_completed" and isinstance(plan.get("text"), str):
+        return turns_of([Piece("text", plan["text"], (*at, "item", "text"))], "assistant", conversation, **about)
     if kind not in _SPOKEN or key is None:
         usage = as_object(body.get("info")).get("last_token_usage")
         return with_once([(Turn(0, "event", role=kind, **about), None)], spent(usage))

@@ -38,6 +38,8 @@ class CodexExec(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if isinstance(entry.get("msg"), dict):
             return _older(entry["msg"], conversation)
+        if text(entry.get("prompt")):  # the older form begins with it
+            return turns_of([Piece("text", entry["prompt"], ("prompt",))], "user", conversation)
         kind, item = text(entry.get("type")), entry.get("item")
         if kind == "item.completed" and isinstance(item, dict):
             return _item(item, conversation)
@@ -83,6 +85,7 @@ def _older(event: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
         return [(Turn(0, "error", raw=raw, role=kind), at if raw else None)]
     if kind == "agent_message":
         conversation.notes.append("a message without a readable text")
+    conversation.model = text(event.get("model")) or conversation.model
     usage = as_object(event.get("info")).get("last_token_usage", event) if kind == "token_count" else {}
     return with_once([(Turn(0, "event", role=kind or None), None)], spent(usage))
 

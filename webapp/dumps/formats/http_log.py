@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.documents import with_list
 from webapp.dumps.keyed_sessions import keyed
 from webapp.dumps.messages.http import HttpExchange, http_turns, speaks_of_models
 from webapp.dumps.messages.recorded import body_of, is_recorded, recorded
-from webapp.dumps.messages.turns import each_filled
+from webapp.dumps.messages.turns import each_filled, unplaced
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_object, first_text, text
@@ -17,6 +19,7 @@ from webapp.dumps.values import as_object, first_text, text
 _PLACES = ("uri", "url")
 _REQUESTS = ("request", "request_body", "body")
 _RESPONSES = ("response", "response_body", "response_text")
+_STATUS = ("status", "status_code", "response_status", "response_status_code")
 _INVOCATION = (("input", "inputBodyJson"), ("output", "outputBodyJson"))
 _TIMES = ("timestamp", "time", "started_at", "recorded_at")
 
@@ -29,14 +32,22 @@ class HttpLog(Format):
 
     def sniff(self, head: DumpHead) -> int:
         """Most of the samples: one exchange that is none does not refuse the whole log."""
+        if head.first_of("events") and _is_invocation(_opened(head.first_of("events"))):
+            return 90
         written = any(isinstance(body_of(as_object(value.get("response"))), str) for value in head.objects)
         fitting = sum(_is_exchange(value) or (written and _is_recorded(value)) for value in head.objects)
         return 90 if fitting and 2 * fitting >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.first_of("events"):
+            extra, entries = with_list(source, head, "events", needed="events")
+            return iter([SessionEntries(source.stem, entries, extra=extra)])
         return keyed(source, head, self.session_key, self.follows)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        opened = _opened(entry)
+        if opened is not entry:
+            return unplaced(_invoked(opened, conversation))
         request = next((key for key in _REQUESTS if isinstance(entry.get(key), dict)), None)
         request = request or next((key for key in _REQUESTS if isinstance(entry.get(key), str)), _REQUESTS[0])
         if _is_invocation(entry):
@@ -49,7 +60,7 @@ class HttpLog(Format):
             url=first_text(entry, *_PLACES) or "",
             request=entry.get(request),
             response=entry.get(response),
-            status=entry.get("status"),
+            status=next((entry[key] for key in _STATUS if isinstance(entry.get(key), int)), entry.get("status")),
             request_at=(request,),
             response_at=(response,),
             plain=response == _RESPONSES[0],
@@ -61,8 +72,17 @@ class HttpLog(Format):
 plugin = HttpLog()
 
 
+def _opened(value: dict[str, Any]) -> dict[str, Any]:
+    """The entry that CloudWatch holds as text in an event of its own."""
+    message = value.get("message")
+    if isinstance(message, str) and message.startswith("{") and "ModelInvocationLog" in message[:500]:
+        return as_object(json_or_none(message)) or value
+    return value
+
+
 def _is_invocation(value: dict[str, Any]) -> bool:
     """An entry of Bedrock's model invocation log."""
+    value = _opened(value)
     bodies = ((value.get("input"), "inputBodyJson"), (value.get("output"), "outputBodyJson"))
     return "modelId" in value and any(isinstance(holder, dict) and key in holder for holder, key in bodies)
 

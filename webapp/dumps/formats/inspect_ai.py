@@ -6,16 +6,17 @@ import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import ArchiveMember, of_zip
-from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import Damage, Decoder, kind_of
 from webapp.dumps.documents import members
 from webapp.dumps.entries import entry_or_problem, nested, objects
 from webapp.dumps.messages.turns import each_with, message_turns, spent
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.stream import walk
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -107,10 +108,19 @@ def _sample(log: dict[str, Any], at: str, value: dict[str, Any]) -> SessionEntri
     task = as_object(log.get("eval"))
     run = first_text(task, "eval_id", "run_id", "task_id") or "eval"
     name = f"{run}/{id_text(value.get('id')) or at}/{id_text(value.get('epoch')) or 1}"
-    return SessionEntries(name, nested(at, "messages", messages), text(task.get("task")), extra={**value, "log": log})
+    entries = chain(nested(at, "messages", messages), _failure(at, value))
+    return SessionEntries(name, entries, text(task.get("task")), extra={**value, "log": log})
+
+
+def _failure(at: str, sample: dict[str, Any]) -> Iterator[Entry]:
+    """The error that ended a sample, behind its messages."""
+    if first_text(sample.get("error"), "message"):
+        yield f"{at}, error", {"sample_error": sample["error"]}
 
 
 def _message(value: dict[str, Any], sample: _Sample) -> list[PlacedTurn]:
+    if isinstance(error := value.get("sample_error"), dict):
+        return [(Turn(0, "error", raw=error["message"], role="sample"), ("sample_error", "message"))]
     event = sample.calls.get(str(value.get("id")), {})
     once = spent(as_object(event.get("output")).get("usage"))
     when = moment(event.get("timestamp"))

@@ -21,6 +21,19 @@ from webapp.dumps.values import as_list, as_object, first_id, text
 
 _BESIDE_ANSWERS = ("finish_reason", "finishReason", "usage_metadata", "usageMetadata", "stop_reason", "usage")
 """what a provider's body says beside its answer"""
+_ITEMS = ("function_call", "reasoning", "custom_tool_call", "mcp_call")
+"""types of the Responses API's items that are no messages"""
+_UNDERSCORED = {
+    "trace_id": "traceId",
+    "session_id": "sessionId",
+    "parent_observation_id": "parentObservationId",
+    "start_time": "startTime",
+    "status_message": "statusMessage",
+    "provided_model_name": "model",
+    "usage_details": "usageDetails",
+    "cost_details": "costDetails",
+    "total_cost": "totalCost",
+}
 _FIELDS = ("startTime", "traceId", "parentObservationId")
 
 
@@ -31,6 +44,8 @@ class Langfuse(Format):
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
+            if head.first_of("data") and all(map(_is_observation, filter(None, map(as_object, head.items["data"])))):
+                return 90
             if "trace" in head.keys and "observations" in head.items:
                 return 95
             if head.first_of("observations").keys() & set(_FIELDS):
@@ -40,7 +55,10 @@ class Langfuse(Format):
         return 95 if head.objects and (whole or all(map(_is_observation, head.objects))) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        if head.shape == "object" and "observations" in head.keys:
+        if head.shape == "object" and _is_observation(head.first_of("data")):
+            entries = with_list(source, head, "data", needed="meta")[1]
+            yield from _by_time(entries, lambda value: _session({}, value, source.stem), {})
+        elif head.shape == "object" and "observations" in head.keys:
             extra, entries = with_list(source, head, "observations", needed="trace")
             name = _session(as_object(extra.get("trace")), {}, source.stem)
             yield from _by_time(entries, lambda _: name, extra)
@@ -52,6 +70,7 @@ class Langfuse(Format):
             yield from _by_time(entries, lambda value: _session({}, value, source.stem), {})
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        entry = _renamed(entry)
         about = {"sent_at": moment(entry.get("startTime")), "parent": text(entry.get("parentObservationId"))}
         return each_with(_observation(entry, conversation), **about)
 
@@ -60,7 +79,15 @@ plugin = Langfuse()
 
 
 def _is_observation(value: dict[str, Any]) -> bool:
-    return "traceId" in value and "startTime" in value and isinstance(value.get("type"), str)
+    named = _renamed(value)
+    return "traceId" in named and "startTime" in named and isinstance(value.get("type"), str)
+
+
+def _renamed(value: dict[str, Any]) -> dict[str, Any]:
+    """An observation by the names of the API; exports to a bucket write `trace_id` and `start_time`."""
+    if "trace_id" not in value or "start_time" not in value:
+        return value
+    return {_UNDERSCORED.get(key, key): inner for key, inner in value.items()}
 
 
 def _export(stem: str, at: str, value: dict[str, Any]) -> Iterator[SessionEntries | Problem]:
@@ -89,7 +116,8 @@ def _by_time(
             if isinstance(entry, Problem):
                 problems.append(entry)
             else:
-                aside.put(session_of(entry[1]), microseconds(entry[1].get("startTime")), *entry)
+                value = _renamed(entry[1])
+                aside.put(session_of(value), microseconds(value.get("startTime")), *entry)
         empty = True
         for name, of_session in aside.sessions():
             yield SessionEntries(name, of_session, title, extra=extra)
@@ -141,7 +169,9 @@ def _answers(value: dict[str, Any], conversation: Conversation) -> list[PlacedTu
     raw, answered = value.get("output"), _parsed(value.get("output"))
     if isinstance(answered, dict) and is_message(answered) and "role" not in answered:
         answered, raw = {"choices": [{"message": unwrapped(answered)[0]}]}, None
-    if isinstance(answered, list):
+    if isinstance(answered, list) and any(as_object(item).get("type") in _ITEMS for item in answered):
+        answered = {"output": answered}
+    elif isinstance(answered, list):
         answered = {"choices": [{"message": message} for message in answered]}
     calls = _calls(raw)
     turns = turns_of(calls, "assistant", conversation) if calls else []

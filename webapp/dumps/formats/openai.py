@@ -16,7 +16,7 @@ from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.pieces import pieces, text_or_json
 from webapp.dumps.messages.requests import request_message
-from webapp.dumps.messages.turns import each_filled, message_turns, role_of, spent
+from webapp.dumps.messages.turns import each_filled, message_turns, note_stranger, role_of, spent
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import entries_of
@@ -35,11 +35,12 @@ _FOREIGN = {"node_type", "parts", "info", "message"}
 """Keys of other programs' messages, which have formats of their own."""
 _BODIES = ("response", "output", "completion", "result", "body", "answer")
 """Where people who log in ten lines keep the provider's body."""
+_REQUESTS = ("request", "proxy_server_request")
 _PRINTED = re.compile(r"(?:[A-Z]\w{0,40})?(?:Completion|Response|Message|Result|Output)\(\w{1,40}=")
 """the beginning of `str(response)` of a provider's SDK"""
 _LOOKED_AT = 20
 _TIMES = ("timestamp", "created_at", "created", "processed_time")
-_TIMES_OR_DURATIONS = ("ts", "time", "datetime", "start_time")
+_TIMES_OR_DURATIONS = ("ts", "time", "datetime", "start_time", "startTime")
 _DURATIONS_END = 2000
 """A number of seconds that is a time before this year is taken for a duration."""
 
@@ -168,8 +169,9 @@ def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[Place
 
 def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -> list[PlacedTurn]:
     """What is said instead of an answer: batches, and people's own logs, hold the error beside it or in its place."""
-    holders = (value, as_object(value.get(key)), as_object(value.get("result")))
-    error = next((holder["error"] for holder in holders if holder.get("error")), None)
+    inner = as_object(value.get(key))
+    holders = (value, inner, as_object(inner.get("body")), as_object(value.get("result")))
+    error = next((holder["error"] for holder in holders if holder.get("error")), None) or _told_failure(value)
     if isinstance(error, dict) and isinstance(error.get("error"), dict):
         error = error["error"]
     if error is None:
@@ -180,18 +182,33 @@ def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -
     return [(Turn(0, "error", raw=reason, role=first_text(error, "type", "code")), None)]
 
 
+def _told_failure(value: dict[str, Any]) -> str | None:
+    """An error under a name of its own: LiteLLM's logs, and Vertex' batches, whose status is a sentence."""
+    information = as_object(as_object(value.get("metadata")).get("error_information") or value.get("error_information"))
+    if (ended := as_object(value.get("result")).get("type")) in ("expired", "canceled"):  # in Anthropic's batches
+        return str(ended)
+    status = text(value.get("status"))
+    is_sentence = status is not None and " " in status and "processed_time" in value
+    return (
+        first_text(value, "error_str") or first_text(information, "error_message") or (status if is_sentence else None)
+    )
+
+
 def _message(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     """A message, LangChain's too, whose model stands beside what its provider sent."""
     model = text(value.get("model")) or text(as_object(value.get("response_metadata")).get("model_name"))
     once = spent(value.get("usage") or value.get("usage_metadata"), value.get("cost"))
     about: dict[str, Any] = {"sent_at": _sent_at(value), "phase": text(value.get("phase"))}
     about |= {key: whole(value.get(key)) for key in ("round", "attempt")}
+    note_stranger(value, conversation)
     turns = message_turns(value, conversation, once=once, model=model, **about)
     return each_filled(turns, agent=text(value.get("name")))
 
 
 def _sent_at(value: dict[str, Any]) -> datetime | None:
     if when := first_moment(value, *_TIMES):
+        return when
+    if when := first_moment(as_object(value.get("extra")), "timestamp"):  # mini-swe-agent's
         return when
     times = (first_moment(value, key) for key in _TIMES_OR_DURATIONS)
     return next((when for when in times if when is not None and when.year >= _DURATIONS_END), None)
@@ -202,9 +219,11 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
     key = next((key for key in _BODIES if is_body(value.get(key))), "response")
     body = parsed_body(value.get(key)) if isinstance(value.get(key), str) else None
     response, response_at = value.get(key, value), (key,) if key in value else ()
-    request, request_at = value.get("request", value), ("request",) if "request" in value else ()
+    asked = next((name for name in _REQUESTS if value.get(name) is not None), None)
+    request, request_at = (value, ()) if asked is None else (value[asked], (asked,))
     if isinstance(response, str) and _PRINTED.match(response):
-        if outputs := [text for text in as_list(value.get("outputs")) if isinstance(text, str)]:  # DSPy's history
+        listed = [first_text(item, "text") or item for item in as_list(value.get("outputs"))]
+        if outputs := [item for item in listed if isinstance(item, str)]:  # DSPy's history
             response, response_at = outputs, ("outputs",)
         else:
             words = "is the repr of a Python object and is kept as text (log its model_dump_json() instead)"

@@ -26,6 +26,7 @@ _SPEAKING = ("run", "run_ipython", "edit", "read", "write", "browse", "browse_in
 _KINDS = (
     *("MessageEvent", "ActionEvent", "ObservationEvent", "AgentErrorEvent", "SystemPromptEvent"),
     *("Condensation", "CondensationRequest", "PauseEvent", "ConversationStateUpdateEvent", "UserRejectObservation"),
+    "ConversationErrorEvent",
 )
 _SOURCES = {"agent": "assistant", "environment": "system"}
 _EVENT_FILE = re.compile(r"(?:^|/)events/(?:event-)?(\d+)[^/]*\.json$")
@@ -139,6 +140,8 @@ def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         return turns_of([Piece("result", failure, ("error",), name, ident)], "tool", conversation)
     if kind == "SystemPromptEvent":
         return turns_of(content(entry.get("system_prompt"), ("system_prompt",)), "system", conversation)
+    if kind == "ConversationErrorEvent":
+        return [(Turn(0, "error", first_text(entry, "detail", "code"), str(kind)), None)]
     return [(Turn(0, "event", role=str(kind)), None)]
 
 

@@ -28,6 +28,7 @@ from webapp.dumps.values import as_list, as_object, id_text
 
 _LISTS = ("resourceSpans", "resource_spans")
 _LOGS = ("resourceLogs", "resource_logs")
+_METRICS = {"resourceMetrics", "resource_metrics"}
 _BOTH = (*_LISTS, *_LOGS)
 _SESSIONS = ("gen_ai.conversation.id", "session.id", "langfuse.session.id", "ai.telemetry.metadata.sessionId")
 _MOST_SPANS = 64
@@ -59,8 +60,8 @@ class Otlp(Format):
             return 95
         if head.shape == "object":
             return 95 if any(key in head.items for key in _BOTH) else 0
-        has_spans = all(any(key in sample for key in _BOTH) for sample in head.objects)
-        return 95 if head.objects and has_spans else 0
+        samples = [sample for sample in head.objects if not sample.keys() & _METRICS]
+        return 95 if samples and all(any(key in sample for key in _BOTH) for sample in samples) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         with spilled() as aside, spilled() as logged:

@@ -23,6 +23,8 @@ _NO_RESPONSE = re.compile(
     re.I,
 )
 """Texts that lie in every folder and that no model wrote; named with their format they are read all the same."""
+_PROMPT_HISTORY = {"session_id", "ts", "text"}
+"""the keys of Codex' history.jsonl, in which no model speaks"""
 _ENDINGS = (".txt", ".text", ".out", ".response")
 
 
@@ -65,7 +67,9 @@ plugin = Responses()
 
 
 def _is_pair(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("text"), str) and not value.keys() & {"role", "record"}
+    if not isinstance(value, dict) or value.keys() == _PROMPT_HISTORY:
+        return False
+    return isinstance(value.get("text"), str) and not value.keys() & {"role", "record"}
 
 
 def _calls(entry: dict[str, Any]) -> Iterator[Piece]:

@@ -17,15 +17,20 @@ from webapp.dumps.sessions import entries_of
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import first_text
 
+_EVENTS = (
+    *("message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta"),
+    *("message_stop", "ping"),
+)
 _FIELD = re.compile(r"(?:data|event|id|retry)?:")
 _HTTP = re.compile(r"\AHTTP/[\d.]+ \d+[^\n]*\n(?:[\w-]+:[^\n]*\n)*\s*")
 """what `curl -i` prints before the body"""
 _VERBOSE = re.compile(r"[*<>{}](?: |$)|[ \d]{1,3} [ \d.]+[kMG]? |  % Total")
 """what `curl -v` prints around it"""
 _DATA = re.compile(r"(?:\A|\n)data:\s*(?:\{|\[DONE\])")
-_BEGINS = re.compile(rb'\s*data:.*"(?:message_start|response\.created)"')
+_BEGINS = re.compile(rb'\s*(?:data:|\{).{,200}"type"\s*:\s*"(?:message_start|response\.created)"')
 _ENDS = re.compile(
-    rb'\s*data:\s*(?:\[DONE\]|.*"type"\s*:\s*"(?:message_stop|response\.completed|message-end)")|.*"done"\s*:\s*true'
+    rb'\s*data:\s*\[DONE\]|\s*(?:data:|\{).*"type"\s*:\s*"(?:message_stop|response\.completed|message-end)"'
+    rb'|.*"done"\s*:\s*true'
 )
 _MOST = 16 * 1024 * 1024
 """bytes of one stream"""
@@ -46,6 +51,8 @@ class SseText(Format):
             return 0
         if head.shape == "array":
             return 85 if head.objects and (_all(_is_ollama, head) or _all(_is_chat_chunk, head)) else 0
+        if head.shape == "lines" and head.objects and _all(_is_event, head):
+            return 85
         chunks = sum(map(_is_chunk, head.objects)) if head.shape in ("lines", "object") else 0
         return 85 if chunks and chunks + sum("error" in value for value in head.objects) >= len(head.objects) else 0
 
@@ -74,6 +81,14 @@ class SseText(Format):
 
 
 plugin = SseText()
+
+
+def _is_event(value: dict[str, Any]) -> bool:
+    """An event of Anthropic's stream, or of the Responses API's, without the `data:` before it."""
+    kind = str(value.get("type"))
+    if kind.startswith("response.") and kind.count(".") >= 1:
+        return "sequence_number" in value or bool(value.keys() & {"response", "item", "delta", "part", "text"})
+    return kind in _EVENTS and bool(value.keys() & {"message", "index", "delta"} or kind in ("ping", "message_stop"))
 
 
 def _is_chunk(value: dict[str, Any]) -> bool:

@@ -8,9 +8,9 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import nested
-from webapp.dumps.messages.pieces import call
+from webapp.dumps.messages.pieces import call, text_or_json
 from webapp.dumps.messages.turns import each_filled, message_turns, spent, with_once
-from webapp.dumps.records import Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -55,6 +55,11 @@ class Tau2(Format):
         turns = message_turns(message_with_calls, conversation, model=first_text(raw, "model"))
         if calls:  # their texts may stand in the raw data
             turns = [(turn, path if turn.kind != "tool_call" else None) for turn, path in turns]
+        if calls and entry.get("role") == "user":
+            turns += [
+                (Turn(0, "event", text_or_json(as_object(value).get("arguments"), ())[0], "user/tool_call"), None)
+                for value in calls
+            ]
         turns = with_once(turns, spent(entry.get("usage"), entry.get("cost")))
         return each_filled(turns, sent_at=moment(entry.get("timestamp")))
 

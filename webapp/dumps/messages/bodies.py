@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.json_texts import long_texts
-from webapp.dumps.messages.pieces import Path, Piece, content, pieces
+from webapp.dumps.messages.pieces import Path, Piece, content, pieces, text_or_json
 from webapp.dumps.messages.repetition import new_prompts, noted_answers
 from webapp.dumps.messages.requests import said_item
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, message_turns, spent, text_turns, turns_of, with_once
+from webapp.dumps.records import Turn
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text, text
 
@@ -59,7 +60,7 @@ def unanswered(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Con
     """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
     if conversation.notes or any(turn.kind in _TELLING and turn.raw is not None for turn, _ in turns):
         return
-    if not any(map(_ANSWERING.search, map(str, entry))):
+    if not any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry)):
         return
     keys = ", ".join(repr(str(key)[:40]) for key in list(entry)[:12])
     paths = long_texts([entry])
@@ -87,7 +88,15 @@ def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
         for parts in [parts for parts in messages if parts] or messages[:1]
         for placed in turns_of(parts, "assistant", conversation, sent_at=when)
     ]
-    return with_once(turns, spent(_usage(body)))
+    return [*with_once(turns, spent(_usage(body))), *_failed_choices(body)]
+
+
+def _failed_choices(body: dict[str, Any]) -> Iterator[PlacedTurn]:
+    """The errors that OpenRouter writes into its choices."""
+    for choice in as_list(body.get("choices")):
+        if isinstance(error := as_object(choice).get("error"), dict):
+            raw = first_text(error, "message") or text_or_json(error, ())[0]
+            yield Turn(0, "error", raw=raw, role="provider"), None
 
 
 def _one_of(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:

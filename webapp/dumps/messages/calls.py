@@ -15,8 +15,9 @@ CALL_LISTS = (
     *("tool_calls", "toolCalls", "tool_uses", "toolUses", "toolInvocations", "tool_invocations", "tool_requests"),
     "function_calls",
 )
+_ITEM_ARGUMENTS = ("arguments", "action", "queries", "code", "input", "operation", "revised_prompt")
 ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs")
-_NAMES = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId")
+_NAMES = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,37 @@ def call(value: dict[str, Any], at: Path) -> Piece:
     arguments, where = text_or_json(inner.get(key), (*path, key))
     failure = text(value.get("parse_error"))
     return Piece("call", arguments, where, name, call_id(value, "call_id"), copied(value), failure)
+
+
+def item_call(item: dict[str, Any], at: Path) -> Iterator[Piece]:
+    """A call of a tool that the provider runs, an item of the Responses API (`web_search_call`), and what it gave."""
+    key = next((key for key in _ITEM_ARGUMENTS if item.get(key)), "")
+    name, ident = first_text(item, "name") or str(item.get("type")).removesuffix("_call"), call_id(item, "call_id")
+    arguments, path = text_or_json(item.get(key), (*at, key))
+    if arguments is not None:
+        yield Piece("call", arguments, path, name, ident, copied(item))
+    for answer in (item.get("output"), *as_list(item.get("outputs"))):
+        logs = answer.get("logs") if isinstance(answer, dict) else answer
+        if isinstance(logs, str) and logs:
+            yield Piece("result", logs, None, name, ident)
+
+
+def invocation_of(block: dict[str, Any]) -> dict[str, Any] | None:
+    """The call that a part of Vercel's UI messages holds, or is."""
+    inner = block.get("toolInvocation")
+    if isinstance(inner, dict):
+        return inner
+    kind = str(block.get("type"))
+    is_call = isinstance(block.get("toolCallId"), str) and (kind.startswith("tool-") or kind == "dynamic-tool")
+    return {"toolName": kind.removeprefix("tool-"), **block} if is_call else None
+
+
+def invoked(invocation: dict[str, Any]) -> Iterator[Piece]:
+    piece = replace(call(invocation, ()), path=None)
+    yield piece
+    answer = next((invocation[key] for key in ("result", "output") if invocation.get(key) is not None), None)
+    if answer is not None:
+        yield Piece("result", text_or_json(answer, ())[0], None, piece.name, piece.id)
 
 
 def as_json(value: Any) -> str:

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
-from webapp.dumps.messages.calls import ARGUMENTS, CALL_LISTS, beside, call_id, copied
+from webapp.dumps.messages.calls import (
+    ARGUMENTS,
+    CALL_LISTS,
+    beside,
+    call_id,
+    copied,
+    invocation_of,
+    invoked,
+    item_call,
+)
 from webapp.dumps.messages.calls import Path as Path
 from webapp.dumps.messages.calls import Piece as Piece
 from webapp.dumps.messages.calls import as_json as as_json
@@ -65,6 +74,10 @@ _KNOWN = frozenset(
 )
 _CALLISH = re.compile("tool|call|function|invocation", re.I)
 _ANSWERS = ("content", "output", "response", "result")
+_ABOUT_RESULTS = {
+    *("type", "id", "name", "toolName", "is_error", "cache_control", "status", "server_label"),
+    *("tool_use_id", "toolUseId", "toolUseID", "call_id", "tool_call_id", "toolCallId"),
+}
 _VALUES: dict[str, Literal["text", "thinking", "call", "result"]] = {
     "text": "text",
     "reasoning": "thinking",
@@ -87,6 +100,8 @@ def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
     if "role" in message and not parts and not message.keys() & _SAYING:
         instead = next((key for key in _INSTEAD if text(message.get(key))), None)
         parts.extend(content(message[instead], (*at, instead)) if instead is not None else ())
+    if not parts and isinstance(spoken := message.get("audio"), dict) and text(spoken.get("transcript")):
+        parts.append(Piece("text", spoken["transcript"], (*at, "audio", "transcript")))
     if text(message.get("refusal")):
         parts.append(Piece("text", message["refusal"], (*at, "refusal")))
     said = _each_call_once(parts, list(beside(message, at)))
@@ -164,8 +179,10 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
     if kind == "toolRequest" or kind == "toolResponse":
         yield from _goose(value, at)
     elif wrapped is not None:
-        reader = call if wrapped in _WRAPPED_CALLS else _result
-        yield reader(value[wrapped], (*at, wrapped))
+        inner = value[wrapped]
+        yield (piece := (call if wrapped in _WRAPPED_CALLS else _result)(inner, (*at, wrapped)))
+        if wrapped == "tool_call" and isinstance(inner.get("output"), str) and inner["output"]:  # LibreChat's
+            yield Piece("result", inner["output"], (*at, wrapped, "output"), piece.name, piece.id)
     elif kind in _THOUGHTS or value.get("thought") is True or "reasoningContent" in value:
         yield from _thought(value, at)
     elif kind in _CALLS or _is_function_call(value):
@@ -174,10 +191,15 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
             yield _result({"output": value["output"], "name": value.get("name"), "id": value.get("id")}, at)
     elif kind in _RESULTS or (isinstance(kind, str) and kind.endswith("_tool_result")):
         yield _result(value, at)
-    elif (invocation := _invocation(value)) is not None:
-        yield from _invoked(invocation)
+    elif isinstance(kind, str) and kind.endswith("_call"):
+        yield from item_call(value, at)
+    elif (invocation := invocation_of(value)) is not None:
+        yield from invoked(invocation)
     else:
         texts = [Piece("text", value[key], (*at, key)) for key in _TEXTS if isinstance(value.get(key), str)]
+        inner = value.get("text")
+        if isinstance(inner, dict) and isinstance(inner.get("value"), str):  # of OpenAI's Assistants
+            texts = [Piece("text", inner["value"], (*at, "text", "value"))]
         yield from texts or _unread(value, kind)
 
 
@@ -185,24 +207,6 @@ def _is_function_call(block: dict[str, Any]) -> bool:
     """A call among the blocks, as Koog has it; a tool's definition has parameters and no arguments."""
     function = block.get("function")
     return block.get("type") == "function" and isinstance(function, dict) and "arguments" in function
-
-
-def _invocation(block: dict[str, Any]) -> dict[str, Any] | None:
-    """The call that a part of Vercel's UI messages holds, or is."""
-    inner = block.get("toolInvocation")
-    if isinstance(inner, dict):
-        return inner
-    kind = str(block.get("type"))
-    is_call = isinstance(block.get("toolCallId"), str) and (kind.startswith("tool-") or kind == "dynamic-tool")
-    return {"toolName": kind.removeprefix("tool-"), **block} if is_call else None
-
-
-def _invoked(invocation: dict[str, Any]) -> Iterator[Piece]:
-    piece = replace(call(invocation, ()), path=None)
-    yield piece
-    answer = next((invocation[key] for key in ("result", "output") if invocation.get(key) is not None), None)
-    if answer is not None:
-        yield Piece("result", text_or_json(answer, ())[0], None, piece.name, piece.id)
 
 
 def _goose(block: dict[str, Any], at: Path) -> Iterator[Piece]:
@@ -268,7 +272,17 @@ def _thought(block: dict[str, Any], at: Path) -> Iterator[Piece]:
 def _result(value: dict[str, Any], at: Path) -> Piece:
     key = next((key for key in _ANSWERS if value.get(key) is not None), None)
     answer, path = (None, None) if key is None else joined(content(value[key], (*at, key)))
+    if answer is None:  # a shape of its own, as Amp's `run`; what images there are needs no text
+        rest = {name: inner for name, inner in value.items() if name not in _ABOUT_RESULTS and inner is not None}
+        answer = as_json(rest) if _says_anything(rest) else None
     return Piece("result", answer, path, first_text(value, "name", "toolName"), call_id(value, "tool_use_id"))
+
+
+def _says_anything(value: Any) -> bool:
+    """Whether there is a text in it that is no file."""
+    if isinstance(value, dict):
+        return "data" not in value and "image_url" not in value and any(map(_says_anything, value.values()))
+    return any(map(_says_anything, value)) if isinstance(value, list) else isinstance(value, str) and bool(value)
 
 
 def joined(parts: list[Piece]) -> tuple[str | None, Path | None]:

@@ -45,6 +45,9 @@ def request_messages(request: dict[str, Any], at: Path, conversation: Conversati
             if isinstance(message, dict):
                 make = partial(request_message, message, (*at, key, index), conversation)
                 yield RequestMessage(identity(message), message.get("role") in _SYSTEM_ROLES, make)
+            elif isinstance(message, str):  # the older completions take several prompts at once
+                make = partial(text_turns, message, (*at, key, index), "user", conversation)
+                yield RequestMessage(identity({"role": "user", "content": message}), False, make)
 
 
 def identity(message: dict[str, Any]) -> str:

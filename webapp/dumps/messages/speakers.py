@@ -25,6 +25,7 @@ _ROLES = (
     ),
     ("system", re.compile(r"system|developer|context")),
     ("tool", re.compile(r"tool|function|observation|tool_result")),
+    ("thinking", re.compile(r"thinking|reasoning|thought")),
 )
 
 

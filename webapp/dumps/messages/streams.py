@@ -168,16 +168,15 @@ def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
 
 
 def _google(events: list[dict[str, Any]]) -> dict[str, Any]:
-    parts: list[dict[str, Any]] = []
+    said: dict[Any, list[dict[str, Any]]] = {}
     last: dict[str, Any] = {}
     for event in events:
         last = {**last, **event}
-        candidates = event.get("candidates")
-        first = candidates[0] if isinstance(candidates, list) and candidates else None
-        content = as_object(as_object(first).get("content"))
-        for part in as_list(content.get("parts")):
-            _grow_google(parts, part)
-    return {**last, "candidates": [{"content": {"role": "model", "parts": parts}}]}
+        for candidate in map(as_object, as_list(event.get("candidates"))):
+            parts = said.setdefault(candidate.get("index") or 0, [])
+            for part in as_list(as_object(candidate.get("content")).get("parts")):
+                _grow_google(parts, part)
+    return {**last, "candidates": [{"content": {"role": "model", "parts": parts}} for parts in said.values()]}
 
 
 def _grow_google(parts: list[dict[str, Any]], part: Any) -> None:

@@ -14,7 +14,11 @@ from webapp.dumps.values import number, text, whole
 PlacedTurn = tuple[Turn, Path | None]
 """A turn, not yet numbered, and where its text stands in the entry word for word."""
 
-_ROLES = {"model": "assistant", "ai": "assistant", "human": "user", "toolResult": "tool"}
+_ROLES = {
+    **dict.fromkeys(("model", "ai", "bot", "chatbot", "gpt"), "assistant"),
+    **dict.fromkeys(("human", "prompter"), "user"),
+    "toolResult": "tool",
+}
 _KINDS: dict[str, Kind] = {
     "assistant": "response",
     **dict.fromkeys(("system", "developer", "user"), "prompt"),
@@ -52,6 +56,8 @@ class Conversation:
     """whether it was noted that a result answers a call that was not read"""
     shortened: bool = False
     """whether it was noted that a request left out what stood in the one before"""
+    strangers: set[str] = field(default_factory=set)
+    """roles that are not known, each noted once"""
     notes: list[str] = field(default_factory=list)
     """what of the entry could not be read, though the rest was"""
 
@@ -76,7 +82,18 @@ def role_of(message: dict[str, Any]) -> str | None:
     role = message.get("role")
     if not isinstance(role, str) and message.get("type") in ("human", "ai", "system", "tool", "function"):
         role = message["type"]
-    return _ROLES.get(role, role) if isinstance(role, str) else None
+    if not isinstance(role, str):
+        return None
+    return _ROLES.get(role) or (role.lower() if role.lower() in _KINDS else _ROLES.get(role.lower(), role))
+
+
+def note_stranger(message: dict[str, Any], conversation: Conversation) -> None:
+    """Note a role that is not known, the first time that it speaks."""
+    role = role_of(message)
+    if role is None or role in _KINDS or role in conversation.strangers or not message.get("content"):
+        return
+    conversation.strangers.add(role)
+    conversation.notes.append(f"the role {role[:80]!r} is not known; what it says is kept as an event")
 
 
 def message_turns(

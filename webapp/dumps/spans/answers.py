@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.messages.bodies import answer, exchange, is_answer
-from webapp.dumps.messages.pieces import Piece, pieces, text_or_json
+from webapp.dumps.messages.pieces import Piece, content, joined, pieces, text_or_json
 from webapp.dumps.messages.repetition import noted_answers
 from webapp.dumps.messages.turns import (
     Conversation,
@@ -21,7 +21,7 @@ from webapp.dumps.messages.turns import (
 )
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
-from webapp.dumps.spans.requests import EntrySpan, flat_message, requested
+from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, text
 
@@ -45,12 +45,20 @@ _TOKENS_OUT = (
 )
 _COSTS = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost")
 _AGENTS = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name")
-_TOOLS = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name")
+_TOOLS = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
 _TOOL_SPANS = (
     *(("gen_ai.operation.name", "execute_tool"), ("openinference.span.kind", "TOOL")),
-    ("ai.operationId", "ai.toolCall"),
+    *(("ai.operationId", "ai.toolCall"), ("traceloop.span.kind", "tool")),
 )
-_RESULTS = ("gen_ai.tool.call.result", "ai.toolCall.result", "output.value", "traceloop.entity.output")
+_RESULTS = (
+    "gen_ai.tool.call.result",
+    "ai.toolCall.result",
+    "output.value",
+    "traceloop.entity.output",
+    "gcp.vertex.agent.tool_response",
+)
+_BODIES = ("response_data", "gcp.vertex.agent.llm_response", "mlflow.spanOutputs")
+"""bodies of responses as Logfire, Google's ADK and MLflow hold them"""
 _ANSWERED = re.compile(r"(?:llm\.output_messages|gen_ai\.completion)\.\d+\.")
 """attributes of an answer, whatever they say of it"""
 
@@ -80,7 +88,7 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
         "phase": _phase(span),
     }
     if _is_tool(attributes):
-        return _tool_result(attributes, about, conversation)
+        return _tool_result(span, about, conversation)
     conversation.model = attributes.text(*_MODELS)
     agent = attributes.text(*_AGENTS)
     answers = _answers(span, conversation)
@@ -125,9 +133,13 @@ def _is_tool(attributes: Attributes) -> bool:
     return any(attributes.first(key) == value for key, value in _TOOL_SPANS)
 
 
-def _tool_result(attributes: Attributes, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _tool_result(span: EntrySpan, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    attributes = span.attributes
     key = next((key for key in _RESULTS if attributes.values.get(key) is not None), "")
     raw, _ = text_or_json(attributes.values.get(key), ())
+    if raw is None:  # Strands has it in an event
+        said = (blocks(event.first("message")) for name, event in span.events if name == "gen_ai.choice")
+        raw = joined([piece for value in said for piece in content(value, ())])[0]
     ident = attributes.text("gen_ai.tool.call.id", "ai.toolCall.id")
     piece = Piece("result", raw, attributes.paths.get(key), attributes.text(*_TOOLS), ident)
     return turns_of([piece], "tool", conversation, **about)
@@ -158,6 +170,10 @@ def _places(span: EntrySpan, conversation: Conversation) -> Iterator[list[Placed
     yield [placed for event in choices for placed in _choice(event, conversation)]
     yield _vercel(attributes, conversation)
     yield _listed(attributes, "llm.output_messages", "message.", conversation)
+    body = parsed(attributes.first(*_BODIES))
+    if isinstance(body, dict):
+        streamed = text_turns(text(body.get("combined_chunk_content")) or "", None, "assistant", conversation)
+        yield streamed if "combined_chunk_content" in body else unplaced(answer(body, (), conversation))
     if attributes.first("openinference.span.kind") in (None, "LLM") and _speaks_of_models(attributes):
         yield _written(attributes, "output.value", conversation)
 
@@ -196,6 +212,8 @@ def _listed(attributes: Attributes, prefix: str, inner: str, conversation: Conve
 def _choice(event: Attributes, conversation: Conversation) -> list[PlacedTurn]:
     """The event of the conventions up to 1.36: `message` as JSON text or structured, or `content` beside it."""
     message = parsed(event.first("message", "gen_ai.event.content"))
+    if isinstance(listed := blocks(message), list):
+        return _said(content(listed, ()), conversation)
     if isinstance(message, dict):
         inner = message.get("message")
         return _said(pieces(inner if isinstance(inner, dict) else message), conversation)

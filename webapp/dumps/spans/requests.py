@@ -10,6 +10,8 @@ from webapp.dumps.messages.pieces import Path, Piece
 from webapp.dumps.spans.attributes import Attributes, parsed, plain
 from webapp.dumps.values import as_list, as_object, text
 
+_BODIES = ("request_data", "gcp.vertex.agent.llm_request", "mlflow.spanInputs")
+"""bodies of requests as Logfire, Google's ADK and MLflow hold them"""
 _PROMPT_EVENTS = ("system", "user", "assistant", "tool")
 
 
@@ -32,6 +34,9 @@ def opened_span(entry: dict[str, Any]) -> EntrySpan:
         if isinstance(event, dict):
             at = ("span", "events", index, "attributes")
             span.events.append((str(event.get("name")), Attributes(event.get("attributes"), at)))
+    for event in as_list(parsed(span.attributes.values.get("events"))):  # Logfire's, as JSON text
+        if isinstance(event, dict) and isinstance(event.get("event.name"), str):
+            span.events.append((event["event.name"], Attributes(event, ())))
     for index, record in enumerate(as_list(entry.get("logs"))):
         if isinstance(record, dict):
             span.events.append(_logged(record, ("logs", index)))
@@ -39,6 +44,8 @@ def opened_span(entry: dict[str, Any]) -> EntrySpan:
     return span
 
 
+_BLOCKS = {"text", "toolUse", "toolResult", "reasoningContent", "image", "document"}
+"""the keys of Bedrock's blocks"""
 _BODY = {"message", "content", "role", "tool_calls", "finish_reason"}
 """keys of what a model's log record says"""
 
@@ -63,7 +70,7 @@ def requested(span: EntrySpan) -> Iterator[dict[str, Any]]:
     for key in ("gen_ai.system_instructions", "gen_ai.system.instructions"):
         if attributes.first(key):
             yield {"role": "system", "content": parsed(attributes.first(key))}
-    for key in ("gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages", "ai.prompt"):
+    for key in ("gen_ai.input.messages", "gen_ai.prompt", "ai.prompt.messages", "ai.prompt", *_BODIES):
         values = [attributes.first(key), *(event.first(key) for _, event in span.events)]
         if value := next((value for value in values if value), None):
             yield from _messages(parsed(value))
@@ -72,16 +79,35 @@ def requested(span: EntrySpan) -> Iterator[dict[str, Any]]:
         if listed := attributes.indexed(prefix):
             yield from (_message({key.removeprefix(inner): pair for key, pair in item.items()}) for item in listed)
             return
+    if value := _input(span):
+        yield from _messages(value)
+        return
     for name, event in span.events:
         role = name.removeprefix("gen_ai.").removesuffix(".message")
         if role in _PROMPT_EVENTS and event.first("content", "tool_calls") is not None:
             calls, ident = event.first("tool_calls"), event.first("id")
-            yield {"role": role, "content": event.first("content"), "tool_calls": calls, "tool_call_id": ident}
+            said = blocks(event.first("content"))
+            yield {"role": role, "content": said, "tool_calls": calls, "tool_call_id": ident}
+
+
+def blocks(value: Any) -> Any:
+    """The blocks that a content holds as JSON text, as Strands writes Bedrock's; else what it was."""
+    listed = parsed(value)
+    if not isinstance(listed, list) or not listed:
+        return value
+    return listed if all(isinstance(item, dict) and item.keys() & _BLOCKS for item in listed) else value
+
+
+def _input(span: EntrySpan) -> Any:
+    """What an LLM span of OpenInference was given, where its messages are no attributes of their own."""
+    is_model = span.attributes.first("openinference.span.kind") == "LLM"
+    return parsed(span.attributes.first("input.value")) if is_model else None
 
 
 def _messages(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict) and isinstance(value.get("messages"), list):
-        value = value["messages"]
+    for key in ("messages", "contents"):
+        if isinstance(value, dict) and isinstance(value.get(key), list):
+            value = value[key]
     if isinstance(value, list):
         yield from (message for message in value if isinstance(message, dict))
     else:
@@ -100,6 +126,8 @@ def flat_message(message: dict[str, tuple[Any, Path | None]]) -> Iterator[Piece]
     """What a message says whose parts are attributes of their own: `content`, `tool_calls.M.name` …"""
     for key in ("reasoning", "content", *sorted(key for key in message if key.startswith("contents."))):
         raw, path = message.get(key, (None, None))
+        if raw == "None" and any(name.startswith(("tool_calls", "function_call")) for name in message):
+            continue  # what some instrumentations write for no content
         if isinstance(raw, str) and (key in ("reasoning", "content") or key.endswith("message_content.text")):
             yield Piece("thinking" if key == "reasoning" else "text", raw, path)
     calls: dict[str, dict[str, tuple[Any, Path | None]]] = {}
