@@ -51,6 +51,13 @@ class Tables:
         query = f"SELECT * FROM {_quoted(table)} ORDER BY {by}"  # noqa: S608 - names of this database, quoted
         yield from (dict(zip(columns, row, strict=True)) for row in self._connection.execute(query))
 
+    def rows_with(self, table: str, column: str, value: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table that hold `value` in a column."""
+        columns = self.columns(table)
+        if column in columns:
+            query = f"SELECT * FROM {_quoted(table)} WHERE {_quoted(column)} = ?"  # noqa: S608 - names as above
+            yield from (dict(zip(columns, row, strict=True)) for row in self._connection.execute(query, (value,)))
+
 
 @contextmanager
 def opened_tables(source: Source) -> Iterator[Tables]:

@@ -1,10 +1,11 @@
-"""OpenCode: `opencode export` {"info", "messages"}, or a zip of its storage, whose parts are joined by their ids."""
+"""OpenCode: `opencode export`, its database, or a zip of its storage, whose parts are joined by their ids."""
 
 from __future__ import annotations
 
 import re
 import tempfile
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of, grouped
 from webapp.dumps.spilled_entries import microseconds, spilled
+from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, number, text
 
@@ -31,6 +33,8 @@ class OpenCode(Format):
     conversation_type = BranchedConversation
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "sqlite":
+            return 90 if {"session", "message", "part"} <= set(head.names) else 0
         if head.shape == "zip":
             kinds = {match[1] for name in head.names if (match := _STORED.search(name))}
             return 90 if {"message", "part"} <= kinds else 0
@@ -42,7 +46,9 @@ class OpenCode(Format):
         return 95 if messages and all(map(_is_message, messages)) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        if head.shape == "zip":
+        if head.shape == "sqlite":
+            yield from _of_database(source)
+        elif head.shape == "zip":
             yield from _stored(source)
         elif head.shape == "object":
             extra, entries = with_list(source, head, "messages", needed="info")
@@ -127,6 +133,27 @@ def _tool(part: dict[str, Any]) -> list[Piece]:
     if answer is not None:
         pieces.append(Piece("result", text_or_json(answer, ())[0], None, name, ident))
     return pieces
+
+
+def _of_database(source: Source) -> Iterator[SessionEntries | Problem]:
+    """The sessions of opencode.db: messages and parts are JSON texts in rows that name their session and message."""
+    with opened_tables(source) as tables:
+        about = {row.get("id"): plain(row) for row in tables.rows("session")}
+        rows = tables.rows("message", "session_id", "time_created", "id")
+        for ident, messages in groupby(rows, lambda row: row.get("session_id")):
+            extra = {"info": about[ident]} if ident in about else {}
+            joined = (_joined(tables, row) for row in messages)
+            title = text(as_object(extra.get("info")).get("title"))
+            yield SessionEntries(id_text(ident) or source.stem, joined, title, extra=extra)
+
+
+def _joined(tables: Tables, row: dict[str, Any]) -> Entry | Problem:
+    """A message with its parts."""
+    at, info = f"message {row.get('id')}", json_or_none(str(row.get("data")))
+    if not isinstance(info, dict):
+        return Problem(at, "its data is no JSON object; skipped")
+    parts = sorted(tables.rows_with("part", "message_id", str(row.get("id"))), key=lambda part: str(part.get("id")))
+    return at, {"info": {"id": row.get("id"), **info}, "parts": [json_or_none(str(part.get("data"))) for part in parts]}
 
 
 def _stored(source: Source) -> Iterator[SessionEntries | Problem]:

@@ -7,10 +7,12 @@ from typing import Any
 
 from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.branches import BranchedConversation, depth_first, missing_children
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import Entry, entry_or_problem
 from webapp.dumps.messages.turns import each_filled, message_turns, spent
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
+from webapp.dumps.sqlite_tables import opened_tables, plain
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
@@ -21,10 +23,13 @@ class OpenWebUi(Format):
     conversation_type = BranchedConversation
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape == "sqlite":
+            return 90 if {"chat", "user", "auth"} <= set(head.names) else 0
         return 95 if head.objects and all(map(_is_chat, head.objects)) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        for number, entry in enumerate(entries_of(source, head), start=1):
+        entries = _of_database(source) if head.shape == "sqlite" else entries_of(source, head)
+        for number, entry in enumerate(entries, start=1):
             yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
 
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
@@ -42,6 +47,14 @@ class OpenWebUi(Format):
 
 
 plugin = OpenWebUi()
+
+
+def _of_database(source: Source) -> Iterator[Entry]:
+    """The rows of webui.db, whose chats are JSON texts."""
+    with opened_tables(source) as tables:
+        for row in tables.rows("chat", "created_at", "id"):
+            chat = json_or_none(str(row.get("chat")))
+            yield f"chat {row.get('id')}", {**plain(row), "chat": chat}
 
 
 def _is_chat(item: dict[str, Any]) -> bool:

@@ -8,9 +8,11 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import with_list
+from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece, call, text_or_json
 from webapp.dumps.messages.turns import each_filled, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import entries_of
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
@@ -20,10 +22,15 @@ class VsCodeChat(Format):
     shapes = 'Copilot\'s chats of VS Code {"requests": [{"message", "response", "result"}]}'
 
     def sniff(self, head: DumpHead) -> int:
+        if head.shape in ("lines", "object") and _is_log(head):
+            return 94
         request = head.first_of("requests")
         return 94 if {"requestId", "message"} <= request.keys() or {"message", "response"} <= request.keys() else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if _is_log(head):
+            yield from _changed(source, head)
+            return
         extra, entries = with_list(source, head, "requests", needed="responderUsername")
         name = id_text(extra.get("sessionId")) or source.stem
         yield SessionEntries(name, entries, first_text(extra, "customTitle"), extra=extra)
@@ -45,6 +52,47 @@ class VsCodeChat(Format):
 
 
 plugin = VsCodeChat()
+
+
+def _is_log(head: DumpHead) -> bool:
+    """A chat as VS Code stores it since 1.109: the chat as it was, then a change a line."""
+    first = head.objects[0] if head.objects else {}
+    return first.get("kind") == 0 and "requests" in as_object(first.get("v"))
+
+
+def _changed(source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    """The chat that the changes lead to; a change that leads nowhere is named."""
+    chat: dict[str, Any] = {}
+    for entry in entries_of(source, head):
+        if isinstance(entry, Problem):
+            yield entry
+        elif entry[1].get("kind") == 0:
+            chat = as_object(entry[1].get("v"))
+        elif not _apply(chat, entry[1]):
+            yield Problem(entry[0], "a change of a place that is not there; left out")
+    requests = as_list(chat.pop("requests", None))
+    name = id_text(chat.get("sessionId")) or source.stem
+    yield SessionEntries(name, nested("the chat", "requests", requests), first_text(chat, "customTitle"), extra=chat)
+
+
+def _apply(chat: Any, change: dict[str, Any]) -> bool:
+    """Set (1), append to (2) or delete (3) what a path leads to; whether it was there."""
+    kind, path = change.get("kind"), as_list(change.get("k"))
+    try:
+        for step in path[:-1]:
+            chat = chat[step]
+        if kind == 2:
+            listed = chat.setdefault(path[-1], []) if isinstance(chat, dict) else chat[path[-1]]
+            if isinstance(change.get("i"), int):
+                del listed[change["i"] :]
+            listed.extend(as_list(change.get("v")))
+        elif kind == 3:
+            del chat[path[-1]]
+        else:
+            chat[path[-1]] = change.get("v")
+    except (AttributeError, KeyError, IndexError, TypeError):
+        return False
+    return True
 
 
 def _rounds(rounds: list[Any], metadata: dict[str, Any]) -> Iterator[Piece]:

@@ -1,0 +1,46 @@
+"""CrewAI: its log of tasks (output_log_file), and what a crew gave, `CrewOutput` as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import with_list
+from webapp.dumps.messages.turns import each_filled, text_turns
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.times import first_moment
+from webapp.dumps.values import first_text, text
+
+
+class CrewAi(Format):
+    name = "crewai"
+    shapes = 'CrewAI\'s log [{"task", "agent", "status", "output"}], or its output {"raw", "tasks_output"}'
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape == "object":
+            return 90 if {"raw", "agent"} <= head.first_of("tasks_output").keys() else 0
+        return 85 if head.all_have("task", "agent", "status", "timestamp") else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        if head.shape == "object":
+            extra, entries = with_list(source, head, "tasks_output", needed="raw")
+            yield SessionEntries(source.stem, entries, extra=extra)
+        else:
+            yield from super().sessions(source, head)
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        turns: list[PlacedTurn] = []
+        asked = next((key for key in ("description", "task") if text(entry.get(key))), None)
+        if asked is not None and entry.get("status") in (None, "started"):
+            turns = text_turns(entry[asked], (asked,), "user", conversation)
+        key = "raw" if "raw" in entry else "output"
+        if isinstance(entry.get(key), str):
+            turns += text_turns(entry[key], (key,), "assistant", conversation)
+        elif entry.get("status") == "completed" or "raw" in entry:
+            conversation.notes.append("a completed task without its output")
+        turns = turns or [(Turn(0, "event", role=first_text(entry, "status")), None)]
+        return each_filled(turns, agent=first_text(entry, "agent"), sent_at=first_moment(entry, "timestamp"))
+
+
+plugin = CrewAi()

@@ -1,0 +1,101 @@
+"""Cursor's own database (state.vscdb): its conversations, whose messages lie under keys of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.pieces import Piece, text_or_json
+from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sqlite_tables import Tables, opened_tables
+from webapp.dumps.times import first_moment
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+
+_TABLE = "cursorDiskKV"
+_CONVERSATION, _MESSAGE = "composerData:", "bubbleId:"
+_ROLES = {1: "user", 2: "assistant"}
+
+
+class CursorDatabase(Format):
+    name = "cursor_db"
+    shapes = "Cursor's database state.vscdb (a table cursorDiskKV)"
+
+    def sniff(self, head: DumpHead) -> int:
+        return 90 if head.shape == "sqlite" and _TABLE in head.names else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        stored, read = 0, list[str]()
+        with opened_tables(source) as tables:
+            for row in tables.rows(_TABLE, "key"):
+                key = str(row.get("key"))
+                stored += key.startswith(_MESSAGE)
+                if not key.startswith(_CONVERSATION):
+                    continue
+                about = _value(row)
+                if not isinstance(about, dict):
+                    yield Problem(key, "expected a JSON object; skipped")
+                    continue
+                ident = key.removeprefix(_CONVERSATION)
+                listed = as_list(about.pop("conversation", None))
+                entries = _inline(key, listed) if listed else _linked(tables, ident, about, read)
+                if listed or about.get("fullConversationHeadersOnly"):  # most are drafts, in which nobody spoke
+                    yield SessionEntries(ident, entries, text(about.get("name")), extra=about)
+        if left_out := stored - len(set(read)):
+            yield Problem(_TABLE, f"stored messages that no conversation lists, which were left out: {left_out:,}")
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        role = _ROLES.get(entry.get("type") or 0)
+        model = first_text(as_object(entry.get("modelInfo")), "modelName")
+        turns = turns_of(list(_pieces(entry)), role, conversation, model=model)
+        counts = as_object(entry.get("tokenCount"))
+        turns = with_once(turns, spent({key: count for key, count in counts.items() if count}))
+        if reason := first_text(as_object(entry.get("errorDetails")), "message", "error"):
+            said = [placed for placed in turns if placed[0].raw]
+            turns = [*said, (Turn(0, "error", raw=reason, role="provider"), None)]
+        return each_filled(turns, sent_at=first_moment(entry, "createdAt"))
+
+
+plugin = CursorDatabase()
+
+
+def _value(row: dict[str, Any]) -> Any:
+    """What a row holds: JSON as text, or as bytes."""
+    value = row.get("value")
+    return json_or_none(value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value))
+
+
+def _inline(key: str, listed: list[Any]) -> Iterator[Entry | Problem]:
+    """The messages of an older conversation, which holds them itself."""
+    for index, value in enumerate(listed):
+        at = f"{key}, conversation[{index}]"
+        yield (at, value) if isinstance(value, dict) else Problem(at, "expected an object; skipped")
+
+
+def _linked(tables: Tables, ident: str, about: dict[str, Any], read: list[str]) -> Iterator[Entry | Problem]:
+    """The messages that a conversation lists by their ids; the keys of those that are there go into `read`."""
+    for header in as_list(about.get("fullConversationHeadersOnly")):
+        key = f"{_MESSAGE}{ident}:{id_text(as_object(header).get('bubbleId'))}"
+        value = next((_value(row) for row in tables.rows_with(_TABLE, "key", key)), None)
+        read.extend([key] if value is not None else [])
+        yield (key, value) if isinstance(value, dict) else Problem(key, "a message that the conversation lists is gone")
+
+
+def _pieces(entry: dict[str, Any]) -> Iterator[Piece]:
+    """A message's thought, its text, and its call with what came of it."""
+    thought = as_object(entry.get("thinking"))
+    if text(thought.get("text")):
+        yield Piece("thinking", thought["text"], ("thinking", "text"))
+    if isinstance(entry.get("text"), str) and (entry["text"] or not entry.get("toolFormerData")):
+        yield Piece("text", entry["text"], ("text",))
+    tool = as_object(entry.get("toolFormerData"))
+    if text(tool.get("name")) or tool.get("rawArgs") is not None:
+        ident, key = id_text(tool.get("toolCallId")), "rawArgs" if text(tool.get("rawArgs")) else "params"
+        raw, path = text_or_json(tool.get(key), ("toolFormerData", key))
+        call = {"id": ident, "name": tool.get("name"), "status": tool.get("status")}
+        yield Piece("call", raw, path, text(tool.get("name")), ident, call)
+        answer, path = text_or_json(tool.get("result"), ("toolFormerData", "result"))
+        if answer:
+            yield Piece("result", answer, path, text(tool.get("name")), ident)

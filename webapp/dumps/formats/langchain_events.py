@@ -1,0 +1,119 @@
+"""LangChain's events (`astream_events`) and LangGraph's updates (`stream_mode="updates"`), one a line or a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.messages.bodies import exchange
+from webapp.dumps.messages.langchain import generations_body, is_message, unwrapped
+from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
+from webapp.dumps.messages.turns import message_turns, spent, turns_of, unplaced
+from webapp.dumps.records import Turn
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+
+_MODELS = ("on_chat_model", "on_llm")
+
+
+@dataclass(slots=True)
+class _Events(Conversation):
+    parts: dict[str, list[str]] = field(default_factory=dict)
+    """what came of each run's answer, until it ends"""
+
+    def unfinished(self) -> str | None:
+        raw = "".join(part for parts in self.parts.values() for part in parts)
+        return f"the events end within an answer; of it no more came than {raw[:200]!r}" if raw else None
+
+
+class LangChainEvents(Format):
+    name = "langchain_events"
+    shapes = 'LangChain\'s events {"event": "on_chat_model_end", "data", "run_id"}, or LangGraph\'s updates'
+    conversation_type = _Events
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape not in ("lines", "array"):
+            return 0
+        events = [item for item in head.objects if str(item.get("event")).startswith("on_") and "run_id" in item]
+        if events and len(events) == len(head.objects):
+            return 92
+        return 70 if head.objects and all(map(_is_update, head.objects)) else 0
+
+    def session_of(self, entry: dict[str, Any]) -> str | None:
+        return None
+
+    def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+        if "event" not in entry:
+            return _updated(entry, conversation)
+        kind, run = str(entry.get("event")), str(id_text(entry.get("run_id")))
+        data = as_object(entry.get("data"))
+        conversation.model = first_text(as_object(entry.get("metadata")), "ls_model_name") or conversation.model
+        turns: list[PlacedTurn] = []
+        if kind.startswith(_MODELS):
+            turns = _of_model(kind.rpartition("_")[2], run, data, conversation)
+        elif kind == "on_tool_end":
+            turns = _result(data.get("output"), text(entry.get("name")), conversation)
+        if kind.endswith("_error"):
+            turns.append((Turn(0, "error", raw=text_or_json(data.get("error"), ())[0], role=kind), None))
+        return turns or [(Turn(0, "event", role=kind), None)]
+
+
+plugin = LangChainEvents()
+
+
+def _is_update(value: dict[str, Any]) -> bool:
+    """What a node of a graph gave: {"agent": {"messages": […]}}."""
+    given = [as_list(as_object(inner).get("messages")) for inner in value.values()]
+    return len(value) == 1 and bool(given[0]) and all(map(is_message, given[0]))
+
+
+def _updated(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    turns: list[PlacedTurn] = []
+    for name, given in entry.items():
+        for index, value in enumerate(as_list(as_object(given).get("messages"))):
+            turns += _message(value, (name, "messages", index), conversation)
+    return turns
+
+
+def _message(value: Any, at: tuple[str | int, ...], conversation: Conversation) -> list[PlacedTurn]:
+    message, inner = unwrapped(as_object(value))
+    model = first_text(as_object(message.get("response_metadata")), "model_name", "model")
+    return message_turns(message, conversation, (*at, *inner), once=spent(message.get("usage_metadata")), model=model)
+
+
+def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+    """A model's run: what it is asked, the pieces of its answer, and the answer as it ends."""
+    if part == "start":
+        return unplaced(exchange(_asked(as_object(data.get("input"))), None, (), (), conversation))
+    if part == "stream":
+        chunk = unwrapped(as_object(data.get("chunk")))[0]
+        said = data.get("chunk") if isinstance(data.get("chunk"), str) else joined(content(chunk.get("content"), ()))[0]
+        conversation.parts.setdefault(run, []).append(said or "")
+        return [(Turn(0, "event", role="stream"), None)]
+    parts = conversation.parts.pop(run, [])
+    output = data.get("output")
+    if part == "end" and isinstance(output, dict) and isinstance(output.get("generations"), list):
+        return unplaced(exchange(None, generations_body(output), (), (), conversation))
+    if part == "end" and isinstance(output, dict):
+        return _message(output, ("data", "output"), conversation)
+    raw = output if isinstance(output, str) else "".join(parts)
+    if not raw and part == "end":
+        conversation.notes.append("an answer of which nothing is known")
+    return turns_of([Piece("text", raw)], "assistant", conversation) if raw else []
+
+
+def _asked(value: dict[str, Any]) -> dict[str, Any]:
+    """The messages of a run's input, which lists them once for each prompt."""
+    batches = as_list(value.get("messages"))
+    listed = [item for batch in batches for item in (batch if isinstance(batch, list) else [batch])]
+    return {
+        "messages": [unwrapped(item)[0] for item in listed if isinstance(item, dict)],
+        "prompt": value.get("prompts"),
+    }
+
+
+def _result(output: Any, name: str | None, conversation: Conversation) -> list[PlacedTurn]:
+    if isinstance(output, dict) and is_message(output):
+        return _message(output, ("data", "output"), conversation)
+    raw, _ = text_or_json(output, ())
+    return turns_of([Piece("result", raw, None, name)], "tool", conversation) if raw is not None else []

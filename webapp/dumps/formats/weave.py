@@ -1,0 +1,51 @@
+"""Weave's calls: operations by their start, of which those that call a provider hold requests and answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.messages.bodies import exchange, is_answer
+from webapp.dumps.messages.turns import each_filled
+from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import grouped
+from webapp.dumps.times import first_moment
+from webapp.dumps.values import as_object, first_id, text
+
+_OPERATION = re.compile(r"weave:///[^/]+/[^/]+/op/([^:]+)")
+_ASKING = ("messages", "contents", "prompt", "input", "chat_history")
+
+
+class Weave(Format):
+    name = "weave"
+    shapes = 'Weave\'s calls {"op_name", "trace_id", "inputs", "output"} one a line or a list'
+    id_key = "id"
+
+    def sniff(self, head: DumpHead) -> int:
+        return 93 if head.all_have("op_name", "trace_id", "inputs") else 0
+
+    def session_of(self, entry: dict[str, Any]) -> str | None:
+        return first_id(entry, "thread_id", "trace_id")
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        return grouped(source, head, self.session_of)
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        inputs, output = as_object(entry.get("inputs")), entry.get("output")
+        match = _OPERATION.match(str(entry.get("op_name")))
+        name = match[1] if match else text(entry.get("op_name"))
+        turns: list[PlacedTurn] = []
+        if is_answer(output) or (output is None and any(map(inputs.get, _ASKING)) and "model" in inputs):
+            turns = exchange(inputs, output, ("inputs",), ("output",), conversation)
+        if reason := text(entry.get("exception")):
+            turns.append((Turn(0, "error", raw=reason), ("exception",)))
+        if not turns:  # what an operation of the program took and gave, which its calls of a model say, too
+            turns = [(Turn(0, "event", role=name), None)]
+        return each_filled(
+            turns, phase=name, sent_at=first_moment(entry, "started_at"), parent=text(entry.get("parent_id"))
+        )
+
+
+plugin = Weave()
