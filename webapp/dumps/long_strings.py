@@ -28,6 +28,11 @@ LONG = 200
 _PARAGRAPH = re.compile(r"\n\s*\n")
 
 _CASSETTE = re.compile(r"(?:\A|\n)((?:http_)?interactions):[ \t]*\r?\n\s*- ")
+_APART = re.compile(r"(?:\A|\n)requests:[ \t]*\r?\n\s*- (?s:.*?)\nresponses:[ \t]*\r?\n\s*- ")
+"""a cassette that lists requests and responses apart"""
+_SPEAKERS = re.compile(r"\s*TO LLM \d{4}-")
+_SPEAKER = re.compile(r"(?:SYSTEM|USER|ASSISTANT|TOOL|FUNCTION) ")
+"""Aider's log of requests, and what its lines begin with"""
 _EVENT_FIELD = re.compile(r"(?:event|id|retry):|data:[ \t]*(.*)|:")
 
 
@@ -50,6 +55,12 @@ def long_strings(path: Path, filename: str) -> Iterator[LongString | Problem]:
         elif head.shape == "text" and (cassette := _CASSETTE.search(head.text)):
             for entry in items(source, cassette[1]):
                 yield from (entry,) if isinstance(entry, Problem) else strings_of(entry[1], entry[0])
+        elif head.shape == "text" and _APART.search(head.text):
+            for key in ("requests", "responses"):
+                for entry in items(source, key):
+                    yield from (entry,) if isinstance(entry, Problem) else strings_of(entry[1], entry[0])
+        elif head.shape == "text" and _SPEAKERS.match(head.text):
+            yield from _of_marked_lines(source)
         elif head.shape == "text":
             yield from _of_text(source)
         else:
@@ -145,6 +156,14 @@ def _of_text(source: Source) -> Iterator[LongString]:
             yield from _of_paragraph(f"paragraph {line}", paragraph)
             line += 1
     yield from _of_paragraph(f"paragraph {line}", rest)
+
+
+def _of_marked_lines(source: Source) -> Iterator[LongString]:
+    """Lines without the word for who says them, which stands before each."""
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        said = _SPEAKER.sub("", source.decode(data, at).rstrip("\r\n"), count=1)
+        if len(said) > LONG:
+            yield LongString(f"line {number}", said)
 
 
 def _of_paragraph(at: str, paragraph: str) -> Iterator[LongString]:

@@ -56,6 +56,23 @@ def test_messages_that_are_gone_or_listed_nowhere_are_named(tmp_path):
     assert found.problems[-1].reason.endswith("left out: 2")
 
 
+def test_the_model_is_the_conversation_s_and_steps_without_a_word_are_events(tmp_path):
+    headers = [{"bubbleId": bubble} for bubble in "abc"]
+    values = {
+        "composerData:c": {"modelConfig": {"modelName": "m"}, "fullConversationHeadersOnly": headers},
+        "bubbleId:c:a": {"type": 2, "text": ""},
+        "bubbleId:c:b": {"type": 2, "text": "", "codeBlocks": [{"content": "print(1)"}]},
+        "bubbleId:c:c": {"type": 2, "text": "A plan."},
+    }
+    found = gather(database(tmp_path / "state.vscdb", values), "state.vscdb")
+    assert [(turn.kind, turn.raw, turn.model) for turn in found.only] == [
+        ("event", None, None),
+        ("event", None, None),
+        ("response", "A plan.", "m"),
+    ]
+    assert [problem.at for problem in found.problems] == ["bubbleId:c:b"]
+
+
 def test_an_older_conversation_holds_its_messages(tmp_path):
     failed = {"type": 2, "text": "", "errorDetails": {"message": "no connection"}}
     values = {"composerData:c": {"conversation": [{"type": 1, "text": "plan?"}, failed, {"type": 2, "text": "A."}]}}

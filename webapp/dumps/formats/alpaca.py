@@ -44,6 +44,11 @@ class Alpaca(Format):
             for place, role in enumerate(("user", "assistant")):
                 if isinstance(pair, list) and place < len(pair):
                     add(pair[place], ("history", index, place), role)
+        if entry.get("history") is not None and not isinstance(entry["history"], list):
+            conversation.notes.append("a history that is no list; it was left out")
+        for key in _ANSWERS:
+            if entry.get(key) and not isinstance(entry[key], str) and not _are_texts(entry[key]):
+                conversation.notes.append(f"what stands under {key!r} is neither a text nor texts; it was left out")
         instruction, more = text(entry.get("instruction")), text(entry.get("input"))
         both = instruction is not None and more is not None
         prompt = f"{instruction}\n{more}" if both else instruction or more

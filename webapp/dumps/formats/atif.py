@@ -67,6 +67,8 @@ def _with_subagents(entries: Iterator[Entry | Problem], subagents: list[Any]) ->
     while waiting:
         trajectory = as_object(waiting.pop(0))
         number += 1
+        if not isinstance(trajectory.get("steps"), list):
+            yield Problem(f"subagent {number}", "no list of steps; skipped")
         for entry in nested(f"subagent {number}", "steps", as_list(trajectory.get("steps"))):
             yield entry if isinstance(entry, Problem) else (entry[0], {**entry[1], "subagent": number})
         waiting.extend(as_list(trajectory.get("subagent_trajectories")))

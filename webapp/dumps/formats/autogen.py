@@ -141,6 +141,8 @@ def _message(message: dict[str, Any], at: Path, conversation: Conversation) -> l
         return turns_of([Piece("thinking", text(message.get("content")), (*at, "content"))], "assistant", conversation)
     if kind == "ToolCallSummaryMessage":  # the results again, as the program put them together
         return [(Turn(0, "event", raw=text(message.get("content")), role=kind), (*at, "content"))]
+    if kind in _SAID and "content" not in message:
+        conversation.notes.append("a message without a content")
     no_model = kind in _SAID and "models_usage" in message and message["models_usage"] is None
     role = "user" if source == "user" or no_model else "assistant"
     turns = turns_of(_pieces(message, at), _ROLES.get(kind, role), conversation)

@@ -43,6 +43,8 @@ class ChatGpt(Format):
         turns: list[PlacedTurn] = [(Turn(0, "event", role="root"), None)]
         if isinstance(message, dict):
             turns = _message(message, conversation)
+        elif message is not None:
+            conversation.notes.append("a message that is no object; it was left out")
         when = moment(as_object(message).get("create_time"))
         return each_filled(turns, sounding=branch, parent=parent, sent_at=when)
 
@@ -85,9 +87,12 @@ def _message(message: dict[str, Any], conversation: BranchedConversation) -> lis
         recipient = text(message.get("recipient"))
         pieces = [Piece("call", raw, path, recipient, None, {"name": recipient, "arguments": raw})]
     model = text(as_object(message.get("metadata")).get("model_slug"))
+    if not isinstance(message.get("content"), dict):
+        conversation.notes.append("a message without a content that is known")
     if not pieces:
         parts = as_list(content.get("parts"))
         unread = None in parts or not any(isinstance(part, dict) for part in parts)  # an image has no words
+        unread = unread or bool(long_texts([part for part in parts if "asset_pointer" not in as_object(part)]))
         if role == "assistant" and kind in _SPOKEN and unread:
             conversation.notes.append(f"a message of kind {kind!r} without a readable part")
         elif kind not in _SPOKEN and (paths := long_texts([content])):

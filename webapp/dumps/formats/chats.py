@@ -10,7 +10,7 @@ from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTu
 from webapp.dumps.entries import Entry, entry_or_problem
 from webapp.dumps.json_texts import long_texts
 from webapp.dumps.keyed_sessions import keyed
-from webapp.dumps.messages.speakers import SAID, is_chat, spoken
+from webapp.dumps.messages.speakers import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.turns import each_filled, message_turns, unplaced
 from webapp.dumps.records import Problem, changed
 from webapp.dumps.sessions import entries_of
@@ -26,7 +26,8 @@ _MODELS = ("model", "model_slug", "modelId", "fromModel", "model_id")
 _TIMES = ("createdAt", "created_at", "create_time", "createTime", "timestamp", "time", "send_date", "date")
 _REPLIES = ("children", "replies")
 _NO_ANSWER = re.compile(
-    r"title|name|system|prompt|instruct|descript|question|id$|uuid|url|path|file|time|date|model", re.I
+    r"title|name|system|prompt|instruct|descript|question|id$|uuid|url|path|file|time|date|model|created|_at$|(?-i:At$)",
+    re.I,
 )
 """in the keys of texts beside a chat that no model wrote"""
 _DEEPEST = 6
@@ -64,6 +65,8 @@ class Chats(Format):
                 continue
             chats = list(_chats(entry[0], (), entry[1], 0))
             yield from _left_over(*entry, [chat.messages for chat in chats])
+            if not chats and head.shape != "object":
+                yield Problem(entry[0], "no messages of two sides are known in it; it was left out")
             for number, chat in enumerate(chats):
                 if any(_repeats(chat, other) for other in chats[:number]):
                     yield Problem(chat.at, "these messages repeat those before them; left out")
@@ -79,7 +82,7 @@ class Chats(Format):
         if message is None:
             if any(map(entry.get, SAID)):
                 raise BadEntry("nobody who is known says anything in it")
-            if entry.get("role") == "assistant":
+            if speaker(entry) == "assistant":
                 conversation.notes.append("an answer of which nothing is known")
             return []
         about = {"parent": first_id(message, *_PARENTS), "sent_at": first_moment(message, *_TIMES)}
@@ -141,6 +144,13 @@ def _with_replies(messages: list[Any]) -> Iterator[Any]:
     waiting = list(reversed(messages))
     while waiting:
         message = waiting.pop()
+        if several := [
+            answer for answer in as_list(as_object(message).get("responses")) if as_object(answer).get("messages")
+        ]:
+            models = [(first_text(answer, "model"), as_list(answer["messages"])) for answer in several]
+            listed = [{"model": model, **as_object(inner)} for model, inners in models for inner in inners]
+            waiting.extend(reversed(listed))  # TypingMind's answers of several models to one prompt
+            continue
         yield message
         replies = next((as_list(message[key]) for key in _REPLIES if as_object(message).get(key)), [])
         waiting.extend(reply for reply in reversed(replies) if isinstance(reply, dict))

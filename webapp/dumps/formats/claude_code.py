@@ -100,6 +100,8 @@ def _line(value: dict[str, Any], transcript: _Transcript, at: Path = ()) -> list
         "sounding": _chain(value, transcript),
     }
     if not isinstance(message, dict):
+        if value.get("type") == "assistant":
+            transcript.notes.append("a line of the assistant's without a message")
         return _note(value, about, transcript)
     role = text(message.get("role")) or text(value.get("type"))
     once = _spent(message, value, transcript)

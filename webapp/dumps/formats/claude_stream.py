@@ -54,6 +54,8 @@ class ClaudeStream(Format):
             return [(Turn(0, "event", role="assistant/part", **about), None)]
         if kind in _MESSAGES and isinstance(entry.get("message"), dict):
             return _message(entry, conversation, about)
+        if kind == "assistant":
+            conversation.notes.append("a line of the assistant's without a message")
         if kind == "tool_call":
             return each_filled(_tool_call(entry, conversation), **about)
         if kind == "result":

@@ -112,6 +112,8 @@ def _line(line: dict[str, Any], conversation: Conversation) -> tuple[list[Placed
     body, at = (payload, ("payload",)) if isinstance(payload, dict) else (line, ())
     about: dict[str, Any] = {"sent_at": moment(line.get("timestamp"))}
     kind = line.get("type")
+    if kind in ("event_msg", "response_item") and not text(body.get("type") if body is payload else None):
+        conversation.notes.append(f"a line of type {kind!r} without a payload that is known")
     if kind == "event_msg":
         return _event(body, at, about, conversation), 1
     if kind == "turn_context":
@@ -137,8 +139,12 @@ def _event(body: dict[str, Any], at: Path, about: dict[str, Any], conversation: 
     if kind in _ERRORS and key is not None:
         return [(Turn(0, "error", raw=body[key], role=kind, **about), (*at, key))]
     plan = as_object(body.get("item"))
+    if plan.get("type") == "Plan" and not isinstance(plan.get("text"), str):
+        conversation.notes.append("a plan without a readable text")
     if kind == "item_completed" and isinstance(plan.get("text"), str):
         return turns_of([Piece("text", plan["text"], (*at, "item", "text"))], "assistant", conversation, **about)
+    if kind == "agent_message" and key is None:
+        conversation.notes.append("a message without a readable text")
     if kind not in _SPOKEN or key is None:
         usage = as_object(body.get("info")).get("last_token_usage")
         return with_once([(Turn(0, "event", role=kind, **about), None)], spent(usage))

@@ -43,6 +43,8 @@ class CodexExec(Format):
         kind, item = text(entry.get("type")), entry.get("item")
         if kind == "item.completed" and isinstance(item, dict):
             return _item(item, conversation)
+        if kind == "item.completed":
+            conversation.notes.append("a completed item that is no object; it was left out")
         if kind in ("turn.failed", "error"):
             error = entry.get("error", entry)
             raw, path = text_or_json(as_object(error).get("message"), ())

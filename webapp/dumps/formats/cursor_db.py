@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
@@ -46,10 +46,19 @@ class CursorDatabase(Format):
         if left_out := stored - len(set(read)):
             yield Problem(_TABLE, f"stored messages that no conversation lists, which were left out: {left_out:,}")
 
+    def conversation(self, context: Context) -> Conversation:
+        return Conversation(first_text(as_object(context.get("modelConfig")), "modelName"))
+
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         role = _ROLES.get(entry.get("type") or 0)
         model = first_text(as_object(entry.get("modelInfo")), "modelName")
-        turns = turns_of(list(_pieces(entry)), role, conversation, model=model)
+        pieces = list(_pieces(entry))
+        if role == "assistant" and not any(piece.text for piece in pieces):  # what marks a step of the program
+            pieces = []
+            if any(as_object(block).get("content") for block in as_list(entry.get("codeBlocks"))):
+                conversation.notes.append("a message without a text holds blocks of code; they were left out")
+        empty: list[PlacedTurn] = [(Turn(0, "event", role=role), None)]
+        turns = turns_of(pieces, role, conversation, model=model) if pieces else empty
         counts = as_object(entry.get("tokenCount"))
         turns = with_once(turns, spent({key: count for key, count in counts.items() if count}))
         if reason := first_text(as_object(entry.get("errorDetails")), "message", "error"):

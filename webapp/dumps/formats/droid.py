@@ -26,7 +26,7 @@ class Droid(Format):
     conversation_type = _Session
 
     def sniff(self, head: DumpHead) -> int:
-        return 94 if head.shape == "lines" and any(map(_is_line, head.objects)) else 0
+        return 95 if head.shape == "lines" and any(map(_is_line, head.objects)) else 0
 
     def session_of(self, entry: dict[str, Any]) -> str | None:
         return id_text(entry.get("id")) if entry.get("type") == "session_start" else id_text(entry.get("session_id"))
@@ -45,12 +45,15 @@ def _is_line(value: dict[str, Any]) -> bool:
     if kind == "session_start":
         return "id" in value
     if kind in ("tool_call", "tool_result"):
-        return "session_id" in value and "toolCallId" in value
+        return "session_id" in value and bool(value.keys() & {"toolCallId", "toolId"})
+    if kind == "message":
+        return {"role", "text", "session_id"} <= value.keys()
     return kind == "completion" and "finalText" in value
 
 
 def _line(entry: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
-    kind, ident, name = entry.get("type"), text(entry.get("toolCallId")), text(entry.get("toolName"))
+    kind, name = entry.get("type"), first_text(entry, "toolName", "toolId")
+    ident = first_text(entry, "toolCallId", "id")
     message = entry.get("message")
     if kind == "message" and isinstance(message, dict):
         return message_turns(message, conversation, ("message",), model=text(message.get("model")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +38,8 @@ class LmEval(Format):
                     path: Path = ("resps", outer, index) if isinstance(listed, list) else ("resps", outer)
                     turns += text_turns(raw, path, "assistant", conversation)
         if not any(turn.kind == "response" for turn, _ in turns):  # likelihoods of given answers
+            if not any(isinstance(number, float | int) for number in _flat(entry.get("resps"))):
+                conversation.notes.append("neither an answer nor a likelihood under 'resps'")
             return [*turns, (Turn(0, "event", role="likelihood"), None)]
         key = (id_text(entry.get("doc_id")), hash(tuple(turn.raw for turn, _ in turns)))
         first = conversation.first.setdefault(key, conversation.entry)
@@ -44,6 +47,12 @@ class LmEval(Format):
 
 
 plugin = LmEval()
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    """What lists within lists hold."""
+    for inner in as_list(value):
+        yield from _flat(inner) if isinstance(inner, list) else (inner,)
 
 
 def _prompt(entry: dict[str, Any], conversation: _Samples) -> list[PlacedTurn]:

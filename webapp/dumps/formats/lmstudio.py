@@ -33,6 +33,8 @@ class LmStudio(Format):
         selected = entry.get("currentlySelected")
         order = sorted(range(len(versions)), key=lambda index: index != selected)
         turns: list[PlacedTurn] = []
+        if not versions:
+            conversation.notes.append("a message without a list of versions")
         for place, index in enumerate(order):
             version = as_object(versions[index])
             version_turns = turns_of(_pieces(version, ("versions", index)), text(version.get("role")), conversation)

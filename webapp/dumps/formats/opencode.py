@@ -67,6 +67,7 @@ class OpenCode(Format):
         if _is_run_line(entry):
             counts = {key: as_object(entry.get("part")).get(key) for key in ("tokens", "cost")}
             about = {"role": "assistant", "time": {"created": entry.get("timestamp")}, **counts}
+            about["error"] = entry.get("error")
             entry = {"info": about, **_run_part(entry)}
         info = as_object(entry.get("info"))
         role, parent = text(info.get("role")), id_text(info.get("parentID"))
@@ -115,6 +116,12 @@ def _part(
         if part.get("synthetic") is True and role == "assistant":  # the program wrote it, not the model
             return [(Turn(0, "event", raw=raw, role="synthetic"), (*at, "text"))]
         return turns_of([Piece("text", raw, (*at, "text"))], role, conversation, model=model)
+    if not text(kind):
+        conversation.notes.append(f"a part without a type (part {index} of the message)")
+    if kind == "retry":
+        error = as_object(part.get("error"))
+        message = first_text(error.get("data"), "message") or first_text(error, "message", "name")
+        return [(Turn(0, "error", raw=message, role=kind), None)]
     if kind in ("text", "reasoning") and not isinstance(raw, str):
         conversation.notes.append(f"a part of type {kind!r} without a text (part {index} of the message)")
     if kind == "reasoning" and isinstance(raw, str):
@@ -153,7 +160,7 @@ def _joined(tables: Tables, row: dict[str, Any]) -> Entry | Problem:
     if not isinstance(info, dict):
         return Problem(at, "its data is no JSON object; skipped")
     parts = sorted(tables.rows_with("part", "message_id", str(row.get("id"))), key=lambda part: str(part.get("id")))
-    return at, {"info": {"id": row.get("id"), **info}, "parts": [json_or_none(str(part.get("data"))) for part in parts]}
+    return at, {"id": row.get("id"), "info": info, "parts": [json_or_none(str(part.get("data"))) for part in parts]}
 
 
 def _stored(source: Source) -> Iterator[SessionEntries | Problem]:

@@ -153,7 +153,10 @@ def _response(metadata: dict[str, Any], conversation: _Events) -> list[PlacedTur
         return []
     conversation.responses.add(ident)
     conversation.model = text(response.get("model")) or conversation.model
-    return [(turn, None) for turn, _ in answer(response, (), conversation)]
+    turns: list[PlacedTurn] = [(turn, None) for turn, _ in answer(response, (), conversation)]
+    if not turns:
+        conversation.notes.append("a model's response of which nothing is known")
+    return turns
 
 
 def _with_thought(turns: list[PlacedTurn], entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
@@ -179,6 +182,8 @@ def _said(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         return turns_of(
             [Piece("text", thought, ("thought",) if "thought" in entry else None)], "assistant", conversation
         )
+    if source == "agent" and action == "message":
+        conversation.notes.append("a message of the agent's without its content")
     if source == "agent" and action in _SPEAKING and not arguments.keys() & {"thought", "final_thought"}:
         conversation.notes.append(f"an action {action!r} without what the model said or thought of it")
     return [(Turn(0, "event", role=action), None)]

@@ -232,7 +232,9 @@ def spans_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:
     """Each span of a ResourceSpans as `{"resource", "scope", "span"}`, with its place."""
     scopes = group.get("scopeSpans", group.get("scope_spans", group.get("instrumentationLibrarySpans")))
     for number, scope in enumerate(as_list(scopes)):
-        for index, span in enumerate(as_list(as_object(scope).get("spans"))):
+        if not isinstance(listed := as_object(scope).get("spans", []), list):
+            yield Problem(f"{at}.scopeSpans[{number}].spans", "expected a list; skipped")
+        for index, span in enumerate(as_list(listed)):
             place = f"{at}.scopeSpans[{number}].spans[{index}]"
             if isinstance(span, dict):
                 yield place, {"resource": group.get("resource"), "scope": scope.get("scope"), "span": span}

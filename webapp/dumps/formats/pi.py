@@ -36,7 +36,9 @@ class Pi(Format):
         branch = conversation.branch(id_text(entry.get("id")), parent)
         if kind == "model_change":
             conversation.model = text(entry.get("modelId")) or conversation.model
-        if isinstance(message, dict) and kind not in _GROWING:
+        if kind == "custom_message" and entry.get("content"):  # what an extension tells the model
+            turns = turns_of(_pieces(entry["content"], ("content",)), "user", conversation)
+        elif isinstance(message, dict) and kind not in _GROWING:
             turns = _message(message, conversation)
         else:
             raw = text(entry.get("summary"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
@@ -99,4 +100,8 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | 
         answers = [answer] if isinstance(answer, dict) else as_list(answer)
         messages.extend({**as_object(one), "preference": name} for one in answers)
     ident = first_id(value, "id", "conversation_id") or fallback
-    return SessionEntries(ident, nested(at, key, messages), extra=value)
+    missing = [name for name in _PREFERENCES if name not in value] if value.keys() & set(_PREFERENCES) else []
+    one_side = (
+        [Problem(at, f"of the preferred and the rejected answer one is missing ({missing[0]!r})")] if missing else []
+    )
+    return SessionEntries(ident, chain(one_side, nested(at, key, messages)), extra=value)

@@ -9,7 +9,7 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.messages.bodies import answer, exchange
-from webapp.dumps.messages.streams import assembled, stream_faults
+from webapp.dumps.messages.streams import assembled, ends_early, stream_faults
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.messages.ui_streams import is_data_stream
 from webapp.dumps.records import Problem, Turn
@@ -30,7 +30,7 @@ _DATA = re.compile(r"(?:\A|\n)data:\s*(?:\{|\[DONE\])")
 _BEGINS = re.compile(rb'\s*(?:data:|\{).{,200}"type"\s*:\s*"(?:message_start|response\.created)"')
 _ENDS = re.compile(
     rb'\s*data:\s*\[DONE\]|\s*(?:data:|\{).*"type"\s*:\s*"(?:message_stop|response\.completed|message-end)"'
-    rb'|.*"done"\s*:\s*true'
+    rb'|.*"(?:done|is_finished)"\s*:\s*true'
 )
 _MOST = 16 * 1024 * 1024
 """bytes of one stream"""
@@ -74,6 +74,8 @@ class SseText(Format):
         errors, damaged = stream_faults(stream)
         if damaged:
             conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
+        if ends_early(stream) and turns:
+            conversation.notes.append("the stream ends before its answer does; what came of it was read")
         turns += [(Turn(0, "error", raw=error, role="provider"), None) for error in errors]
         if not turns:
             raise BadEntry("no provider's stream is known that looks like this")
@@ -92,6 +94,8 @@ def _is_event(value: dict[str, Any]) -> bool:
 
 
 def _is_chunk(value: dict[str, Any]) -> bool:
+    if "event_type" in value and isinstance(value.get("is_finished"), bool):  # Cohere's older stream
+        return True
     return _is_ollama(value) or value.get("object") in ("chat.completion.chunk", "text_completion.chunk")
 
 

@@ -41,7 +41,10 @@ class VsCodeChat(Format):
         turns = text_turns(prompt, None, "user", conversation) if prompt else []
         model = first_text(entry, "modelId")
         rounds = as_list(as_object(result.get("metadata")).get("toolCallRounds"))
-        pieces = [*_rounds(rounds, as_object(result.get("metadata"))), *_shown(as_list(entry.get("response")), rounds)]
+        shown = as_list(entry.get("response"))
+        pieces = [*_rounds(rounds, as_object(result.get("metadata"))), *_shown(shown, rounds)]
+        if unread := sum(_is_unread(part) for part in shown):
+            conversation.notes.append(f"{unread} parts of the response hold no readable text; they were left out")
         error = first_text(as_object(result.get("errorDetails")), "message")
         turns += [placed for piece in pieces for placed in turns_of([piece], "assistant", conversation, model=model)]
         if not pieces and error is None:
@@ -68,11 +71,21 @@ def _changed(source: Source, head: DumpHead) -> Iterator[SessionEntries | Proble
             yield entry
         elif entry[1].get("kind") == 0:
             chat = as_object(entry[1].get("v"))
-        elif not _apply(chat, entry[1]):
-            yield Problem(entry[0], "a change of a place that is not there; left out")
+        else:
+            yield from _change(chat, *entry)
     requests = as_list(chat.pop("requests", None))
     name = id_text(chat.get("sessionId")) or source.stem
     yield SessionEntries(name, nested("the chat", "requests", requests), first_text(chat, "customTitle"), extra=chat)
+
+
+def _change(chat: dict[str, Any], at: str, change: dict[str, Any]) -> Iterator[Problem]:
+    """Make a change; what to say of requests that it takes back, or where it leads nowhere."""
+    path, start = as_list(change.get("k")), change.get("i")
+    before = len(as_list(chat.get("requests")))
+    if path == ["requests"] and isinstance(start, int) and start < before:
+        yield Problem(at, f"{before - start} requests were taken back here, with their answers; left out")
+    if not _apply(chat, change) and path[:1] == ["requests"]:
+        yield Problem(at, "a change of a place that is not there; left out")
 
 
 def _apply(chat: Any, change: dict[str, Any]) -> bool:
@@ -109,11 +122,25 @@ def _rounds(rounds: list[Any], metadata: dict[str, Any]) -> Iterator[Piece]:
                     yield Piece("result", text_or_json(answer, ())[0], None, tool_call.name, tool_call.id)
 
 
+def _shown_text(part: Any) -> str | None:
+    """The text of a part, which may be an object around it."""
+    for value in (as_object(part).get("value"), as_object(part).get("content")):
+        inner = value.get("value") if isinstance(value, dict) else value
+        if isinstance(inner, str):
+            return inner
+    return None
+
+
+def _is_unread(part: Any) -> bool:
+    """Whether a part without a kind, which only texts are, has none."""
+    return not (isinstance(part, dict) and part.get("kind")) and _shown_text(part) is None
+
+
 def _shown(parts: list[Any], rounds: list[Any]) -> Iterator[Piece]:
     """What was shown: texts between the tools' notices, each joined; nothing where the rounds hold what was said."""
     if any(text(as_object(part).get("response")) for part in rounds):
         return
-    texts = (value if isinstance(value := as_object(part).get("value"), str) else None for part in parts)
+    texts = map(_shown_text, parts)
     for is_text, run in groupby(texts, lambda value: value is not None):
         joined = "".join(value or "" for value in run)
         if is_text and joined.strip():

@@ -37,8 +37,15 @@ class Weave(Format):
         match = _OPERATION.match(str(entry.get("op_name")))
         name = match[1] if match else text(entry.get("op_name"))
         turns: list[PlacedTurn] = []
-        if is_answer(output) or (output is None and any(map(inputs.get, _ASKING)) and "model" in inputs):
+        asked = any(map(inputs.get, _ASKING)) and "model" in inputs
+        if is_answer(output) or asked:
             turns = exchange(inputs, output, ("inputs",), ("output",), conversation)
+            if (
+                not entry.get("exception")
+                and not conversation.notes
+                and not any(turn.written_by_model for turn, _ in turns)
+            ):
+                conversation.notes.append("a model was asked, and its output says nothing that is known")
         if reason := text(entry.get("exception")):
             turns.append((Turn(0, "error", raw=reason), ("exception",)))
         if not turns:  # what an operation of the program took and gave, which its calls of a model say, too

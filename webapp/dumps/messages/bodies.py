@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.json_texts import long_texts
-from webapp.dumps.messages.pieces import Path, Piece, content, pieces, text_or_json
+from webapp.dumps.messages.pieces import Path, Piece, block, content, pieces, text_or_json
 from webapp.dumps.messages.repetition import new_prompts, noted_answers
 from webapp.dumps.messages.requests import said_item
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, message_turns, spent, text_turns, turns_of, with_once
@@ -21,6 +21,7 @@ _MODELS = ("model", "modelVersion", "modelId", "model_version")
 _ASKING = {"messages", "contents", "prompt", "input"}
 _ANSWERING = re.compile(r"answer|complet|respon|output|result|choice|candidate|generat|body", re.I)
 """in the keys of what should hold an answer: other lines of a log need no word"""
+_BODY_OBJECTS = ("chat.completion", "text_completion", "response")
 _TELLING = ("response", "tool_call", "error")
 _TIMES = ("created", "created_at", "createTime")
 
@@ -60,7 +61,8 @@ def unanswered(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Con
     """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
     if conversation.notes or any(turn.kind in _TELLING and turn.raw is not None for turn, _ in turns):
         return
-    if not any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry)):
+    named = any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry))
+    if not named and entry.get("object") not in _BODY_OBJECTS:
         return
     keys = ", ".join(repr(str(key)[:40]) for key in list(entry)[:12])
     paths = long_texts([entry])
@@ -115,6 +117,9 @@ def _messages(body: dict[str, Any], at: Path) -> list[list[Piece]]:
         return [said_item(item, (*at, "output", index)) for index, item in enumerate(output) if isinstance(item, dict)]
     if isinstance(output, dict) and isinstance(output.get("message"), dict):
         return [pieces(output["message"], (*at, "output", "message"))]
+    if any(isinstance(as_object(item).get("type"), str) for item in as_list(body.get("outputs"))):  # Google's newer API
+        listed = enumerate(body["outputs"])
+        return [[piece for index, item in listed for piece in block(item, (*at, "outputs", index))]]
     for key, inner in (("choices", "message"), ("candidates", "content")):
         if isinstance(body.get(key), list):
             return [_choice(choice, inner, (*at, key, index)) for index, choice in enumerate(body[key])]

@@ -15,7 +15,7 @@ from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import exchange, is_answer
 from webapp.dumps.messages.pieces import Path
-from webapp.dumps.messages.streams import assembled, put_together, stream_faults
+from webapp.dumps.messages.streams import assembled, ends_early, put_together, stream_faults
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
 from webapp.dumps.records import Turn
 from webapp.dumps.values import as_list, as_object, first_text, text
@@ -131,7 +131,8 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTur
     request_at = http.request_at if request is http.request else None
     response_at = http.response_at if response is http.response else None
     turns = exchange(request, response, ("request",), ("response",), conversation)
-    if response is None and http.response != "" and _asks(request):
+    refused = isinstance(http.status, int) and not 200 <= http.status < 300
+    if response is None and not (refused and http.response == "") and _asks(request):
         response_text = text(http.response)
         lost = (
             "holds no body"
@@ -146,6 +147,8 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTur
     errors, damaged = stream_faults(http.response) if response is not http.response else ([], 0)
     if damaged and http.response is not None and response is not None:
         conversation.notes.append(f"{damaged} lines of the stream are cut or damaged; the others were read")
+    if response is not http.response and ends_early(http.response):
+        conversation.notes.append("the stream ends before its answer does; what came of it was read")
     if not isinstance(http.status, int) or http.status < 400:
         turns += [(Turn(0, "error", raw=error, role="provider"), None) for error in errors]
     return _refused(turns, http.status, request, response)

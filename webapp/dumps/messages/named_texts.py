@@ -77,6 +77,6 @@ def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:
         return "assistant"
     if _PROMPTS.intersection(words):
         return "user"
-    if key in ("content", "text"):
+    if key in ("content", "text", "value"):
         return around or ("assistant" if "model" in holder else None)
     return _PAIR[key] if key in _PAIR and _PAIR.keys() <= holder.keys() else None

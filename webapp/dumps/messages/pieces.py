@@ -50,7 +50,7 @@ _NO_WORDS = (
     *("image", "audio", "video", "file", "document", "cache", "redacted", "search", "citation", "code"),
     "step",
 )
-_THOUGHTS = ("thinking", "reasoning", "think")
+_THOUGHTS = ("thinking", "reasoning", "think", "thought")
 _THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 """where a message holds what was thought beside its content"""
 _TEXTS = ("text", "content", "refusal", "output_text", "input_text")
@@ -113,7 +113,9 @@ def _left_over(message: dict[str, Any], said: list[Piece]) -> Iterator[Piece]:
     unknown = [key for key, value in message.items() if key not in _KNOWN and value and not isinstance(value, int)]
     if not unknown:
         return
-    mute = not message.keys() & _SAYING and not any(piece.kind in ("text", "result") for piece in said)
+    mute = all(message.get(key) is None for key in _SAYING) and not any(
+        piece.kind in ("text", "result") for piece in said
+    )
     for key in unknown:
         value = message[key]
         if isinstance(value, dict | list) and _CALLISH.search(str(key)) and _has_arguments(value, 0):

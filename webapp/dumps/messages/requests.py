@@ -91,4 +91,6 @@ def request_message(message: dict[str, Any], path: Path, conversation: Conversat
 
 def said_item(item: dict[str, Any], at: Path) -> list[Piece]:
     """An output item of the Responses API: a message, a call, or a thought."""
+    if "role" in item and item.get("type") == "message" and not isinstance(item.get("content"), str | list):
+        return [*pieces(item, at), Piece("unread", "a message without a content")]
     return pieces(item, at) if "role" in item else list(block(item, at))

@@ -40,6 +40,11 @@ def spoken(value: Any) -> dict[str, Any] | None:
     return None
 
 
+def speaker(holder: dict[str, Any]) -> str | None:
+    """Who speaks in a message, where that is known, whether or not anything is said."""
+    return _role(holder)
+
+
 def _role(holder: dict[str, Any]) -> str | None:
     for key in _BY_USER:
         if isinstance(holder.get(key), bool):

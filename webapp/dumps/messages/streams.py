@@ -9,11 +9,29 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
 from webapp.dumps.messages.chatgpt_streams import chatgpt, is_chatgpt
-from webapp.dumps.messages.item_streams import cohere, grow_call, is_cohere, is_responses, or_empty, responses, streamed
+from webapp.dumps.messages.item_streams import (
+    cohere,
+    grow_call,
+    is_cohere,
+    is_older_cohere,
+    is_responses,
+    older_cohere,
+    or_empty,
+    responses,
+    streamed,
+)
 from webapp.dumps.messages.ui_streams import data_stream, is_data_stream, is_ui_stream, ui_stream
 from webapp.dumps.values import as_list, as_object
 
 _LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
+_ENDS = {
+    "message_start": re.compile(r'"(?:message_stop|error|stop_reason)"\s*[,:}](?!\s*null)'),
+    "response.created": re.compile(
+        r'"(?:response\.(?:completed|failed|incomplete|cancelled)|error)"\s*[,:}](?!\s*null)'
+    ),
+    "chat.completion.chunk": re.compile(r'\[DONE\]|"(?:finish_reason|error)"\s*:(?!\s*null)'),
+}
+"""what ends a stream, by what stands in its beginning"""
 _OBJECT = re.compile(r'\{\s*"')
 _MOST = 16 * 1024 * 1024
 _DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking")}
@@ -50,6 +68,14 @@ def stream_faults(body: Any) -> tuple[list[str], int]:
             message = as_object(error).get("message") or error
             errors.append(message if isinstance(message, str) else jsontext.dumps(message))
     return errors, damaged
+
+
+def ends_early(body: Any) -> bool:
+    """Whether a stream begins an answer and says neither that it ends nor why not."""
+    if not isinstance(body, str) or len(body) > _MOST:
+        return False
+    ends = next((ends for begins, ends in _ENDS.items() if begins in body), None)
+    return ends is not None and not ends.search(body)
 
 
 def put_together(events: list[Any]) -> Any:
@@ -211,6 +237,10 @@ def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
     for key in ("content", "reasoning_content", "reasoning", "refusal"):
         if isinstance(delta.get(key), str):
             message[key] = or_empty(message.get(key)) + delta[key]
+    if isinstance(delta.get("function_call"), dict):  # the older way
+        called = message.setdefault("function_call", {"name": None, "arguments": ""})
+        called["name"] = called["name"] or delta["function_call"].get("name")
+        called["arguments"] += or_empty(delta["function_call"].get("arguments"))
     for delta_call in as_list(delta.get("tool_calls")):
         if isinstance(delta_call, dict):
             calls = message.setdefault("tool_calls", {})
@@ -219,6 +249,7 @@ def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
 
 _MAKERS = (
     (is_chatgpt, chatgpt),
+    (is_older_cohere, older_cohere),
     *((_is_anthropic, _anthropic), (_is_bedrock, _bedrock), (_is_google, _google), (_is_chat, _chat)),
     *((_is_ollama, _ollama), (is_responses, responses), (is_cohere, cohere)),
     (is_ui_stream, ui_stream),
