@@ -24,6 +24,8 @@ _IDS = (
 _PARENTS = ("parentMessageId", "parentResponseId", "parent_message_uuid", "parentId", "parent_id")
 _MODELS = ("model", "model_slug", "modelId", "fromModel", "model_id")
 _TIMES = ("createdAt", "created_at", "create_time", "createTime", "timestamp", "time", "send_date", "date")
+_CHAT_RESULT = {"chat_history", "summary", "human_input"}
+"""the keys of AutoGen's ChatResult"""
 _REPLIES = ("children", "replies")
 _NO_ANSWER = re.compile(
     r"title|name|system|prompt|instruct|descript|question|id$|uuid|url|path|file|time|date|model|created|_at$|(?-i:At$)",
@@ -71,6 +73,10 @@ class Chats(Format):
                 if any(_repeats(chat, other) for other in chats[:number]):
                     yield Problem(chat.at, "these messages repeat those before them; left out")
                     continue
+                if chat.around and chat.around[-1].keys() >= _CHAT_RESULT:
+                    yield Problem(
+                        chat.at, "the roles are as AutoGen's agent that began the chat sees them: its own are answers"
+                    )
                 count += 1
                 yield _session(chat, source.stem if head.shape == "object" and count == 1 else f"{source.stem}-{count}")
 
