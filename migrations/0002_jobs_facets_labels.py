@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlalchemy as sa
 from alembic import op
 
+from webapp.store.db.backfill import Backfill, whole
 from webapp.store.write import derived
 
 revision = "0002"
@@ -56,7 +59,7 @@ def upgrade() -> None:
     op.add_column("label", sa.Column("seconds", sa.Double(), nullable=True))
     op.execute("UPDATE label SET expects = 'one' WHERE has_expected")
     _search()
-    _fold_sessions()
+    whole(backfill)
 
 
 def downgrade() -> None:
@@ -73,11 +76,13 @@ def downgrade() -> None:
         op.drop_table(name)
 
 
-def _fold_sessions() -> None:
-    """Derive anew what the list filters by of the sessions that are there."""
-    connection = op.get_bind()
-    for session_id in connection.scalars(sa.text("SELECT id FROM session WHERE turn_count > 0 ORDER BY id")).all():
+def _fold_sessions(connection: sa.Connection, ids: Sequence[int]) -> None:
+    """Derive anew what the list filters by of sessions that are there."""
+    for session_id in ids:
         derived.refold(connection, session_id)
+
+
+backfill = Backfill("session", _fold_sessions, at_once=20, where="turn_count > 0")
 
 
 def _session() -> None:

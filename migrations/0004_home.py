@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlalchemy as sa
 from alembic import op
 
+from webapp.store.db.backfill import Backfill, whole
 from webapp.store.write import derived
 
 revision = "0004"
@@ -26,6 +29,7 @@ def upgrade() -> None:
     op.create_index("ix_session_home_source", "session", ["home_source"])
     _tables()
     _sources()
+    whole(backfill)
 
 
 def downgrade() -> None:
@@ -47,10 +51,14 @@ def _sources() -> None:
         " WHEN home_profile <> 'fencepost' THEN 'setting' ELSE 'unknown' END"
     )
     op.execute("UPDATE session SET home_profile = 'unknown' WHERE home_source = 'unknown'")
-    connection = op.get_bind()
-    unknown = "SELECT id FROM session WHERE home_source = 'unknown' AND turn_count > 0 ORDER BY id"
-    for session_id in connection.scalars(sa.text(unknown)).all():
+
+
+def _fold_unknown(connection: sa.Connection, ids: Sequence[int]) -> None:
+    for session_id in ids:
         derived.refold(connection, session_id)
+
+
+backfill = Backfill("session", _fold_unknown, at_once=20, where="home_source = 'unknown' AND turn_count > 0")
 
 
 def _tables() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlalchemy as sa
 from alembic import op
 
 from webapp.parsing import Trace
+from webapp.store.db.backfill import Backfill, whole
 from webapp.store.models import Parse, Turn
 from webapp.store.write import regrouping, rows
 from webapp.store.write.value_digest import value_digest
@@ -22,7 +25,6 @@ TABLES = ("former_failure_group", "failure_event", "failure_overlay")
 COLUMNS = ("failure_group", "failure_path", "failure_tokens", "value_digest")
 IS_FAILURE = sa.text("failure_group IS NOT NULL")
 IS_RECORDED = sa.text("recorded_failure IS NOT NULL")
-_AT_ONCE = 200
 
 
 def upgrade() -> None:
@@ -30,18 +32,10 @@ def upgrade() -> None:
     op.add_column("parse", sa.Column("failure_path", sa.String(length=160), nullable=True))
     op.add_column("parse", sa.Column("failure_tokens", sa.String(length=64), nullable=True))
     op.add_column("parse", sa.Column("value_digest", sa.BigInteger(), nullable=True))
-    _fill_in(op.get_bind())
-    op.create_index(
-        "ix_parse_failure_group",
-        "parse",
-        ["profile", "failure_group", "turn_id"],
-        sqlite_where=IS_FAILURE,
-        postgresql_where=IS_FAILURE,
-    )
-    op.create_index("ix_parse_value_digest", "parse", ["profile", "turn_id", "value_digest", "version"])
     op.create_index("ix_turn_recorded_failure", "turn", ["id"], sqlite_where=IS_RECORDED, postgresql_where=IS_RECORDED)
     op.create_index("ix_session_ended_at", "session", ["ended_at", "happened_at", "id"])
     _tables()
+    whole(backfill)
 
 
 def downgrade() -> None:
@@ -55,26 +49,38 @@ def downgrade() -> None:
         op.drop_column("parse", name)
 
 
-def _fill_in(connection: sa.Connection) -> None:
-    """Compute the columns of all parses, a few hundred at a time."""
+def _fill_in(connection: sa.Connection, ids: Sequence[int]) -> None:
+    """Compute the columns of parses."""
     query = sa.select(Parse.id, Parse.turn_id, Parse.trace, Turn.raw).join(Turn, Turn.id == Parse.turn_id)
     update = (
         sa.update(rows.parses)
         .where(rows.parses.c.id == sa.bindparam("parse"))
         .values({name: sa.bindparam(name) for name in COLUMNS})
     )
-    last = 0
-    while batch := connection.execute(query.where(Parse.id > last).order_by(Parse.id).limit(_AT_ONCE)).all():
-        last = batch[-1].id
-        traces = [(row.turn_id, row.raw, Trace.from_dict(row.trace)) for row in batch]
-        complete = regrouping.with_ours(connection, traces)
-        connection.execute(
-            update,
-            [
-                {"parse": row.id, **_columns(raw, trace, ours)}
-                for row, (_, trace, raw, ours) in zip(batch, complete, strict=True)
-            ],
-        )
+    batch = connection.execute(query.where(Parse.id.in_(ids)).order_by(Parse.id)).all()
+    traces = [(row.turn_id, row.raw, Trace.from_dict(row.trace)) for row in batch]
+    complete = regrouping.with_ours(connection, traces)
+    connection.execute(
+        update,
+        [
+            {"parse": row.id, **_columns(raw, trace, ours)}
+            for row, (_, trace, raw, ours) in zip(batch, complete, strict=True)
+        ],
+    )
+
+
+def _indexes() -> None:
+    op.create_index(
+        "ix_parse_failure_group",
+        "parse",
+        ["profile", "failure_group", "turn_id"],
+        sqlite_where=IS_FAILURE,
+        postgresql_where=IS_FAILURE,
+    )
+    op.create_index("ix_parse_value_digest", "parse", ["profile", "turn_id", "value_digest", "version"])
+
+
+backfill = Backfill("parse", _fill_in, at_once=200, finish=_indexes)
 
 
 def _columns(raw: str, trace: Trace, ours: Trace) -> rows.Row:

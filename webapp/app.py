@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING
 
 from flask import Flask
 
@@ -48,6 +50,9 @@ from webapp.web.secret_key import secret_key
 from webapp.web.sessions import growth, saved_views, selection, session_pages
 from webapp.web.turns import turn_pages
 
+if TYPE_CHECKING:
+    from webapp.store.db.upgrading import Progress
+
 BLUEPRINTS = (
     session_pages,
     growth,
@@ -85,8 +90,11 @@ BLUEPRINTS = (
 )
 
 
-def create_app(settings: Settings | None = None) -> Flask:
-    """The app over a migrated database. Raises `BadSetting`, and `NewerDatabase` for one that newer code made."""
+def create_app(settings: Settings | None = None, on_upgrade: Callable[[Progress], None] = lambda _: None) -> Flask:
+    """The app over a migrated database. Raises `BadSetting`, and `NewerDatabase` for one that newer code made.
+
+    `on_upgrade` hears how far an upgrade of the database is.
+    """
     settings = settings or Settings.from_environment()
     templates, static = paths.resource("templates"), paths.resource("static")
     app = answers.LinkingApp("webapp", template_folder=templates, static_folder=static)
@@ -100,7 +108,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     htmx.init_app(app)
     with app.app_context():
         database.prepare(db.engine, durable=settings.durable)
-        database.migrate(db.engine)
+        database.migrate(db.engine, on_upgrade)
         index.keep_in(db.engine, settings.data)
         app.config["SECRET_KEY"] = secret_key(settings, db.engine)
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}

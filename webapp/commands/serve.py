@@ -8,14 +8,18 @@ import ipaddress
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
 from webapp import logs, memory
 from webapp.config import BadSetting, Settings
+
+if TYPE_CHECKING:
+    from webapp.store.db.upgrading import Progress
 
 SWITCH_SECONDS = 0.001
 """after which a thread that computes lets another one go on. A page asks SQLite some twenty times, and waits this long
@@ -105,8 +109,8 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
 
     with ExitStack() as meanwhile:
         with _listening(host, port):
-            meanwhile.enter_context(upgrade_page.shown(settings, host, port))
-        app = _app(settings)
+            on_upgrade = meanwhile.enter_context(upgrade_page.shown(settings, host, port))
+        app = _app(settings, on_upgrade)
         prepare(app, examples)
         with app.app_context():
             admission = admission_of(settings, app)
@@ -122,7 +126,7 @@ def _listening(host: str, port: int) -> Iterator[None]:
         raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}; try another PORT") from error
 
 
-def _app(settings: Settings):  # type: ignore[no-untyped-def]
+def _app(settings: Settings, on_upgrade: Callable[[Progress], None]):  # type: ignore[no-untyped-def]
     """The app; what keeps it from starting is said in words."""
     import sqlalchemy as sa
 
@@ -130,7 +134,7 @@ def _app(settings: Settings):  # type: ignore[no-untyped-def]
     from webapp.store.db.database import NewerDatabase
 
     try:
-        return create_app(settings)
+        return create_app(settings, on_upgrade)
     except BadSetting as error:
         raise click.UsageError(str(error)) from error
     except NewerDatabase as error:

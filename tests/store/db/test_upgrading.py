@@ -1,25 +1,22 @@
 """A database of the first revision with sessions in it is brought to head, and is then as good as a new one.
 
-`first_tables.jsonl` holds the rows that the last version of revision 0001 wrote for the two sessions of `LINES`, two
-labels and a replay: one a line, bytes as the text or the hexadecimal digits that they are.
+Its rows are those of the two sessions of `LINES`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from alembic.runtime.environment import EnvironmentContext
-from alembic.script import ScriptDirectory
 from click.testing import CliRunner
 from flask import Flask
 from flask.testing import FlaskClient
 
+from tests.store.db.first_revision import first_revision, upgrade_whole
 from tests.store.made import BROKEN, CALL, entry
 from webapp.app import create_app
 from webapp.cli import main
@@ -28,7 +25,6 @@ from webapp.extensions import db
 from webapp.store.db import database
 from webapp.store.models import Session
 
-ROWS = Path(__file__).with_name("first_tables.jsonl")
 LINES = [
     entry("Find the needle", "turn_input", session_id="s1", timestamp=1765000000.0),
     entry(
@@ -52,36 +48,6 @@ Run = Callable[..., str]
 
 def body(lines: list[dict[str, Any]]) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
-
-
-def first_revision(engine: sa.Engine) -> None:
-    """Make the tables of 0001 and fill them."""
-    config = database.alembic_config()
-    script = ScriptDirectory.from_config(config)
-    with database.writing(engine) as connection:
-        step = EnvironmentContext(config, script, fn=lambda at, _: script._upgrade_revs("0001", at))
-        with step as context:
-            context.configure(connection=connection)
-            context.run_migrations()
-    tables = sa.MetaData()
-    tables.reflect(engine)
-    with engine.begin() as connection:
-        for line in ROWS.read_text().splitlines():
-            row = json.loads(line)
-            table = tables.tables[row.pop("table")]
-            connection.execute(table.insert(), {name: as_stored(table.c[name], row[name]) for name in row})
-        if engine.dialect.name == "postgresql":
-            for name in ("dump", "run", "session", "label", "parse"):
-                text = f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), (SELECT max(id) FROM {name}))"
-                connection.exec_driver_sql(text)
-
-
-def as_stored(column: sa.Column[Any], value: Any) -> Any:
-    if isinstance(value, dict):
-        return bytes.fromhex(value["hex"]) if "hex" in value else value["utf8"].encode()
-    if isinstance(column.type, sa.DateTime) and value is not None:
-        return datetime.fromisoformat(value).replace(tzinfo=UTC)
-    return bool(value) if isinstance(column.type, sa.Boolean) else value
 
 
 @pytest.fixture
@@ -139,13 +105,8 @@ def test_nothing_is_left_to_fill_in(upgraded: Flask, fencepost: Run) -> None:
 def test_the_revisions_alone_derive_what_sessions_lack(settings: Settings) -> None:
     """Whoever runs them: Alembic's own commands do as `db migrate` does."""
     engine = database.connect(settings.database)
-    config = database.alembic_config()
-    script = ScriptDirectory.from_config(config)
-    with database.writing(engine) as connection:
-        step = EnvironmentContext(config, script, fn=lambda at, _: script._upgrade_revs("head", at))
-        with step as context:
-            context.configure(connection=connection)
-            context.run_migrations()
+    upgrade_whole(engine, "head")
+    with engine.connect() as connection:
         facets = connection.scalars(sa.select(Session.facets).order_by(Session.id)).all()
     engine.dispose()
     assert [sorted((counted or {})["profiles"]) for counted in facets] == [

@@ -17,6 +17,7 @@ import pytest
 
 from webapp.config import Settings
 from webapp.store.db import database
+from webapp.store.db.upgrading import Progress
 from webapp.web.server import upgrade_page
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -96,6 +97,14 @@ def test_a_server_that_upgrades_says_so_and_then_serves(old: str, tmp_path: Path
         assert answer[0] == 200 and "Fencepost" in ask(port, "/")[2]
         assert database.revision(engine) == database.HEAD
     engine.dispose()
+
+
+def test_the_page_says_how_many_rows_are_done(old: str, tmp_path: Path) -> None:
+    port = free_port()
+    with upgrade_page.shown(Settings(data=tmp_path, database=old), "127.0.0.1", port) as on_upgrade:
+        assert "rows" not in ask(port, "/")[2]
+        on_upgrade(Progress("0016", 1200, 5000))
+        assert "1,200 of 5,000 rows for revision 0016" in ask(port, "/")[2]
 
 
 def test_nothing_is_shown_where_nothing_is_upgraded(tmp_path: Path) -> None:

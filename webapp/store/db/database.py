@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -20,7 +19,8 @@ from webapp.store.db import write_queue
 
 if TYPE_CHECKING:
     from alembic.config import Config
-    from alembic.script import ScriptDirectory
+
+    from webapp.store.db.upgrading import Progress
 
 HEAD = "0016"
 """The newest revision under migrations/, so that a start at head need not load Alembic (a test keeps it true)."""
@@ -28,7 +28,6 @@ HEAD = "0016"
 UNFINISHED_COPY = "unfinished copy"
 """in place of the revision of a database that `fencepost db copy` has not filled yet, so that nothing serves it"""
 
-_LOCK = 0x46454E43  # an arbitrary number of our own for PostgreSQL's advisory lock
 POOLED = 5
 """connections to PostgreSQL that stay open once they were needed, where `FENCEPOST_POOL` says nothing …"""
 MORE = 10
@@ -48,7 +47,6 @@ _PRAGMAS = (
 )
 """A page of 8 KB holds three turns of 2 KB where one of 4 KB holds one: a fifth less on disk. A write-ahead log that
 one large session blew up is cut to 64 MB when it is next begun anew."""
-_log = logging.getLogger(__name__)
 _LOST = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
 """Seconds, times, milliseconds: within half a minute both ends of a PostgreSQL connection know that the network between
 them is gone. By default the server holds for two hours what a host that was cut off had locked."""
@@ -135,7 +133,7 @@ def _take_lock(connection: sa.Connection) -> None:
 def revision(engine: sa.Engine) -> str | None:
     """The revision that the database is at; None where it is empty."""
     with engine.connect() as connection:
-        return _revision(connection)
+        return revision_of(connection)
 
 
 def set_revision(connection: sa.Connection, name: str) -> None:
@@ -143,19 +141,22 @@ def set_revision(connection: sa.Connection, name: str) -> None:
     connection.execute(_version.update().values(version_num=name))
 
 
-def migrate(engine: sa.Engine) -> None:
-    """Bring the database to `HEAD`; raises `NewerDatabase`. Two processes may do this at once."""
+def migrate(engine: sa.Engine, on_progress: Callable[[Progress], None] = lambda _: None) -> None:
+    """Bring the database to `HEAD`; raises `NewerDatabase`. Two processes may do this at once.
+
+    Where a revision computes something for each row, `on_progress` hears how many of them have it; interrupted then,
+    the next call goes on where this one was.
+    """
     if revision(engine) == HEAD:
         return
-    with writing(engine) as connection:
-        if connection.dialect.name == "postgresql":
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
-        _upgrade(connection)
+    from webapp.store.db.upgrading import Upgrade  # here, since a start at head does not need Alembic
+
+    Upgrade(engine, on_progress).run()
 
 
 def alembic_config() -> Config:
     """Alembic's settings: every revision lies flat in `migrations`, and there is no env.py."""
-    from alembic.config import Config  # here, since a start at head does not need Alembic
+    from alembic.config import Config  # here for the same reason
 
     folder = str(paths.resource("migrations")).replace("%", "%%")
     config = Config()
@@ -165,33 +166,8 @@ def alembic_config() -> Config:
     return config
 
 
-def _upgrade(connection: sa.Connection) -> None:
-    from alembic.runtime.environment import EnvironmentContext
-    from alembic.script import ScriptDirectory
-
-    config = alembic_config()
-    script = ScriptDirectory.from_config(config)
-    current = _revision(connection)
-    _refuse_unknown(script, current)
-    if current not in (None, HEAD):
-        _log.warning("the database goes from revision %s to %s, which takes minutes for a large one", current, HEAD)
-    with EnvironmentContext(config, script, fn=lambda at, _context: script._upgrade_revs("head", at)) as context:
-        context.configure(connection=connection, transactional_ddl=True)
-        context.run_migrations()
-
-
-def _refuse_unknown(script: ScriptDirectory, current: str | None) -> None:
-    if current is None or current in {script_revision.revision for script_revision in script.walk_revisions()}:
-        return
-    if current == UNFINISHED_COPY:
-        raise NewerDatabase("The database is an unfinished copy: run fencepost db copy again to continue it.")
-    raise NewerDatabase(
-        f"The database is at revision {current!r}, which this Fencepost does not know: a newer one wrote it. "
-        "Install that version, or point FENCEPOST_DATABASE at another database; nothing was changed."
-    )
-
-
-def _revision(connection: sa.Connection) -> str | None:
+def revision_of(connection: sa.Connection) -> str | None:
+    """As `revision`."""
     if not sa.inspect(connection).has_table("alembic_version"):
         return None
     return connection.scalar(sa.select(_version.c.version_num))

@@ -6,14 +6,18 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from webapp.config import Settings
 from webapp.store.db import database
+
+if TYPE_CHECKING:
+    from webapp.store.db.upgrading import Progress
 
 _RELOADS = 5
 """seconds until the page loads itself once more"""
@@ -30,20 +34,21 @@ _PAGE = """<!doctype html>
 
 
 @contextmanager
-def shown(settings: Settings, host: str, port: int) -> Iterator[None]:
+def shown(settings: Settings, host: str, port: int) -> Iterator[Callable[[Progress], None]]:
     """Where the database is older than this program, answer every request with 503 until this ends.
 
+    What it gives takes how far the upgrade is, for the page to say so.
     Nothing is shown on a port that is not known before (0). Raises `OSError` where the address cannot be bound.
     """
     revision = _older_revision(settings) if port else None
     if revision is None:
-        yield
+        yield lambda _: None
         return
     server = _UpgradeServer(host, port, revision)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
-        yield
+        yield server.go_on
     finally:
         server.shutdown()
         server.server_close()
@@ -67,14 +72,20 @@ class _UpgradeServer(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.revision = revision
         self.began = time.monotonic()
+        self.progress: Progress | None = None
         super().__init__((host.strip("[]"), port), _Handler)
+
+    def go_on(self, progress: Progress) -> None:
+        """Say from now on how far the upgrade is."""
+        self.progress = progress
 
     @property
     def message(self) -> str:
-        seconds = int(time.monotonic() - self.began)
+        seconds, progress = int(time.monotonic() - self.began), self.progress
+        rows = f", {progress.done:,} of {progress.total:,} rows for revision {progress.revision}" if progress else ""
         return (
             f"Fencepost upgrades its database from revision {self.revision} to {database.HEAD}, which takes minutes if"
-            f" it is large; so far {seconds} s. If it is interrupted, nothing is lost: the next start begins it again."
+            f" it is large; so far {seconds} s{rows}. If it is interrupted, nothing is lost: the next start continues."
         )
 
 
