@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from webapp.config import Settings
 from webapp.store.ingest import dump_files, helper_process, pipeline
 from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.models import Parse, Session, Turn
+from webapp.store.write import writing
 
 SESSIONS, ENTRIES = 12, 20
 BROKEN = '```json\n{"tool": "run", "arguments": {}}}}\n```'
@@ -182,3 +184,25 @@ def test_a_helper_ends_with_whoever_started_it(tmp_path: Path) -> None:
         os.sched_yield()
     else:
         assert not Path(f"/proc/{helper}").exists()
+
+
+def test_known_sessions_among_new_ones_grow_in_their_turn_and_are_asked_for_together(
+    engine: sa.Engine, settings: Settings, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = b"".join(line for line in lines().splitlines(keepends=True) if b'"s1"' in line or b'"s4"' in line)
+    shorter = b"".join(some.splitlines(keepends=True)[:-5])  # of s4
+    ingest(engine, settings, io.BytesIO(shorter), filename="before.jsonl")
+    asked: list[int] = []
+    known = writing.known
+
+    def counted(connection: sa.Connection, external_ids: Iterable[str]) -> set[str]:
+        ids = list(external_ids)
+        asked.append(len(ids))
+        return known(connection, ids)
+
+    monkeypatch.setattr(writing, "known", counted)
+    done = come(engine, settings)
+    assert (done.new, done.grown, done.new_turns) == (SESSIONS - 2, 1, (SESSIONS - 2) * ENTRIES + 5)
+    assert done.sessions == [f"s{number}" for number in range(SESSIONS)]
+    assert sum(asked) == SESSIONS and len(asked) < SESSIONS / 2
+    assert db.scalar(sa.select(sa.func.count()).select_from(Turn)) == SESSIONS * ENTRIES

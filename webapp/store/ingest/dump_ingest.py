@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,7 +23,7 @@ from webapp.store.homes.choosing import HomeChooser
 from webapp.store.ingest import dump_files, kept_dumps, superseded, unfinished
 from webapp.store.ingest.batches import Batch, Outcomes
 from webapp.store.ingest.ingest_counts import IngestCounts
-from webapp.store.ingest.pipeline import Pipeline, ReadyBatch
+from webapp.store.ingest.pipeline import Known, Pipeline, ReadyBatch
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.result import IngestResult, describe, problem_dict
 from webapp.store.ingest.turn_spool import Spill, sessions
@@ -30,7 +31,7 @@ from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions.dumps import DumpLine, line
 from webapp.store.write import relaxed_gc, state_cache, writing
 from webapp.store.write.home import Home
-from webapp.store.write.session_rows import SessionInput
+from webapp.store.write.session_rows import NewSession, SessionInput
 
 OWN_FORMAT = "fencepost"
 _MOST_PREPARED = 1024 * 1024
@@ -66,25 +67,25 @@ class DumpIngest:
     counts: IngestCounts = field(init=False)
     batch: Batch = field(init=False)
     pipeline: Pipeline = field(init=False)
-    looking: sa.Connection = field(init=False)
-    """beside the one that writes, to see which sessions are there"""
     _homes: HomeChooser = field(init=False)
+    _known: Known = field(init=False)
+    _find_dump: sa.Select[int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.counts = IngestCounts(self.watch)
         self.batch = Batch(self.engine, self._on_commit)
         self.dump_id = self.watch.dump = self.again.id if self.again else None
+        self._find_dump = sa.select(Dump.id).where(Dump.sha256 == self.spooled.sha256)
 
     def run(self) -> IngestResult:
         """Raises `BadDump` and `UnknownFormat` once what could be read is stored, `Stopped` and `DiskFull` sooner."""
         helped = 0 if self.again else self.spooled.bytes
-        with (
-            Pipeline(dump_files.incoming(self.settings.data), helped, self.tail) as self.pipeline,
-            relaxed_gc.seldom(),
-            self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as self.looking,
-        ):
-            self._homes = HomeChooser(rules.read(self.looking), self.settings.home, self.home)
-            return self._run()
+        beside = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        with relaxed_gc.seldom(), beside as looking:
+            self._known = partial(writing.known, looking)
+            self._homes = HomeChooser(rules.read(looking), self.settings.home, self.home)
+            with Pipeline(dump_files.incoming(self.settings.data), helped, self._known, self.tail) as self.pipeline:
+                return self._run()
 
     def _run(self) -> IngestResult:
         self.watch.begin("keeping", self.spooled.bytes)
@@ -147,20 +148,22 @@ class DumpIngest:
     def _take(self, start: SessionStart, turns: Spill) -> None:
         """Have a short new session prepared; any other is written by itself, behind those before it."""
         home, short_turns = self._homes.choose(start, self.counts.problem), turns.held(_MOST_PREPARED)
-        if self.again is not None or writing.is_known(self.looking, start.external_id):
-            self._write_ready(self.pipeline.rest())
-            self._store(start, turns, home)
-        elif short_turns is None:
-            self._write_ready(self.pipeline.rest())
-            self._store_long(SessionInput(start, self.watch.each(turns), home))
-        else:
+        if self.again is None and short_turns is not None:
             vectors = self.engine.dialect.name != "sqlite"
             self._write_ready(self.pipeline.put(SessionInput(start, short_turns, home, vectors)))
+        else:
+            self._write_ready(self.pipeline.rest())
+            if self.again is not None or self._known([start.external_id]):
+                self._store(start, turns, home)
+            else:
+                self._store_long(SessionInput(start, self.watch.each(turns), home))
         self.watch.moved()
 
     def _write_ready(self, batches: Iterable[ReadyBatch]) -> None:
         for batch in batches:
-            for session in self._write_new(batch):
+            new = [(session_input, rows) for session_input, rows in batch if rows is not None]
+            others = self._write_new(new) if new else [session_input for session_input, _ in batch]
+            for session in others:
                 self._store(session.start, session.turns, session.home)
 
     def _only_repeats(self) -> bool:
@@ -168,9 +171,9 @@ class DumpIngest:
         if self.format != OWN_FORMAT or self.dump_id is not None or not self.counts.sessions:
             return False
         with self.engine.connect() as connection:
-            return connection.scalar(self._find_dump()) is None
+            return connection.scalar(self._find_dump) is None
 
-    def _write_new(self, batch: ReadyBatch) -> list[SessionInput]:
+    def _write_new(self, batch: list[tuple[SessionInput, NewSession]]) -> list[SessionInput]:
         """Write new sessions together; those that somebody else brought meanwhile come back."""
         new = [session for _, session in batch]
         with self.batch.session() as connection:
@@ -218,7 +221,7 @@ class DumpIngest:
                 state_cache.grown_from_dumps(self.engine).put(outcome.grown)
         if self.dump_id is None and any(outcome.what != "found" for _, outcome in outcomes):
             with self.engine.connect() as connection:
-                self.dump_id = self.watch.dump = connection.scalar(self._find_dump())
+                self.dump_id = self.watch.dump = connection.scalar(self._find_dump)
 
     def _dump(self, connection: sa.Connection) -> int:
         """The dump's row, made (or taken up again after a failure) when the first thing is written."""
@@ -234,7 +237,7 @@ class DumpIngest:
             "received_at": datetime.now(UTC),
             **self._told(),
         }
-        dump_id = connection.scalar(self._find_dump())
+        dump_id = connection.scalar(self._find_dump)
         if dump_id is None and (former := superseded.former(connection, self.spooled, self.filename, self.format)):
             dump_id, self.replaced = former
             values["sha256"] = self.spooled.sha256
@@ -244,9 +247,6 @@ class DumpIngest:
         else:
             connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
         return dump_id
-
-    def _find_dump(self) -> sa.Select[int]:
-        return sa.select(Dump.id).where(Dump.sha256 == self.spooled.sha256)
 
     def _told(self) -> dict[str, Any]:
         """What was said of the dump when it came, to be said again when it is read again."""
@@ -288,12 +288,12 @@ class DumpIngest:
     def _link_found(self, connection: sa.Connection) -> None:
         """Link sessions that were there before anything was written."""
         linked = set(connection.scalars(sa.select(DumpSession.session_id).where(DumpSession.dump_id == self.dump_id)))
-        unlinked = (number for number in self.counts.sessions if number not in linked)
+        unlinked = sorted(self.counts.sessions.keys() - linked)
         missing = [{"dump_id": self.dump_id, "session_id": number} for number in unlinked]
         if missing:
             connection.execute(sa.insert(DumpSession), missing)
 
     def _first_dump(self) -> DumpLine:
+        first = sa.select(Session.dump_id).where(Session.id == next(iter(self.counts.sessions)))
         with self.engine.connect() as connection:
-            first = next(iter(self.counts.sessions))
-            return line(connection, connection.scalars(sa.select(Session.dump_id).where(Session.id == first)).one())
+            return line(connection, connection.scalars(first).one())

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 
 from webapp.dumps.turn_reader import ReadTail
@@ -23,7 +24,10 @@ HELPED = 4 * 1024 * 1024
 _MOST_BEHIND = 4
 """batches that wait for the helper's oldest one"""
 
-ReadyBatch = list[tuple[SessionInput, NewSession]]
+ReadyBatch = list[tuple[SessionInput, NewSession | None]]
+"""Sessions with their rows; all of them without where they are known, so that their turns go to what is stored."""
+Known = Callable[[Iterable[str]], set[str]]
+"""those ids of which sessions are stored"""
 
 
 class Pipeline:
@@ -32,8 +36,9 @@ class Pipeline:
     Use as a context manager, which ends the helper.
     """
 
-    def __init__(self, folder: Path, size: int, tail: ReadTail | None = None) -> None:
+    def __init__(self, folder: Path, size: int, known: Known, tail: ReadTail | None = None) -> None:
         """A dump of `size` bytes; the helper's files go into `folder`. `tail` is where the reading of it stands."""
+        self._known = known
         self._tail = tail
         self._helper: Helper | None = None
         if size >= HELPED and processors() > 1 and sys.platform != "win32":  # where pipes cannot be looked at
@@ -42,8 +47,8 @@ class Pipeline:
         self._gathered: list[SessionInput] = []
         self._size = 0
         self._since = 0.0
-        self._batches: deque[tuple[list[SessionInput], list[NewSession] | None]] = deque()
-        """in order; None stands for what the helper has not answered"""
+        self._batches: deque[tuple[list[SessionInput], Sequence[NewSession | None] | None]] = deque()
+        """in order; None stands for what the helper has not answered, a list of it for sessions that are known"""
 
     def put(self, session: SessionInput) -> Iterator[ReadyBatch]:
         """Take a session in."""
@@ -69,8 +74,14 @@ class Pipeline:
         self._lose()
 
     def _begin(self) -> None:
-        batch, self._gathered, self._size = self._gathered, [], 0
-        self._batches.append((batch, None if self._given_away(batch) else self._prepared(batch)))
+        gathered, self._gathered, self._size = self._gathered, [], 0
+        known = self._known(session.start.external_id for session in gathered)
+        for is_known, group in groupby(gathered, lambda session: session.start.external_id in known):
+            batch = list(group)
+            if is_known:
+                self._batches.append((batch, [None] * len(batch)))
+            else:
+                self._batches.append((batch, None if self._given_away(batch) else self._prepared(batch)))
 
     def _prepared(self, batch: list[SessionInput]) -> list[NewSession]:
         """A session that may be the only one of its dump is prepared to grow."""

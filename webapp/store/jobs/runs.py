@@ -27,6 +27,7 @@ from webapp.store.jobs.response_chunks import COUNTED, Chunk, ParseChunk, Parsed
 from webapp.store.jobs.run_queue import QUEUED, filters_scope
 from webapp.store.models import Run, RunChunk
 from webapp.store.sessions.filters import Filters
+from webapp.store.write import relaxed_gc
 
 OnProgress = Callable[[int, int], None]
 _UNWRITABLE = (MissingLibrary, OSError)  # why a part cannot be written here
@@ -146,7 +147,7 @@ def replay_chunk(engine: sa.Engine, number: int, low: int, owner: str, settings:
         chunk = run_chunks.claim(engine, number, owner, low)
         if chunk is None:
             return False
-        with heartbeat.of_run(engine, number, owner), engine.connect() as connection:
+        with heartbeat.of_run(engine, number, owner), relaxed_gc.seldom(), engine.connect() as connection:
             parsed = _parse_chunk(run.scope, settings)(connection, parsing.profile(run.profile), chunk)
             connection.rollback()
             chunk_writing.store(engine, number, run.profile, owner, parsed, settings)

@@ -76,19 +76,21 @@ def index_turns(connection: sa.Connection, texts: Sequence[Text]) -> None:
 
 def index_notes(connection: sa.Connection, notes: Iterable[Note]) -> None:
     """Add texts, each in place of the one that was there."""
-    rows = [(note.key, note.text.encode("utf-8", "surrogatepass")) for note in notes]
+    rows = {note.key: note.text.encode("utf-8", "surrogatepass") for note in notes}
     if not rows:
         return
     if connection.dialect.name == "sqlite":
         insert = "INSERT OR REPLACE INTO search_note(rowid, text) VALUES (?, ?)"
-        connection.exec_driver_sql(insert, rows)
+        connection.exec_driver_sql(insert, list(rows.items()))
         return
     upsert = (
-        "INSERT INTO search_note(id, text, words) VALUES (:id, :text, CAST(:words AS tsvector))"
+        "INSERT INTO search_note(id, text, words) SELECT id, text, CAST(words AS tsvector)"
+        " FROM unnest(CAST(:ids AS bigint[]), CAST(:texts AS bytea[]), CAST(:words AS text[])) AS note(id, text, words)"
         " ON CONFLICT (id) DO UPDATE SET text = excluded.text, words = excluded.words"
     )
-    vectors = [{"id": number, "text": data, "words": vector_text(data)} for number, data in rows]
-    connection.execute(sa.text(upsert), vectors)
+    texts = list(rows.values())
+    arrays = {"ids": list(rows), "texts": texts, "words": list(map(vector_text, texts))}
+    connection.execute(sa.text(upsert), arrays)
 
 
 @dataclass(slots=True)

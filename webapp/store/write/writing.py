@@ -41,7 +41,10 @@ _bring_back = (
 _lock_row = find_changed.with_for_update(key_share=True)
 _has_key = sa.select(Session.id).where(Session.key == sa.bindparam("key"))
 _has_id = sa.select(Session.id).where(Session.external_id == sa.bindparam("external_id")).limit(1)
+_known_ids = sa.select(Session.external_id).where(Session.external_id.in_(sa.bindparam("ids", expanding=True)))
 _next_change = sa.select(change())
+_take_locks = sa.text("SELECT count(pg_advisory_xact_lock(number)) FROM unnest(CAST(:numbers AS bigint[])) AS number")
+"""in the order of the array"""
 
 Transaction = Callable[[], AbstractContextManager[sa.Connection]]
 OnProblem = Callable[[Problem], None]
@@ -61,9 +64,11 @@ class SessionOutcome:
     grown: GrownState | None = field(default=None, compare=False, repr=False)
 
 
-def is_known(connection: sa.Connection, external_id: str) -> bool:
-    """Whether a session of that id is stored."""
-    return connection.scalar(_has_id, {"external_id": ids.shortened(external_id)}) is not None
+def known(connection: sa.Connection, external_ids: Iterable[str]) -> set[str]:
+    """Those of these ids of which sessions are stored."""
+    stored_ids = {external_id: ids.shortened(external_id) for external_id in external_ids}
+    found = set(connection.scalars(_known_ids, {"ids": list(set(stored_ids.values()))}))
+    return {external_id for external_id, stored_id in stored_ids.items() if stored_id in found}
 
 
 def write_new(
@@ -273,8 +278,8 @@ def lock(connection: sa.Connection, *external_ids: str) -> None:
     Who takes several takes them in the order of their numbers, and no more of them in the same transaction.
     """
     if connection.dialect.name == "postgresql":
-        for number in sorted({ids.lock_number(external_id) for external_id in external_ids}):
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(number)))
+        numbers = sorted({ids.lock_number(external_id) for external_id in external_ids})
+        connection.execute(_take_locks, {"numbers": numbers})
 
 
 def is_taken(connection: sa.Connection, external_id: str, key: str) -> bool:
