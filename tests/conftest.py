@@ -22,9 +22,13 @@ hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_c
 hypothesis.settings.load_profile("untimed")
 
 
+LONGEST = "test_a_hundred_labels_by_keyboard_alone"
+"""takes a sixth of the time of all browser tests; begun late, it goes on where the other workers have nothing left"""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests come last: Playwright keeps an event loop in this thread, where Flask's test client cannot run."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, not item.name.startswith(LONGEST)))
 
 
 def pytest_collection_finish() -> None:
