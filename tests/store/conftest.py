@@ -78,10 +78,10 @@ def engine(url: str) -> Iterator[sa.Engine]:
 
 
 def clear(engine: sa.Engine) -> None:
-    """Delete every row, for the next test."""
+    """Delete every row, for the next test: in one trip to the server."""
+    statements = "; ".join(f"DELETE FROM {table.name}" for table in reversed(Base.metadata.sorted_tables))
     with engine.begin() as connection:
-        for table in reversed(Base.metadata.sorted_tables):
-            connection.execute(table.delete())
+        connection.execution_options(no_parameters=True).exec_driver_sql(statements)
 
 
 @pytest.fixture(params=BOTH)
