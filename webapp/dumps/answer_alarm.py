@@ -119,11 +119,13 @@ class SessionAnswers:
 
 
 def watched(records: Iterable[Record], on_end: Callable[[SessionAnswers], None] = lambda _: None) -> Iterator[Record]:
-    """Pass the records on; behind each session say what seems to be missing of it. `on_end` hears of the last one."""
+    """Pass the records on; behind each session say what seems to be missing of it. `on_end` hears of each."""
     session: SessionAnswers | None = None
     count = 0
     for record in records:
         if isinstance(record, SessionStart):
+            if session is not None:
+                on_end(session)
             problem = session.problem() if session is not None else None
             count += problem is not None
             if problem is not None and count <= MOST_NAMED:

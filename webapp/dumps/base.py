@@ -38,12 +38,13 @@ from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turns import numbered
+from webapp.dumps.read_tail import ReadTail
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.dumps.session_keys import SessionKeys as SessionKeys
 from webapp.dumps.sessions import SessionEntries as SessionEntries
 from webapp.dumps.sessions import grouped
 from webapp.dumps.source import Source as Source
-from webapp.dumps.turn_reader import ReadTail, SidedTurns, TurnReader
+from webapp.dumps.turn_reader import SidedTurns, TurnReader
 from webapp.dumps.turn_window import Side
 from webapp.dumps.values import id_text, text
 
@@ -79,7 +80,7 @@ class Format:
     twice: bool = False
     """whether its logger writes things twice: then `side` says what may be a twin of what (see `logged_twice`)"""
     grows: bool = False
-    """whether its lines are entries of the session that `line_session` names, so that added lines are read alone"""
+    """whether the lines that are added to a dump of lines can be read alone: see `added_sessions`"""
     tail: ReadTail | None = None
     """notes where the reading ended, for who goes on there"""
 
@@ -111,9 +112,9 @@ class Format:
         other.tail = tail
         return other
 
-    def line_session(self, entry: dict[str, Any], stem: str) -> str | None:
-        """The session that a line names, in the dump `stem`; one that names none belongs to the one before it."""
-        return self.session_of(entry)
+    def added_sessions(self, source: Source) -> Iterator[SessionEntries | Problem]:
+        """As `sessions`, of lines that follow those of `source.before`. Raises `ReadsOtherwise`."""
+        return self.sessions(source, DumpHead(source.filename, "", "lines"))
 
     def follows(self, entry: dict[str, Any]) -> bool:
         """Whether an entry that names no session belongs to the one before it."""
@@ -155,10 +156,11 @@ class Format:
                 yield session
             else:
                 yield SessionStart(session.name, self.name, session.home, session.title, session.extra, session.service)
-                if self.tail is None:
+                if self.tail is None or source.lines_read is None:
                     yield from self.turns(session.entries, session.extra)
                 else:
-                    yield from self._noted_turns(session, self.tail)
+                    self.tail.lines = source.lines_read
+                    yield from self.noted_turns(session, self.reader(session.extra), self.tail)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         """The turns of one session; problems pass through."""
@@ -166,11 +168,11 @@ class Format:
         yield from reader.read(self.sided_turns(entries, reader))
         yield from reader.rest()
 
-    def _noted_turns(self, session: SessionEntries, tail: ReadTail) -> Iterator[Turn | Problem]:
-        reader = self.reader(session.extra)
+    def noted_turns(self, session: SessionEntries, reader: TurnReader, tail: ReadTail) -> Iterator[Turn | Problem]:
+        """The turns of further entries of a session, with `tail` noting where they end; problems pass through."""
         yield from reader.read(self.sided_turns(session.entries, reader))
         tail.note(session.name, reader)
-        yield from reader.rest() if tail.reader is None else reader.so_far()
+        yield from reader.rest()
 
     def reader(self, context: Context) -> TurnReader:
         """What the reading of a session starts with."""

@@ -34,6 +34,8 @@ def with_call_failures(turns: Iterable[Turn | Problem]) -> Iterator[Turn | Probl
 class CallFailures:
     """The same, for turns that come one by one."""
 
+    is_saved = True
+
     def __init__(self) -> None:
         self._window = TurnWindow()
         self._calls: dict[str, Slot] = {}
@@ -45,6 +47,10 @@ class CallFailures:
             _enter(slot, turn, self._calls)
         for leaving in self._window.push(slot):
             yield _leave(leaving, self._calls)
+
+    def waiting(self) -> list[Turn | Problem]:
+        """What is held back, in order."""
+        return self._window.waiting()
 
     def rest(self) -> Iterator[Turn | Problem]:
         """All that is held back still."""

@@ -9,6 +9,7 @@ from webapp.dumps.decoding import kind_of
 from webapp.dumps.records import Problem
 from webapp.dumps.stream import Item, Part
 from webapp.dumps.values import id_text
+from webapp.text_hash import text_hash
 
 Entry = tuple[str, dict[str, Any]]
 """An entry with its place in the dump ("entries[3]", "line 4")."""
@@ -44,6 +45,8 @@ def id_problem(at: str, value: Any, used: str) -> Iterator[Problem]:
 class RepeatedIds:
     """The ids of a session's entries so far, as hashes, so that a million of them are some 60 MB."""
 
+    is_saved = True
+
     def __init__(self) -> None:
         self._hashes: set[int] = set()
 
@@ -51,7 +54,7 @@ class RepeatedIds:
         """A problem where the id `value`, called `name`, stood in an entry before; both are kept."""
         if not (ident := id_text(value)):
             return
-        if (digest := hash((name, ident))) in self._hashes:
+        if (digest := text_hash(name, ident)) in self._hashes:
             yield Problem(at, f"the {name} {ident[:200]!r} occurs twice in the session; both are kept")
         self._hashes.add(digest)
 

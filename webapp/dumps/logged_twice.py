@@ -31,6 +31,8 @@ def merged(turns: Iterable[tuple[Turn | Problem, Side | None]]) -> Iterator[Turn
 class Twins:
     """The same, for turns that come one by one."""
 
+    is_saved = True
+
     def __init__(self) -> None:
         self._window = TurnWindow()
         self._waiting: dict[Side, deque[Slot]] = {}
@@ -44,6 +46,10 @@ class Twins:
         _remember(slot.turn, self._last)
         for leaving in self._window.push(slot):
             yield _leave(leaving, self._waiting)
+
+    def waiting(self) -> list[Turn | Problem]:
+        """What is held back, in order."""
+        return self._window.waiting()
 
     def rest(self) -> Iterator[Turn | Problem]:
         """All that is held back still."""
@@ -112,7 +118,8 @@ def _stripped(turn: Turn | Problem) -> str:
 def _completed(first: Turn, later: Turn) -> Turn:
     """The first of two twins with what only the later one knew."""
     missing = (name for name in _TAKEN_OVER if getattr(first, name) is None)
-    return changed(first, **{name: value for name in missing if (value := getattr(later, name)) is not None})
+    values = {name: value for name in missing if (value := getattr(later, name)) is not None}
+    return changed(first, **values) if values else first
 
 
 def _leave(slot: Slot, waiting: dict[Side, deque[Slot]]) -> Turn | Problem:

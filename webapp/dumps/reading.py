@@ -12,10 +12,10 @@ from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
 from webapp.dumps.head import DumpHead, look
 from webapp.dumps.outline import guessed
+from webapp.dumps.read_tail import ReadTail
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.dumps.source import Source, opened
-from webapp.dumps.turn_reader import ReadTail
 from webapp.plugins import collect
 
 _KINDS = {

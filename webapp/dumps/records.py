@@ -90,6 +90,14 @@ class Turn:
         return self.raw is not None and self.kind in ("response", "tool_call")
 
 
+@dataclass(frozen=True, slots=True)
+class LaterKnown:
+    """What a session's later entries tell of its turn number `ordinal`, which was read before: a turn of that alone."""
+
+    ordinal: int
+    turn: Turn
+
+
 _PLACES = {field.name: place for place, field in enumerate(fields(Turn))}
 _values = attrgetter(*_PLACES)
 

@@ -13,7 +13,7 @@ from webapp.dumps.documents import array_as_lines, whole_document
 from webapp.dumps.entries import Entry, entry_or_problem, objects
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
-from webapp.dumps.source import Cut, Source, too_long
+from webapp.dumps.source import Cut, LinesRead, ReadsOtherwise, Source, too_long
 from webapp.dumps.stream import walk
 
 SessionOf = Callable[[dict[str, Any]], str | None]
@@ -56,7 +56,7 @@ def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Iterator[S
         values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
         yield SessionEntries(session_of(values[-1]) or source.stem, entries)
     else:
-        yield from _grouped_lines(source, session_of, "line {}".format)
+        yield from _grouped_lines(source, session_of, source.line_place)
 
 
 def _grouped_lines(source: Source, session_of: SessionOf, place: Place) -> Iterator[SessionEntries | Problem]:
@@ -68,16 +68,16 @@ def _grouped_lines(source: Source, session_of: SessionOf, place: Place) -> Itera
         yield from (entry for entry in lines(source, place) if isinstance(entry, Problem))
 
 
-def lines(source: Source, place: Place = "line {}".format) -> Iterator[Entry | Problem]:
+def lines(source: Source, place: Place | None = None) -> Iterator[Entry | Problem]:
     """Every line's object in order; empty lines are left out, others that are no object become problems."""
-    decoder = Decoder()
+    decoder, place = Decoder(), place or source.line_place
     for number, (at, data) in enumerate(source.lines(), start=1):
         if data.strip():
             yield from _line(source, decoder, data, at, place(number))
 
 
 def by_session(
-    source: Source, session_of: SessionOf, place: Place = "line {}".format
+    source: Source, session_of: SessionOf, place: Place | None = None
 ) -> Iterator[tuple[str, Iterator[Entry | Problem]]]:
     """Each session's id with its lines, in the order of their beginnings.
 
@@ -86,26 +86,32 @@ def by_session(
     Each session's lines must be taken before the next session is asked for.
     """
     for name, runs in _index(source, session_of).items():
-        yield name, lines_of(source, runs, place)
+        yield name, lines_of(source, runs, place or source.line_place)
 
 
 def _index(source: Source, session_of: SessionOf) -> Runs:
     index: Runs = {}
-    current: str | None = None
+    current, named = source.before.session, source.before.named
     number, objects_count, decoder = 0, 0, Decoder()
+    if current is not None:
+        index[current] = array("Q", (source.start, 1, 0))
     for number, (at, data) in enumerate(source.lines(), start=1):
         value = object_of(source, decoder, data, at)
         objects_count += value is not None
         name = None if value is None else session_of(value)
         if name is not None and name != current:
+            if not named:
+                raise ReadsOtherwise
             runs = index.setdefault(name, array("Q"))
             runs.extend((source.start, 1, number) if current is None else (at, number, 1))
             current = name
         elif current is not None:
             index[current][-1] += 1
     if current is None and objects_count:
-        index[source.stem] = array("Q", (source.start, 1, number))
-    return index
+        current, named = source.stem, False
+        index[current] = array("Q", (source.start, 1, number))
+    source.lines_read = LinesRead(source.before.count + number, current, named)
+    return {name: runs for name, runs in index.items() if any(runs[2::3])}
 
 
 def object_of(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[str, Any] | None:

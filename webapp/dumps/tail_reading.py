@@ -2,50 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from typing import Any
 
-from webapp.dumps.base import Format
-from webapp.dumps.entries import Entry
-from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import lines
-from webapp.dumps.source import Source
-from webapp.dumps.turn_reader import ReadTail
+from webapp import saved_state
+from webapp.dumps.answer_alarm import SessionAnswers
+from webapp.dumps.base import Format, SessionEntries
+from webapp.dumps.read_tail import END, ReadTail
+from webapp.dumps.records import LaterKnown, Problem, Turn
+from webapp.dumps.turn_reader import TurnReader
 
 MOST_ADDED = 16 * 1024 * 1024
-"""bytes of added lines that are held; more are read with the whole file"""
+"""bytes of added lines that are read so; more are read with the whole file"""
 
 
-def added_entries(path: Path, filename: str, start: int, lines_before: int) -> list[Entry | Problem]:
-    """The entries of the lines from byte `start` on, which follow `lines_before` lines. At most `MOST_ADDED` bytes."""
-    with path.open("rb") as file:
-        source = Source(file, filename, start=start)
-        entries = list(lines(source, lambda number: f"line {number + lines_before}"))
-        return [*entries, *source.take_problem()]
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """A session that was read before: what goes on reading it, and what was answered in it."""
+
+    reader: TurnReader
+    answers: SessionAnswers
 
 
-def are_of_one_session(kind: Format, tail: ReadTail, stem: str, entries: list[Entry | Problem]) -> bool:
-    """Whether all entries belong to the session that was read before."""
-    values = (entry[1] for entry in entries if not isinstance(entry, Problem))
-    return all(kind.line_session(value, stem) in (None, tail.session) for value in values)
+def noted_end(saved: bytes) -> SessionEnd:
+    """What was saved of a session's end. Raises `saved_state.NotSaved`."""
+    reader_bytes, answers = saved_state.restored(saved)
+    reader = saved_state.restored(reader_bytes)
+    if not isinstance(reader, TurnReader) or not isinstance(answers, SessionAnswers):
+        raise saved_state.NotSaved("it is no session's end")
+    return SessionEnd(reader, answers)
 
 
-def added_turns(kind: Format, tail: ReadTail, entries: list[Entry | Problem]) -> Iterator[Turn | Problem]:
-    """The turns of added entries; none of an entry that was read before, though it may have waited for these."""
-    if tail.reader is None:
-        raise ValueError("this reading cannot go on")
-    first = tail.reader.conversation.entry
-    for record in _all_turns(kind, tail, entries):
+def reread_end(kind: Format, session: SessionEntries, entries: Iterable[dict[str, Any]]) -> SessionEnd:
+    """The same, by reading all of a session's entries again."""
+    end = SessionEnd(kind.reader(session.extra), SessionAnswers(session.name, about=session.extra))
+    turns = end.reader.read(kind.sided_turns((("", entry) for entry in entries), end.reader))
+    for record in [*turns, *end.reader.waiting()]:
+        if isinstance(record, Turn):
+            end.answers.add(record)
+    return end
+
+
+def added_turns(
+    kind: Format, session: SessionEntries, before: SessionEnd, tail: ReadTail
+) -> Iterator[Turn | LaterKnown | Problem]:
+    """The turns of a session's added entries, and what these tell of turns before them. `tail` notes where they end."""
+    reader, answers = before.reader, before.answers
+    for record in _new(kind, session, reader, tail):
+        if isinstance(record, Turn):
+            answers.add(record)
+        yield record
+    tail.end(answers)
+
+
+def first_turns(kind: Format, session: SessionEntries, tail: ReadTail) -> Iterator[Turn | Problem]:
+    """The turns of a session that begins in the added lines. `tail` notes where they end."""
+    answers = SessionAnswers(session.name, about=session.extra)
+    for record in kind.noted_turns(session, kind.reader(session.extra), tail):
+        if isinstance(record, Turn):
+            answers.add(record)
+            yield record
+        elif record.at != END:
+            yield record
+    tail.end(answers)
+
+
+def _new(
+    kind: Format, session: SessionEntries, reader: TurnReader, tail: ReadTail
+) -> Iterator[Turn | LaterKnown | Problem]:
+    """The records that were not given before: all that waited then was, as it was then."""
+    waited = reader.waiting()
+    given = {id(record) for record in waited}
+    first = reader.conversation.entry
+    left = ordinal = reader.left
+    turns_then = [record for record in waited if isinstance(record, Turn)]
+    for record in kind.noted_turns(session, reader, tail):
         if isinstance(record, Problem):
+            if id(record) not in given and record.at != END:
+                yield record
+            continue
+        if record.entry >= first:
             yield record
-        elif record.entry >= first:
-            if tail.answers is not None:
-                tail.answers.add(record)
-            yield record
+        elif id(record) not in given:
+            yield LaterKnown(ordinal, _difference(turns_then[ordinal - left], record))
+        ordinal += 1
 
 
-def _all_turns(kind: Format, tail: ReadTail, entries: list[Entry | Problem]) -> Iterator[Turn | Problem]:
-    reader = tail.reader
-    if reader is not None:
-        yield from reader.read(kind.sided_turns(entries, reader))
-        yield from reader.so_far()
+def _difference(before: Turn, now: Turn) -> Turn:
+    values = {field.name: getattr(now, field.name) for field in fields(Turn)}
+    new = {name: value for name, value in values.items() if value != getattr(before, name)}
+    return Turn(now.entry, now.kind, **new)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass, field
 
-from webapp.dumps.answer_alarm import SessionAnswers
 from webapp.dumps.call_failures import CallFailures
 from webapp.dumps.entries import RepeatedIds
 from webapp.dumps.logged_twice import Twins
@@ -28,13 +26,17 @@ class TurnReader:
     ids: RepeatedIds = field(default_factory=RepeatedIds)
     twins: Twins | None = None
     failures: CallFailures | None = field(default_factory=CallFailures)
+    left: int = 0
+    """how many turns have left"""
 
     def read(self, sided: SidedTurns) -> Iterator[Turn | Problem]:
         """Turns as they leave; some stay behind for `rest`."""
         for turn, side in sided:
             leaving = (turn,) if self.twins is None else self.twins.put(turn, side)
             for one in leaving:
-                yield from (one,) if self.failures is None else self.failures.put(one)
+                for last in (one,) if self.failures is None else self.failures.put(one):
+                    self.left += isinstance(last, Turn)
+                    yield last
 
     def rest(self) -> Iterator[Turn | Problem]:
         """All that waits still, where nothing more comes."""
@@ -44,29 +46,7 @@ class TurnReader:
         if unfinished := self.conversation.unfinished():
             yield Problem("the end of the session", unfinished)
 
-    def so_far(self) -> Iterator[Turn | Problem]:
-        """What `rest` would give if nothing more came; more may come."""
-        twins, failures = deepcopy((self.twins, self.failures))
-        yield from TurnReader(self.conversation, self.ids, twins, failures).rest()
-
-
-@dataclass(slots=True)
-class ReadTail:
-    """Where the reading of a dump ended that is one session, line by line: the next lines are read from here.
-
-    `reader` is None where it cannot go on: the format does not read line by line, or there are several sessions.
-    """
-
-    session: str | None = None
-    reader: TurnReader | None = None
-    answers: SessionAnswers | None = None
-    sessions: int = 0
-
-    def end(self, answers: SessionAnswers) -> None:
-        """What was answered in the last session, once all was read."""
-        self.answers = answers
-
-    def note(self, session: str, reader: TurnReader) -> None:
-        """A session was read to its end."""
-        self.sessions += 1
-        self.session, self.reader = (session, reader) if self.sessions == 1 else (None, None)
+    def waiting(self) -> list[Turn | Problem]:
+        """What has not left, in order."""
+        windows = (self.failures, self.twins)
+        return [record for window in windows if window is not None for record in window.waiting()]

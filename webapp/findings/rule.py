@@ -59,6 +59,9 @@ class Observer:
     A rule that may find several things in one session, or decides at the end, has an `end` of its own.
     """
 
+    _given: tuple[str, ...] = ("context", "home")
+    """what it is made with, and is no part of its state"""
+
     def __init__(self, context: RuleContext) -> None:
         self.context = context
         self.home = context.home
@@ -66,6 +69,15 @@ class Observer:
 
     def see(self, turn: TurnView) -> None:
         raise NotImplementedError
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """All that it noted of the turns that it saw."""
+        return {name: value for name, value in vars(self).items() if name not in self._given}
+
+    @state.setter
+    def state(self, values: dict[str, Any]) -> None:
+        vars(self).update(values)
 
     def detail(self) -> Detail:
         """What the reason is made from; asked for at the end, where turns were marked."""

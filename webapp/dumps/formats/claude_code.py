@@ -14,6 +14,7 @@ from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_object, first_text, id_text, text
+from webapp.text_hash import text_hash
 
 _LINE_KEYS = (
     *({"sessionId", "uuid"}, {"parentUuid"}, {"isSidechain"}),
@@ -53,9 +54,6 @@ class ClaudeCode(Format):
             extra, lines = with_list(source, head, "loglines", needed="loglines")
             return iter([SessionEntries(id_text(extra.get("sessionId")) or source.stem, lines, extra=extra)])
         return grouped(source, head, lambda line: _session(line, source.stem))
-
-    def line_session(self, entry: dict[str, Any], stem: str) -> str | None:
-        return _session(entry, stem)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[PlacedTurn]:
         line, at = _of_subagent(entry)
@@ -162,7 +160,7 @@ def _chain(value: dict[str, Any], transcript: _Transcript) -> int | None:
 def _first_entry(value: dict[str, Any], turns: list[PlacedTurn], transcript: _Transcript) -> int | None:
     """The entry that said all of this already: a message that is still being written is logged again."""
     name = text(as_object(value.get("message")).get("id"))
-    keys = [hash((name, turn.kind, turn.raw)) for turn, _ in turns if name and turn.raw]
+    keys = [text_hash(name, turn.kind, turn.raw) for turn, _ in turns if name and turn.raw]
     if len(transcript.blocks) > _REMEMBERED:
         transcript.blocks.clear()
     firsts = {transcript.blocks.get(key) for key in keys}

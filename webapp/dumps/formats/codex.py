@@ -12,6 +12,7 @@ from webapp.dumps.messages.pieces import Path, Piece, block
 from webapp.dumps.messages.turns import message_turns, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionOf, grouped
+from webapp.dumps.source import ReadsOtherwise
 from webapp.dumps.times import moment
 from webapp.dumps.turn_window import Side
 from webapp.dumps.values import as_object, id_text, text
@@ -53,8 +54,9 @@ class Codex(Format):
             return iter([SessionEntries(name or source.stem, items, extra=extra)])
         return grouped(source, head, _session_namer())
 
-    def line_session(self, entry: dict[str, Any], stem: str) -> str | None:
-        return _session(entry)
+    def added_sessions(self, source: Source) -> Iterator[SessionEntries | Problem]:
+        """Who is whose fork is not remembered: another session has the whole file read."""
+        return grouped(source, DumpHead(source.filename, "", "lines"), _only(source.before.session))
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
         """Ids of items and of calls; a call and its output share one, so each kind of item has its own."""
@@ -97,6 +99,15 @@ def _session_namer() -> SessionOf:
         return name
 
     return session
+
+
+def _only(session: str | None) -> SessionOf:
+    def same(line: dict[str, Any]) -> str | None:
+        if _session(line) not in (None, session):
+            raise ReadsOtherwise
+        return session
+
+    return same
 
 
 def _session(line: dict[str, Any]) -> str | None:

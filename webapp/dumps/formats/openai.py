@@ -50,6 +50,7 @@ class OpenAi(Format):
     shapes = 'OpenAI messages (a list, {"messages": […]}, {"request", "response"}, "choices"; JSON or one a line)'
 
     by_key = True
+    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         return sniff_messages(head)

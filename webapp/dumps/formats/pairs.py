@@ -26,6 +26,7 @@ class Pairs(Format):
     shapes = 'a prompt and its answer as texts {"prompt", "output"} (or "completion", "response", "answer"), one a line'
 
     by_key = True
+    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape not in ("lines", "array", "object", "parquet"):

@@ -33,6 +33,7 @@ class Responses(Format):
     shapes = '{"id", "text"} one a line, or a .txt file that is one response'
     id_key = "id"
     by_key = True
+    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape in ("lines", "object") and head.objects and all(map(_is_pair, head.objects)):
@@ -48,6 +49,9 @@ class Responses(Format):
             yield SessionEntries(source.stem, lines(source))
         else:
             yield from keyed(source, head, self.session_key, self.follows)
+
+    def added_sessions(self, source: Source) -> Iterator[SessionEntries | Problem]:
+        yield from keyed(source, DumpHead(source.filename, "", "lines"), self.session_key, self.follows)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         raw = entry.get("text")

@@ -11,6 +11,7 @@ from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.requests import RequestMessage, request_messages
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_filled
 from webapp.dumps.records import Turn, changed
+from webapp.text_hash import text_hash
 
 _LONG = 20
 """Characters, without white space, from which a text that holds another is a repetition of it."""
@@ -28,7 +29,7 @@ def new_prompts(request: Any, at: Path, conversation: Conversation) -> list[Plac
     if not messages:
         return []
     systems = next((n for n, message in enumerate(messages) if not message.is_system), len(messages))
-    digests = [hash(message.identity) for message in messages]
+    digests = [text_hash(message.identity) for message in messages]
     repeats = _Repeats(messages, conversation)
     aligned = conversation.histories.align(digests[:systems], digests[systems:], repeats.repeats_last)
     turns = [placed for index in aligned.new for placed in repeats.unseen(index, aligned)]
@@ -52,7 +53,7 @@ def noted_answers(turns: list[PlacedTurn], conversation: Conversation) -> list[P
 def echo_hash(raw: str) -> int:
     """The same for a text and for what the next request makes of it: other white space, JSON written anew."""
     value = json_or_none(raw) if raw.lstrip()[:1] in ("{", "[") else None
-    return hash(_squeezed(raw) if value is None else jsontext.dumps(value))
+    return text_hash(_squeezed(raw) if value is None else jsontext.dumps(value))
 
 
 def _squeezed(raw: str) -> str:

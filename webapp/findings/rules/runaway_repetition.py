@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from webapp.findings.phrases import code, number
 from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
 from webapp.findings.turn_view import TurnView
+from webapp.text_hash import text_hash
 
 _SHORTEST = 1000
 """code points; a shorter text is not looked at, and so much of it must be repetition"""
@@ -50,7 +51,7 @@ class Repetitions(Observer):
         """Count how often the same text comes in a row from one speaker: its hash, how often, and where at first."""
         place = (turn.sounding, turn.agent)
         row = self.rows.get(place)
-        mark = hash(raw)
+        mark = text_hash(raw)
         if row is None or row[0] != mark:
             if row is not None or len(self.rows) < _MOST_BRANCHES:
                 self.rows[place] = [mark, 1, turn.position]

@@ -57,6 +57,16 @@ def unpack_text(data: bytes) -> bytes:
     return zstd.decompress(_MAGIC + data[1 + DIGITS :])
 
 
+def pack_bytes(data: bytes) -> bytes:
+    """Any bytes in fewer, for `unpack_bytes`."""
+    return _text_compressor().compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
+
+
+def unpack_bytes(data: bytes) -> bytes:
+    """What `pack_bytes` was given."""
+    return zstd.decompress(data)
+
+
 def train_dict(samples: list[bytes], size: int) -> bytes:
     """A dictionary made from samples; see `benchmarks/dictionary.py`."""
     return bytes(zstd.train_dict(samples, size).dict_content)

@@ -14,13 +14,13 @@ import sqlalchemy as sa
 
 from webapp import dumps as readers
 from webapp.config import Settings
+from webapp.dumps.read_tail import ReadTail
 from webapp.dumps.records import BadDump, SessionStart, Turn, UnknownFormat
 from webapp.dumps.spool import Spooled
-from webapp.dumps.turn_reader import ReadTail
 from webapp.store.db import database, disk_full
 from webapp.store.homes import rules
 from webapp.store.homes.choosing import HomeChooser
-from webapp.store.ingest import dump_files, kept_dumps, superseded, unfinished
+from webapp.store.ingest import dump_files, growing, kept_dumps, superseded, unfinished
 from webapp.store.ingest.batches import Batch, Outcomes
 from webapp.store.ingest.ingest_counts import IngestCounts
 from webapp.store.ingest.pipeline import Known, Pipeline, ReadyBatch
@@ -84,7 +84,7 @@ class DumpIngest:
         with relaxed_gc.seldom(), beside as looking:
             self._known = partial(writing.known, looking)
             self._homes = HomeChooser(rules.read(looking), self.settings.home, self.home)
-            with Pipeline(dump_files.incoming(self.settings.data), helped, self._known, self.tail) as self.pipeline:
+            with Pipeline(dump_files.incoming(self.settings.data), helped, self._known) as self.pipeline:
                 return self._run()
 
     def _run(self) -> IngestResult:
@@ -123,13 +123,14 @@ class DumpIngest:
         if self.format != OWN_FORMAT:
             with database.writing(self.engine) as connection:
                 self.dump_id = self.watch.dump = self._dump(connection)
+                growing.forget(connection, self.dump_id)
         records = readers.read(
             path,
             self.filename,
             format=self.format,
             mapping=self.mapping,
             on_progress=self._read_on,
-            tail=self.tail,
+            tail=self.tail if self.home is None else None,
         )
         try:
             for start, turns in sessions(records, self.counts.problem, self.counts.turn):
@@ -150,7 +151,8 @@ class DumpIngest:
         home, short_turns = self._homes.choose(start, self.counts.problem), turns.held(_MOST_PREPARED)
         if self.again is None and short_turns is not None:
             vectors = self.engine.dialect.name != "sqlite"
-            self._write_ready(self.pipeline.put(SessionInput(start, short_turns, home, vectors)))
+            given = SessionInput(start, short_turns, home, vectors, start.external_id in self.tail.sessions)
+            self._write_ready(self.pipeline.put(given))
         else:
             self._write_ready(self.pipeline.rest())
             if self.again is not None or self._known([start.external_id]):
@@ -255,6 +257,7 @@ class DumpIngest:
     def _link(self, connection: sa.Connection, outcomes: Outcomes) -> None:
         """Link sessions to the dump; now and then note how far the reading is, for who looks at the dump."""
         self.batch.outcomes += outcomes
+        ends = [(self.tail.sessions.pop(start.external_id, None), outcome) for start, outcome in outcomes]
         if self.dump_id is None and all(outcome.what == "found" for _, outcome in outcomes):
             return
         dump = self._dump(connection)
@@ -265,6 +268,7 @@ class DumpIngest:
         ]
         if links:
             connection.execute(_insert_link, links)
+        growing.put_sessions(connection, dump, ends)
         if self.again is None and time.monotonic() - self.noted_at > _NOTED_EVERY:
             self.noted_at = time.monotonic()
             connection.execute(sa.update(Dump).where(Dump.id == dump).values(self.counts.columns()))

@@ -1,4 +1,4 @@
-"""Remembers of files of lines where the reading of them ended, so that what is added costs what was added."""
+"""Remembers how files looked when they were read, so that of one that is watched only what was added is read."""
 
 from __future__ import annotations
 
@@ -9,28 +9,18 @@ from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
-from webapp.dumps.records import Problem
 from webapp.dumps.spool import WrittenBytes
-from webapp.dumps.turn_reader import ReadTail
 
 MOST_FILES = 32
 """files that are remembered; those that grew longest ago are forgotten"""
 
 
 @dataclass(slots=True)
-class GrowingFile:
-    """A dump's file as it was read: `session` is what its row said then, which tells whether another wrote it since."""
+class FileBytes:
+    """What was read of a file: hash, size and end."""
 
-    dump_id: int
-    format: str
-    tail: ReadTail
     written: WrittenBytes
     sha256: str
-    key: str
-    session: tuple[object, ...]
-    problems: list[Problem]
-    """of its lines, without those that say what is missing so far"""
-    problem_count: int = 0
     identity: tuple[int, int] | None = None
     """device and number of a file that is watched"""
 
@@ -40,17 +30,17 @@ class GrowingFiles:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._files: OrderedDict[str, GrowingFile] = OrderedDict()
+        self._files: OrderedDict[str, FileBytes] = OrderedDict()
 
-    def get(self, filename: str) -> GrowingFile | None:
+    def get(self, filename: str) -> FileBytes | None:
         with self._lock:
             return self._files.get(filename)
 
-    def take(self, filename: str) -> GrowingFile | None:
+    def take(self, filename: str) -> FileBytes | None:
         with self._lock:
             return self._files.pop(filename, None)
 
-    def put(self, filename: str, file: GrowingFile) -> None:
+    def put(self, filename: str, file: FileBytes) -> None:
         with self._lock:
             self._files[filename] = file
             self._files.move_to_end(filename)

@@ -10,9 +10,8 @@ from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
-from webapp.dumps.turn_reader import ReadTail
 from webapp.store.ingest.helper_process import Helper, processors
-from webapp.store.write.session_rows import NewSession, SessionInput, growing_session, new_session
+from webapp.store.write.session_rows import NewSession, SessionInput, new_session
 
 MOST_BYTES = 512 * 1024
 """characters of sessions that are prepared together, about"""
@@ -36,10 +35,9 @@ class Pipeline:
     Use as a context manager, which ends the helper.
     """
 
-    def __init__(self, folder: Path, size: int, known: Known, tail: ReadTail | None = None) -> None:
-        """A dump of `size` bytes; the helper's files go into `folder`. `tail` is where the reading of it stands."""
+    def __init__(self, folder: Path, size: int, known: Known) -> None:
+        """A dump of `size` bytes; the helper's files go into `folder`."""
         self._known = known
-        self._tail = tail
         self._helper: Helper | None = None
         if size >= HELPED and processors() > 1 and sys.platform != "win32":  # where pipes cannot be looked at
             with suppress(OSError):
@@ -81,12 +79,7 @@ class Pipeline:
             if is_known:
                 self._batches.append((batch, [None] * len(batch)))
             else:
-                self._batches.append((batch, None if self._given_away(batch) else self._prepared(batch)))
-
-    def _prepared(self, batch: list[SessionInput]) -> list[NewSession]:
-        """A session that may be the only one of its dump is prepared to grow."""
-        grows = self._tail is not None and self._tail.reader is not None and len(batch) == 1
-        return [growing_session(session) if grows else new_session(session) for session in batch]
+                self._batches.append((batch, None if self._given_away(batch) else _prepared(batch)))
 
     def _given_away(self, batch: list[SessionInput]) -> bool:
         """Whether the helper took the batch."""
@@ -112,7 +105,7 @@ class Pipeline:
             if prepared is None and self._helper is not None:
                 return
             self._batches.popleft()
-            yield list(zip(batch, prepared or self._prepared(batch), strict=True))
+            yield list(zip(batch, prepared or _prepared(batch), strict=True))
 
     def _answer(self, *, wait: bool) -> list[NewSession] | None:
         """What the helper made of its oldest batch."""
@@ -129,3 +122,7 @@ class Pipeline:
         if self._helper is not None:
             self._helper.close()
             self._helper = None
+
+
+def _prepared(batch: list[SessionInput]) -> list[NewSession]:
+    return [new_session(session) for session in batch]

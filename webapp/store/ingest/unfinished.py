@@ -51,8 +51,9 @@ class UnfinishedSession:
         search.index_notes(connection, search.session_notes(self.state.session_id, external_id, start.title))
         derived.store(connection, self.state, external_id=external_id, key=key, deleted_at=None)
         self.state.index = None
-        grown = GrownState(connection.scalar(find_changed, {"session": self.state.session_id}) or 0, self.state)
-        return SessionOutcome("new", self.state.session_id, key, self.count, grown)
+        changed = connection.scalar(find_changed, {"session": self.state.session_id}) or 0
+        grown = GrownState(changed, self.state)
+        return SessionOutcome("new", self.state.session_id, key, self.count, grown, changed)
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:

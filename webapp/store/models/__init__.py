@@ -6,6 +6,7 @@ from webapp.store.models.accounts import Account, ApiToken, AuditEntry
 from webapp.store.models.base import TURNS_A_SESSION, Base
 from webapp.store.models.dumps import Dump, DumpSession, Job, Mapping
 from webapp.store.models.failures import FailureEvent, FailureOverlay, FormerFailureGroup
+from webapp.store.models.growing import GrowingFile, GrowingSession
 from webapp.store.models.homes import HomeChange, HomeChangeSession, HomeRule
 from webapp.store.models.labels import (
     Assignment,

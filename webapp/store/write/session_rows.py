@@ -15,13 +15,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from webapp.dumps.records import Problem, SessionStart, Turn, changed
+from webapp.dumps.records import LaterKnown, Problem, SessionStart, Turn, changed
 from webapp.findings import RuleFinding
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.models import TURNS_A_SESSION
-from webapp.store.write import relaxed_gc, rows
+from webapp.store.write import relaxed_gc, rows, saved_fold
 from webapp.store.write.home import Home
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_state import PlacedTurn, SessionState
@@ -31,6 +31,13 @@ READY = "ready\n"
 """what the program says before anything else"""
 _STORED = ("role", "agent", "model", "phase", "sounding", "round", "sent_at")
 """what a turn may have in another form in its row: names are shortened, numbers cut out, times in UTC"""
+_KNOWN_LATER = (
+    *("agent", "model", "phase", "sounding", "round", "attempt"),
+    *("sent_at", "tokens_in", "tokens_out", "cost", "tool_calls"),
+)
+"""what a turn may take over from its later twin …"""
+_ITS_OWN = {"attempt", "tokens_in", "tokens_out", "cost"}
+"""… and what of that says nothing of the session"""
 
 
 class SessionInput(NamedTuple):
@@ -41,6 +48,8 @@ class SessionInput(NamedTuple):
     home: Home
     vectors: bool = False
     """whether what PostgreSQL's search index takes of the texts is made with the rows, not when they are written"""
+    grows: bool = False
+    """whether it may grow, so that its state is saved with it"""
 
 
 @dataclass(slots=True)
@@ -58,14 +67,12 @@ class NewSession:
     models: list[str] = field(default_factory=list)
     findings: list[RuleFinding] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    state: SessionState | None = None
-    """what its turns left, where it may grow soon"""
+    fold: bytes | None = None
+    """the state that its turns left, where it may grow: see `saved_fold`"""
 
     def number(self, session_id: int) -> None:
         """Give the session its number."""
         base = session_id * TURNS_A_SESSION
-        if self.state is not None:
-            self.state.session_id, self.state.index = session_id, None
         self.turns = [
             (turn_id + base, session_id, None if original is None else original + base, *columns)
             for turn_id, _, original, *columns in self.turns
@@ -90,6 +97,8 @@ class SessionRows:
     repairs: list[rows.Row] = field(default_factory=list)
     failures: list[rows.Row] = field(default_factory=list)
     """failures that a later turn records of an earlier one, whose row may be written already"""
+    changes: list[rows.Row] = field(default_factory=list)
+    """what else later turns told of those that are written"""
     size: int = 0
     """bytes that wait in `turns`, about"""
 
@@ -113,6 +122,16 @@ class SessionRows:
         self.state.see(PlacedTurn(*place, turn, raw, traces, self._answers(turn)))
         self._fail(turn, place)
         return True
+
+    def learn(self, later: LaterKnown) -> bool:
+        """Note what later entries tell of a turn that is written; whether more than its row depends on that."""
+        row = rows.turn_row(later.turn, None)
+        known = {name: row[name] for name in _KNOWN_LATER if row[name] is not None}
+        if known:
+            self.changes.append({"turn": self.state.turn_id(later.ordinal), **known})
+        failure, original = later.turn.failure, self.state.tally.originals[later.ordinal]
+        has_failed = failure is not None and self.fail_earlier(original, failure)
+        return has_failed or bool(known.keys() - _ITS_OWN)
 
     def fail_earlier(self, ordinal: int, text: str) -> bool:
         """Note a recorded failure of a turn whose row may be written; False where one was noted before."""
@@ -179,13 +198,6 @@ def new_session(session: SessionInput) -> NewSession:
     return folded(session)[0]
 
 
-def growing_session(session: SessionInput) -> NewSession:
-    """The same, with the state from which it can grow."""
-    new, state = folded(session, more_may_come=True)
-    new.state = state
-    return new
-
-
 def folded(session: SessionInput, *, more_may_come: bool = False) -> tuple[NewSession, SessionState]:
     """As `new_session`, with the state that its turns left."""
     problems: list[Problem] = []
@@ -199,6 +211,7 @@ def folded(session: SessionInput, *, more_may_come: bool = False) -> tuple[NewSe
         if not session_rows.add(turn):
             break
     session_rows.fill_in_failures()
+    fold = saved_fold.as_bytes(state) if session.grows else None
     state.settle(more_may_come=more_may_come)
     values = columns(session.start, external_id, 1, ids.key(external_id, 1), session.home) | state.columns()
     new = NewSession(
@@ -212,6 +225,7 @@ def folded(session: SessionInput, *, more_may_come: bool = False) -> tuple[NewSe
         sorted(state.tally.models),
         state.findings,
         problems,
+        fold,
     )
     return new, state
 

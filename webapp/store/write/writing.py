@@ -9,12 +9,12 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.dumps.records import LaterKnown, Problem, SessionStart, Turn
 from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.db.dialect import change
 from webapp.store.models import Session, SessionModel
-from webapp.store.write import derived, finding_runner, growth, rows, state_cache, stored_turns
+from webapp.store.write import derived, finding_runner, growth, rows, saved_fold, state_cache, stored_turns
 from webapp.store.write.home import Home
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import NewSession, SessionRows, columns
@@ -62,6 +62,10 @@ class SessionOutcome:
     key: str
     new_turns: int
     grown: GrownState | None = field(default=None, compare=False, repr=False)
+    changed: int | None = None
+    """the session's number of that name now, where it is known"""
+    fold: bytes | None = field(default=None, compare=False, repr=False)
+    """the saved state of a new one that may grow"""
 
 
 def known(connection: sa.Connection, external_ids: Iterable[str]) -> set[str]:
@@ -101,7 +105,8 @@ def write_new(
             numbers[id(session)],
             session.values["key"],
             len(session.turns),
-            None if session.state is None else GrownState(changed, session.state),
+            changed=changed,
+            fold=session.fold,
         )
         for session in new
     }
@@ -173,21 +178,39 @@ def write(
 def _grow(
     connection: sa.Connection,
     revision: growth.Stored,
-    turns: Iterable[Turn],
+    turns: Iterable[Turn | LaterKnown],
     on_problem: OnProblem,
     index: search.Pending,
 ) -> SessionOutcome:
     """Append to a stored session. One that is not in the index yet comes in whole, by `db reindex`."""
     session = {"session": revision.id}
     changed = connection.execute(_lock_row, session).scalar_one()
-    held_state = state_cache.grown_from_dumps(connection.engine).take(revision.id, changed)
-    state = held_state.session if held_state else stored_turns.fold(connection, revision.id, revision.home)
+    state = _state(connection, revision, changed)
     state.index = index if search.is_indexed(connection, revision.id) else None
     session_rows = SessionRows(state, SessionParser(revision.home), on_problem)
     writer = SessionWriter(lambda: nullcontext(connection), session_rows, grows_again=True)
     count = writer.write(turns)
-    grown = GrownState(connection.execute(find_changed, session).scalar_one(), state)
-    return SessionOutcome("grown", revision.id, revision.key, count, grown)
+    if writer.learned:
+        state = _refolded(connection, revision)
+    changed = connection.execute(find_changed, session).scalar_one()
+    return SessionOutcome("grown", revision.id, revision.key, count, GrownState(changed, state), changed)
+
+
+def _state(connection: sa.Connection, revision: growth.Stored, changed: int) -> SessionState:
+    """What the session's turns left: held in memory, saved, or folded from all of them."""
+    held_state = state_cache.grown_from_dumps(connection.engine).take(revision.id, changed)
+    if held_state is not None:
+        return held_state.session
+    saved = saved_fold.find(connection, revision.id, changed, revision.home)
+    return saved or stored_turns.fold(connection, revision.id, revision.home)
+
+
+def _refolded(connection: sa.Connection, revision: growth.Stored) -> SessionState:
+    """The state where later turns told more of earlier ones, which the rules saw without that."""
+    state = stored_turns.fold(connection, revision.id, revision.home)
+    state.settle(more_may_come=True)
+    derived.store(connection, state)
+    return state
 
 
 class SessionWriter:
@@ -210,9 +233,11 @@ class SessionWriter:
         self._transaction = transaction
         self._rows = session_rows
         self._own_index = own_index
+        self.learned = False
+        """whether later turns told more of earlier ones, so that all are to be folded again"""
         self._mark = (0, 0, 0) if own_index or session_rows.state.index is None else session_rows.state.index.mark()
 
-    def write(self, turns: Iterable[Turn]) -> int:
+    def write(self, turns: Iterable[Turn | LaterKnown]) -> int:
         """Store `turns` and the session's state after them; the number of rows written."""
         count = self.append(turns)
         self.state.settle(more_may_come=self._grows_again)
@@ -220,11 +245,14 @@ class SessionWriter:
             derived.store(connection, self.state)
         return count
 
-    def append(self, turns: Iterable[Turn]) -> int:
+    def append(self, turns: Iterable[Turn | LaterKnown]) -> int:
         """Store `turns`; the number of rows written."""
         session_rows = self._rows
         before = len(self.state.tally.positions)
         for turn in turns:
+            if isinstance(turn, LaterKnown):
+                self.learned |= session_rows.learn(turn)
+                continue
             if not session_rows.add(turn):
                 break
             if len(session_rows.turns) >= MOST_TURNS or session_rows.size >= MOST_BYTES:
@@ -245,6 +273,10 @@ class SessionWriter:
             if session_rows.failures:
                 connection.execute(_note_failure, session_rows.failures)
                 session_rows.failures.clear()
+            for known in session_rows.changes:
+                turn_id = known.pop("turn")
+                connection.execute(sa.update(rows.turns).where(rows.turns.c.id == turn_id).values(known))
+            session_rows.changes.clear()
             if index is not None and (self._own_index or index.size - self._mark[2] > search.MOST_BYTES):
                 index.flush(connection, self._mark)
         session_rows.size = 0
@@ -253,7 +285,7 @@ class SessionWriter:
 def grow(
     connection: sa.Connection,
     stored: growth.Stored,
-    turns: Iterable[Turn],
+    turns: Iterable[Turn | LaterKnown],
     *,
     on_problem: OnProblem,
     index: search.Pending,
@@ -262,14 +294,16 @@ def grow(
     return _grow(connection, stored, turns, on_problem, index)
 
 
-def _after(turns: Iterable[Turn], skip: int) -> Iterator[Turn]:
-    """The turns after those of the first `skip` entries."""
+def _after(turns: Iterable[Turn], skip: int) -> Iterator[Turn | LaterKnown]:
+    """The turns after those of the first `skip` entries; of these, what may only now be known to have failed."""
     entries, last = 0, None
-    for turn in turns:
+    for ordinal, turn in enumerate(turns):
         if turn.entry != last:
             entries, last = entries + 1, turn.entry
         if entries > skip:
             yield turn
+        elif turn.failure is not None:
+            yield LaterKnown(ordinal, Turn(turn.entry, turn.kind, failure=turn.failure))
 
 
 def lock(connection: sa.Connection, *external_ids: str) -> None:

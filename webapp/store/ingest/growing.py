@@ -1,0 +1,187 @@
+"""Stores where the reading of a file ended, and of each session in it, so that any process can go on from there."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from webapp import saved_state
+from webapp.dumps.read_tail import FileTail, SessionTail
+from webapp.dumps.tail_reading import SessionEnd, noted_end
+from webapp.exports.session_dump import whole_entry
+from webapp.saved_state import NotSaved
+from webapp.store.db import ids
+from webapp.store.models import Dump, DumpSession, GrowingFile, GrowingSession, Session, Turn
+from webapp.store.write import saved_fold
+from webapp.store.write.growth import Stored
+from webapp.store.write.writing import SessionOutcome
+
+_find_counts = sa.select(Session.id, Session.changed, Session.entry_count, Session.turn_count).where(
+    Session.id.in_(sa.bindparam("sessions", expanding=True))
+)
+_insert_session = sa.insert(GrowingSession)
+_find_fold = (
+    sa.select(GrowingSession.fold)
+    .join(Session, sa.and_(Session.id == GrowingSession.session_id, Session.changed == GrowingSession.changed))
+    .where(GrowingSession.session_id == sa.bindparam("session"), GrowingSession.made_by == sa.bindparam("made_by"))
+    .where(GrowingSession.fold.is_not(None))
+    .limit(1)
+)
+_find_mark = (
+    sa.select(Dump.sha256, Dump.bytes)
+    .join(GrowingFile, GrowingFile.dump_id == Dump.id)
+    .where(GrowingFile.name == sa.bindparam("name"), GrowingFile.made_by == sa.bindparam("made_by"))
+    .order_by(Dump.id.desc())
+    .limit(1)
+)
+_find_file = (
+    sa.select(GrowingFile.dump_id, GrowingFile.state)
+    .join(Dump, Dump.id == GrowingFile.dump_id)
+    .where(Dump.sha256 == sa.bindparam("sha256"), Dump.state == "done")
+    .where(GrowingFile.made_by == sa.bindparam("made_by"))
+)
+_find_session = (
+    sa.select(
+        *(Session.id, Session.key, Session.revision, Session.home_profile, Session.deleted_at, Session.entry_count),
+        GrowingSession.reader,
+        (Session.entry_count == GrowingSession.entry_count).label("same_entries"),
+        (Session.turn_count == GrowingSession.turn_count).label("same_turns"),
+    )
+    .join(DumpSession, DumpSession.session_id == Session.id)
+    .outerjoin(
+        GrowingSession,
+        sa.and_(
+            GrowingSession.dump_id == DumpSession.dump_id,
+            GrowingSession.session_id == Session.id,
+            GrowingSession.made_by == sa.bindparam("made_by"),
+        ),
+    )
+    .where(DumpSession.dump_id == sa.bindparam("dump"), Session.external_id == sa.bindparam("name"))
+    .order_by(Session.revision.desc())
+    .limit(1)
+)
+
+
+_find_entries = (
+    sa.select(Turn.source, Turn.raw, Turn.raw_at)
+    .where(Turn.session_id == sa.bindparam("session"), Turn.entry_sha256.is_not(None))
+    .order_by(Turn.ordinal)
+)
+
+
+class Mark(NamedTuple):
+    """What was read of a file before: its hash, and its bytes."""
+
+    sha256: str
+    bytes: int
+
+
+class StoredEnd(NamedTuple):
+    """A session of a file as it is stored, and where the reading of it ended; None where its entries tell that."""
+
+    stored: Stored
+    end: SessionEnd | None
+
+
+def mark(connection: sa.Connection, filename: str) -> Mark | None:
+    """Of the file of that name that was read last."""
+    row = connection.execute(_find_mark, {"name": _digest(filename), "made_by": saved_state.made_by()}).first()
+    return None if row is None else Mark(row.sha256, row.bytes)
+
+
+def find_file(connection: sa.Connection, sha256: str) -> tuple[int, FileTail] | None:
+    """The number of the dump of these bytes, and where the reading of it ended. Raises `NotSaved`."""
+    row = connection.execute(_find_file, {"sha256": sha256, "made_by": saved_state.made_by()}).first()
+    if row is None:
+        return None
+    tail = saved_state.restored(row.state)
+    if not isinstance(tail, FileTail):
+        raise NotSaved("it is no file's end")
+    return row.dump_id, tail
+
+
+def find_session(connection: sa.Connection, dump_id: int, name: str, short: int | None) -> StoredEnd | None:
+    """The session of that name in a dump; None where there is none. `short` is how many entries a short one has.
+
+    Raises `NotSaved` where it cannot be gone on with: another file made it grow since, it is deleted, or it was not
+    noted where it ended.
+    """
+    about = {"dump": dump_id, "name": ids.shortened(name), "made_by": saved_state.made_by()}
+    row = connection.execute(_find_session, about).first()
+    if row is None:
+        return None
+    same = row.entry_count == short if row.reader is None else row.same_entries and row.same_turns
+    if row.deleted_at is not None or not same:
+        raise NotSaved("the session changed since")
+    end = None if row.reader is None else noted_end(row.reader)
+    return StoredEnd(Stored(row.id, row.key, row.revision, row.home_profile, b""), end)
+
+
+def entries_of(connection: sa.Connection, session_id: int) -> Iterator[dict[str, Any]]:
+    """Each entry of a session as it came. Raises `NotSaved` where it is not stored whole."""
+    for row in connection.execute(_find_entries, {"session": session_id}):
+        entry = None if row.source is None and row.raw_at is None else whole_entry(row.source, row.raw, row.raw_at)
+        if not isinstance(entry, dict):
+            raise NotSaved("an entry is not stored whole")
+        yield entry
+
+
+def put_sessions(
+    connection: sa.Connection, dump_id: int, ends: Sequence[tuple[SessionTail | None, SessionOutcome]]
+) -> None:
+    """Note where the reading of sessions ended that were just written, or found as they are; the caller commits."""
+    outcomes = {outcome.id: (tail, outcome) for tail, outcome in ends if tail is not None and tail.reader is not None}
+    if not outcomes:
+        return
+    counts = {row.id: row for row in connection.execute(_find_counts, {"sessions": list(outcomes)})}
+    folds = {number: _fold(connection, outcome) for number, (_, outcome) in outcomes.items()}
+    own_rows = (GrowingSession.dump_id == dump_id, GrowingSession.session_id.in_(list(outcomes)))
+    connection.execute(sa.delete(GrowingSession).where(*own_rows))
+    rows = []
+    for number, (tail, _) in outcomes.items():
+        with suppress(NotSaved):
+            reader = saved_state.saved((tail.reader, tail.answers))
+            changed, entries, turns = counts[number][1:]
+            row = {"session_id": number, "changed": changed, "entry_count": entries, "turn_count": turns}
+            rows.append(row | {"reader": reader, "fold": folds[number]})
+    about = {"dump_id": dump_id, "made_by": saved_state.made_by()}
+    if rows:
+        connection.execute(_insert_session, [about | row for row in rows])
+
+
+def _fold(connection: sa.Connection, outcome: SessionOutcome) -> bytes | None:
+    """The state of a session; of one that was found, as it was saved with another file or an earlier state of this."""
+    if outcome.grown is not None:
+        return saved_fold.as_bytes(outcome.grown.session)
+    if outcome.what == "new":
+        return outcome.fold
+    return connection.scalar(_find_fold, {"session": outcome.id, "made_by": saved_state.made_by()})
+
+
+def put_file(connection: sa.Connection, dump_id: int, filename: str, tail: FileTail) -> None:
+    """Note where the reading of a file ended, in place of what was noted of that name; the caller commits."""
+    connection.execute(sa.delete(GrowingFile).where(GrowingFile.dump_id == dump_id))
+    name = _digest(filename)
+    before = connection.scalars(sa.delete(GrowingFile).where(GrowingFile.name == name).returning(GrowingFile.dump_id))
+    if former := before.all():
+        connection.execute(sa.delete(GrowingSession).where(GrowingSession.dump_id.in_(former)))
+    try:
+        state = saved_state.saved(tail)
+    except NotSaved:
+        return
+    values = {"dump_id": dump_id, "name": name, "made_by": saved_state.made_by(), "state": state}
+    connection.execute(sa.insert(GrowingFile).values(values))
+
+
+def forget(connection: sa.Connection, dump_id: int) -> None:
+    """Have the file of a dump be read whole when it comes again; the caller commits."""
+    connection.execute(sa.delete(GrowingFile).where(GrowingFile.dump_id == dump_id))
+    connection.execute(sa.delete(GrowingSession).where(GrowingSession.dump_id == dump_id))
+
+
+def _digest(filename: str) -> str:
+    return hashlib.sha256(filename.encode("utf-8", "surrogatepass")).hexdigest()

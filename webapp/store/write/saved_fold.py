@@ -1,0 +1,65 @@
+"""The state of a session that may grow, as bytes: another process goes on from it, and folds what is new alone."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from webapp import saved_state
+from webapp.dumps.read_tail import FEWEST
+from webapp.findings import own
+from webapp.saved_state import NotSaved
+from webapp.store.models import GrowingSession
+from webapp.store.write.facets import Facets
+from webapp.store.write.session_state import SessionState, rules_for
+from webapp.store.write.tally import Tally
+
+_find = (
+    sa.select(GrowingSession.fold)
+    .where(
+        GrowingSession.session_id == sa.bindparam("session"),
+        GrowingSession.changed == sa.bindparam("changed"),
+        GrowingSession.made_by == sa.bindparam("made_by"),
+        GrowingSession.fold.is_not(None),
+    )
+    .limit(1)
+)
+
+
+def as_bytes(state: SessionState) -> bytes | None:
+    """All that a session's turns left; None where these are few, or it cannot be saved."""
+    if state.rules is None or len(state.tally.positions) < FEWEST:
+        return None
+    rules = (_own_rules(), state.rules.states())
+    try:
+        return saved_state.saved((state.home, state.tally, state.facets, state.raw_bytes, rules))
+    except NotSaved:
+        return None
+
+
+def find(connection: sa.Connection, session_id: int, changed: int, home: str) -> SessionState | None:
+    """The state of a session that has not changed since it was saved; None where there is none that can be read."""
+    about = {"session": session_id, "changed": changed, "made_by": saved_state.made_by()}
+    fold = connection.scalar(_find, about)
+    if fold is None:
+        return None
+    try:
+        return _restored(session_id, home, fold)
+    except NotSaved:
+        return None
+
+
+def _restored(session_id: int, home: str, fold: bytes) -> SessionState | None:
+    read_home, tally, facets, raw_bytes, (own_rules, states) = saved_state.restored(fold)
+    rules = rules_for(home)
+    known = isinstance(tally, Tally) and isinstance(facets, Facets)
+    if not known or read_home != home or own_rules != _own_rules() or not rules.go_on(states):
+        return None
+    return SessionState(session_id, home, tally, facets, raw_bytes, rules)
+
+
+def _own_rules() -> list[tuple[object, ...]]:
+    """What the rules of one's own are, without their compiled patterns."""
+    return [
+        (rule.name, rule.severity, rule.where, rule.wanted, rule.is_literal, rule.kinds)
+        for rule in own.configured().values()
+    ]
