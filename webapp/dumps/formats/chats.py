@@ -174,9 +174,25 @@ def _entries(at: str, messages: list[Any]) -> Iterator[Entry | Problem]:
 
 def _left_over(at: str, value: dict[str, Any], chats: list[list[Any]]) -> Iterator[Problem]:
     """What may be an answer and stands outside of the lists that are read."""
+    if deep := list(_too_deep(_without(value, chats), "$", 0)):
+        more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
+        yield Problem(at, f"nested too deeply, not searched for messages: {deep[0][:200]}{more}")
     paths = [path for path in long_texts([_without(value, chats)]) if not _NO_ANSWER.search(path.rpartition(".")[2])]
     if paths:
         yield Problem(at, f"beside the messages there are texts that were not read (at {', '.join(paths)})")
+
+
+def _too_deep(value: Any, at: str, depth: int) -> Iterator[str]:
+    """The paths of what is nested deeper than chats are looked for."""
+    if depth > _DEEPEST:
+        if isinstance(value, dict | list) and value:
+            yield at
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _too_deep(inner, f"{at}.{str(key)[:40]}", depth + 1)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _too_deep(inner, f"{at}[{index}]", depth + 1)
 
 
 def _without(value: Any, chats: list[list[Any]]) -> Any:

@@ -10,6 +10,7 @@ from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessio
 from webapp.dumps.keyed_sessions import keyed
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.named_texts import NamedText, named_texts
+from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.turns import each_filled, filled, message_turns, spent, text_turns, with_once
 from webapp.dumps.records import Problem
 from webapp.dumps.times import first_moment
@@ -45,7 +46,11 @@ class NamedAnswers(Format):
         yield from keyed(source, head, self.session_key, self.follows)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[PlacedTurn]:
-        entry_texts = list(named_texts(entry))
+        every = list(named_texts(entry))
+        entry_texts = [one for one in every if one.side != "too deep"]
+        if deep := [one.path for one in every if one.side == "too deep"]:
+            more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
+            conversation.notes.append(f"nested too deeply, not read: {_steps(deep[0])}{more}")
         turns = [placed for one in entry_texts for placed in _turns(one, conversation)]
         keys = {_place(one) for one in entry_texts if one.side == "assistant"}
         if new := sorted(keys - conversation.keys):
@@ -73,6 +78,10 @@ def _is_sentence(value: Any) -> bool:
 def _place(named_text: NamedText) -> str:
     """The path of an answer, whatever its number in a list."""
     return ".".join(str(step) for step in named_text.path if isinstance(step, str))[:80]
+
+
+def _steps(path: Path) -> str:
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{str(step)[:40]}" for step in path)
 
 
 def _turns(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:

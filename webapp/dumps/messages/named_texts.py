@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from webapp.dumps.messages.bodies import is_answer
 from webapp.dumps.messages.pieces import Path
 
-Side = Literal["system", "user", "assistant"]
+Side = Literal["system", "user", "assistant", "too deep"]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _ANSWERS = frozenset(
     (
@@ -39,7 +39,7 @@ _ORDER: dict[Side, int] = {"system": 0, "user": 1, "assistant": 2}
 
 
 class NamedText(NamedTuple):
-    """A text, a message or a provider's body, who it is of, and where it stands."""
+    """A text, a message or a provider's body, who it is of, and where it stands; "too deep" is what was not read."""
 
     side: Side
     value: Any
@@ -49,8 +49,9 @@ class NamedText(NamedTuple):
 def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator[NamedText]:
     """What a value says by the names of its keys; at one level what was asked comes before what was answered."""
     if len(at) > _DEEPEST:
-        return
-    if isinstance(value, str):
+        if (isinstance(value, dict | list) and value) or (isinstance(value, str) and side and value.strip()):
+            yield NamedText("too deep", None, at)
+    elif isinstance(value, str):
         if side and value.strip():
             yield NamedText(side, value, at)
     elif isinstance(value, list):

@@ -1,0 +1,175 @@
+"""A program's log as text whose records name an answer: `2026-01-01 12:00:00 INFO llm response: {…}`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.amount import most_characters
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.bodies import answer, is_answer
+from webapp.dumps.messages.named_texts import named_texts
+from webapp.dumps.messages.turns import each_filled, message_turns, text_turns, unplaced
+from webapp.dumps.records import Problem
+from webapp.dumps.source import LONGEST_LINE, Cut, too_long
+from webapp.dumps.times import moment
+
+_TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
+_BEGIN = re.compile(
+    rf"{_TIME.pattern}|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
+)
+"""how a record begins; lines that begin otherwise go on with the one before them"""
+_SIDES = {
+    "assistant": re.compile(
+        r"\b(?:responses?|completions?|outputs?|answers?|repl(?:y|ies)|generated|assistant)\b[^:={\"\n]{0,40}(?::|=>?|->)\s*",
+        re.I,
+    ),
+    "user": re.compile(
+        r"\b(?:prompts?|requests?|questions?|quer(?:y|ies)|user)\b[^:={\"\n]{0,40}(?::|=>?|->)\s*", re.I
+    ),
+}
+_MODEL = re.compile(
+    r"\b(?:llm|model|gpt|claude|gemini|openai|anthropic|assistant|ai|completions?|prompts?|agent)\b", re.I
+)
+"""what shows that the response is a model's, not a server's"""
+_JSON = re.compile(r"\{")
+_CUT = re.compile(r"\{.*\"(?:\w*(?:response|completion|output|answer|reply)|choices)\"\s*:", re.I)
+_LOOKED_AT = 200
+
+
+@dataclass(slots=True)
+class _Left:
+    """The records that hold neither a prompt nor an answer: how many, and the line of the first."""
+
+    count: int = 0
+    first: int = 0
+
+    def add(self, number: int) -> None:
+        self.first = self.first or number
+        self.count += 1
+
+
+@dataclass(slots=True)
+class _Record:
+    """A record of the log with the number of its first line."""
+
+    number: int
+    lines: list[str] = field(default_factory=list)
+    size: int = 0
+
+    @property
+    def text(self) -> str:
+        return "".join(self.lines).rstrip("\r\n")
+
+
+class LogLines(Format):
+    name = "log_lines"
+    shapes = "a program's log as text, whose records name a model's response or hold its JSON on their line"
+
+    def sniff(self, head: DumpHead) -> int:
+        if head.shape != "text":
+            return 0
+        lines = [line for line in head.text.split("\n")[:_LOOKED_AT] if line.strip()]
+        begun = [line for line in lines if _BEGIN.match(line)]
+        answers = (_entry(line) for line in begun)
+        return 55 if lines and _BEGIN.match(lines[0]) and any(entry and _answers(entry) for entry in answers) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        left = _Left()
+        yield SessionEntries(source.stem, _entries(source, left))
+        if left.count:
+            records = f"{left.count:,} {'record holds' if left.count == 1 else 'records hold'}"
+            yield Problem(f"line {left.first}", f"{records} no prompt or answer that is known, and were left out")
+
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+        match = _TIME.match(str(entry.get("before")))
+        when = moment(match[1].replace(",", ".")) if match else None
+        if "side" in entry:
+            turns = _said(entry, conversation)
+        else:
+            turns = unplaced([placed for one in named_texts(entry["json"]) for placed in _named(one, conversation)])
+        return each_filled(turns, sent_at=when)
+
+
+plugin = LogLines()
+
+
+def _said(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    """What stands behind a name: a provider's body as its messages, anything else as the text that was written."""
+    if entry["side"] == "assistant" and isinstance(body := json_or_none(entry["text"]), dict) and is_answer(body):
+        return unplaced(answer(body, (), conversation))
+    return text_turns(entry["text"], ("text",), entry["side"], conversation)
+
+
+def _named(named: Any, conversation: Conversation) -> list[PlacedTurn]:
+    if named.side == "too deep":
+        conversation.notes.append(f"nested too deeply, not read: {'.'.join(map(str, named.path))[:200]}")
+        return []
+    if isinstance(named.value, str):
+        return text_turns(named.value, None, named.side, conversation)
+    if "role" in named.value:
+        return message_turns(named.value, conversation)
+    return answer(named.value, (), conversation)
+
+
+def _entry(record: str) -> dict[str, Any] | None:
+    """A record as what stands before and behind the name of an answer or a prompt, or before and in its JSON."""
+    start = _JSON.search(record)
+    before = "" if start is None else record[: start.start()]
+    if start is not None and _speaks(whole := json_or_none(record[start.start() :])) and _mark(before) is None:
+        return {"before": before, "json": whole}
+    mark = _mark(record)
+    if mark is None or not (rest := record[mark[1] :]).strip():
+        return None
+    return {"before": record[: mark[1]], "side": mark[0], "text": rest}
+
+
+def _mark(record: str) -> tuple[str, int] | None:
+    """Who speaks behind the first name in a record, and where that begins."""
+    first_line = record.partition("\n")[0]
+    marks = [(match, side) for side, name in _SIDES.items() if (match := name.search(first_line))]
+    match, side = min(marks, key=lambda pair: pair[0].start(), default=(None, ""))
+    if match is None or not _MODEL.search(first_line[: match.end()]):
+        return None
+    return side, match.end()
+
+
+def _speaks(value: Any) -> bool:
+    return isinstance(value, dict) and any(one.side == "assistant" for one in named_texts(value))
+
+
+def _answers(entry: dict[str, Any]) -> bool:
+    return "json" in entry or entry["side"] == "assistant"
+
+
+def _entries(source: Source, left: _Left) -> Iterator[Entry | Problem]:
+    for record in _records(source):
+        if isinstance(record, Problem):
+            yield record
+        elif (entry := _entry(record.text)) is not None:
+            yield f"line {record.number}", entry
+        elif _CUT.search(record.text):
+            yield Problem(f"line {record.number}", "it holds an answer in JSON that cannot be read; left out")
+        else:
+            left.add(record.number)
+
+
+def _records(source: Source) -> Iterator[_Record | Problem]:
+    """Each record with the lines that go on with it."""
+    record: _Record | None = None
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        if isinstance(data, Cut) or (record is not None and record.size + len(data) > most_characters(LONGEST_LINE)):
+            yield Problem(f"line {number}", too_long(at))
+            continue
+        line = source.decode(data, at)
+        if record is None or _BEGIN.match(line):
+            if record is not None:
+                yield record
+            record = _Record(number)
+        record.lines.append(line)
+        record.size += len(data)
+    if record is not None:
+        yield record
