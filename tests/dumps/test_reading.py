@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from webapp.dumps import BadDump, Problem, UnknownFormat, known_formats, read, sniff
+from webapp.dumps import BadDump, Problem, Turn, UnknownFormat, known_formats, read, sniff
 from webapp.plugins import help_of
 
 ENTRY = '{"node_type": "agent", "role": "agent", "content": "x"}'
@@ -37,6 +38,20 @@ def test_an_empty_dump(got, content):
     with pytest.raises(BadDump) as caught:
         got(content)
     assert (caught.value.reason, caught.value.at) == ("the dump is empty", "byte 0")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("It said this and that.\n", "responses"), ("First answer\n---\nSecond answer\n", "separated")],
+)
+def test_a_plain_text_is_told_how_it_can_be_read(text: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "notes.md"
+    path.write_text(text)
+    with pytest.raises(UnknownFormat) as caught:
+        list(read(path, path.name))
+    assert str(caught.value).endswith(f"fencepost ingest --format {name} notes.md")
+    responses = [record.raw for record in read(path, path.name, format=name) if isinstance(record, Turn)]
+    assert responses == (["First answer", "Second answer"] if name == "separated" else [text])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -24,6 +25,9 @@ _KINDS = {
     "lines": "JSON (one value a line)",
     "parquet": "a Parquet file",
 }
+_SENTENCE = re.compile(r"\w[^\w\n]*\s\S*\w")
+_BINARY = re.compile(r"[\0-\x08\x0e-\x1f\ud800-\udfff]")
+_RULE = re.compile(r"[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
 MOST_EARLY = 1000
 """How many problems are held back until the first session."""
 
@@ -155,11 +159,21 @@ def _listed(names: list[str]) -> str:
 def _what_to_do(head: DumpHead) -> str:
     """What to run next: a mapping that may fit, where there are texts; else the formats by their names."""
     mapping = guessed(head)
+    if head.shape == "text" and _SENTENCE.search(head.text) and not _BINARY.search(head.text):
+        return _what_to_do_with_text(head)
     if "raw" not in mapping:
         return "What can be read: fencepost ingest --help, and docs/formats.md."
     fields = [field for field in ("each", "raw", "role", "prompt", "session", "model") if field in mapping]
     arguments = " ".join(f"--map {shlex.quote(f'{field}={mapping[field]}')}" for field in fields)
     return f"Read it by a mapping: fencepost ingest {arguments} {shlex.quote(head.filename)}"
+
+
+def _what_to_do_with_text(head: DumpHead) -> str:
+    """Which format may be named for a text: its responses stand between lines of --- or ===, or it is one."""
+    divided = any(_RULE.fullmatch(line) for line in head.text.splitlines())
+    name = "separated" if divided else "responses"
+    words = "as responses between its lines of --- or ===" if divided else "as one response"
+    return f"Read it {words}: fencepost ingest --format {name} {shlex.quote(head.filename)}"
 
 
 def checked(records: Iterator[Record], source: Source) -> Iterator[Record]:

@@ -31,7 +31,8 @@ def old(tmp_path: Path) -> str:
     engine = database.connect(url)
     database.migrate(engine)
     with engine.begin() as connection:
-        connection.exec_driver_sql("DROP INDEX ix_session_deleted_at")
+        for table in ("growing_file", "growing_session"):
+            connection.exec_driver_sql(f"DROP TABLE {table}")
         database.set_revision(connection, "0016")
     engine.dispose()
     return url

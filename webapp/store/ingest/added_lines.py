@@ -76,6 +76,8 @@ class AddedLines:
                     self._take(kind, record)
                 elif record not in source.lines_read.problems:
                     self._problem(record)
+            if not any(outcome.new_turns for outcome in self.outcomes):
+                raise ReadsOtherwise
             for problem in source.take_problem():
                 if problem.reason not in {before.reason for before in self.end.problems}:
                     self._problem(problem)
@@ -96,6 +98,8 @@ class AddedLines:
 
     def _take(self, kind: Format, session: SessionEntries) -> None:
         before = growing.find_session(self.connection, self.dump_id, session.name, self.end.short.get(session.name))
+        if before is None and session.name == self.end.lines.session:
+            raise ReadsOtherwise
         outcome = self._new(kind, session) if before is None else self._grown(kind, session, before)
         self.outcomes.append(outcome)
         growing.put_sessions(self.connection, self.dump_id, [(self._tail.sessions.pop(session.name, None), outcome)])
