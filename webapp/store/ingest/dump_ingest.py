@@ -124,13 +124,9 @@ class DumpIngest:
             with database.writing(self.engine) as connection:
                 self.dump_id = self.watch.dump = self._dump(connection)
                 growing.forget(connection, self.dump_id)
+        tail = self.tail if self.home is None else None
         records = readers.read(
-            path,
-            self.filename,
-            format=self.format,
-            mapping=self.mapping,
-            on_progress=self._read_on,
-            tail=self.tail if self.home is None else None,
+            path, self.filename, format=self.format, mapping=self.mapping, on_progress=self._read_on, tail=tail
         )
         try:
             for start, turns in sessions(records, self.counts.problem, self.counts.turn):
@@ -257,7 +253,6 @@ class DumpIngest:
     def _link(self, connection: sa.Connection, outcomes: Outcomes) -> None:
         """Link sessions to the dump; now and then note how far the reading is, for who looks at the dump."""
         self.batch.outcomes += outcomes
-        ends = [(self.tail.sessions.pop(start.external_id, None), outcome) for start, outcome in outcomes]
         if self.dump_id is None and all(outcome.what == "found" for _, outcome in outcomes):
             return
         dump = self._dump(connection)
@@ -268,7 +263,8 @@ class DumpIngest:
         ]
         if links:
             connection.execute(_insert_link, links)
-        growing.put_sessions(connection, dump, ends)
+        ends = self.tail.sessions
+        growing.put_sessions(connection, dump, [(ends.pop(start.external_id, None), one) for start, one in outcomes])
         if self.again is None and time.monotonic() - self.noted_at > _NOTED_EVERY:
             self.noted_at = time.monotonic()
             connection.execute(sa.update(Dump).where(Dump.id == dump).values(self.counts.columns()))
