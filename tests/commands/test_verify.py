@@ -103,3 +103,13 @@ def test_cassettes_and_events_are_compared_by_what_they_hold(run: Run, tmp_path:
     run("ingest", str(cassette), str(events))
     assert run("verify", str(cassette)).exit_code == 0
     assert run("verify", str(events)).exit_code == 0
+
+
+def test_records_of_a_log_are_compared_by_what_they_say(run: Run, tmp_path: Path) -> None:
+    said = f"2026-01-01 12:00:00 INFO llm response: {LONG}\nand {LONG}\n"
+    called = f'2026-01-01 12:00:01 INFO call {{"prompt": "{LONG}1", "completion": "{LONG}2"}}\n'
+    other = f"2026-01-01 12:00:02 INFO cached {LONG}\n"
+    (tmp_path / "run.log").write_text(said + called + other)
+    assert run("ingest", str(tmp_path / "run.log")).exit_code == 0
+    done = run("verify", "--json", str(tmp_path / "run.log"))
+    assert (done.exit_code, [missing["at"] for missing in json.loads(done.stdout)["missing"]]) == (1, ["line 4"])

@@ -33,6 +33,12 @@ _APART = re.compile(r"(?:\A|\n)requests:[ \t]*\r?\n\s*- (?s:.*?)\nresponses:[ \t
 _SPEAKERS = re.compile(r"\s*TO LLM \d{4}-")
 _SPEAKER = re.compile(r"(?:SYSTEM|USER|ASSISTANT|TOOL|FUNCTION) ")
 """Aider's log of requests, and what its lines begin with"""
+_RECORD = re.compile(
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d"
+    r"|(?:DEBUG|INFO|WARN(?:ING)?|ERROR)\b"
+)
+"""how a record of a log begins"""
+_COLON = re.compile(r"(?::|=>?|->)\s+")
 _EVENT_FIELD = re.compile(r"(?:event|id|retry):|data:[ \t]*(.*)|:")
 
 
@@ -61,6 +67,8 @@ def long_strings(path: Path, filename: str) -> Iterator[LongString | Problem]:
                     yield from (entry,) if isinstance(entry, Problem) else strings_of(entry[1], entry[0])
         elif head.shape == "text" and _SPEAKERS.match(head.text):
             yield from _of_marked_lines(source)
+        elif head.shape == "text" and _RECORD.match(head.text):
+            yield from _of_log(source)
         elif head.shape == "text":
             yield from _of_text(source)
         else:
@@ -164,6 +172,27 @@ def _of_marked_lines(source: Source) -> Iterator[LongString]:
         said = _SPEAKER.sub("", source.decode(data, at).rstrip("\r\n"), count=1)
         if len(said) > LONG:
             yield LongString(f"line {number}", said)
+
+
+def _of_log(source: Source) -> Iterator[LongString]:
+    """The records of a log, by the numbers of their first lines: the strings of the JSON that they hold, else what
+    they say behind the first colon.
+    """
+    first, record = 1, ""
+    for number, (at, data) in enumerate(source.lines(), start=1):
+        line = source.decode(data, at)
+        if _RECORD.match(line):
+            yield from _of_record(f"line {first}", record)
+            first, record = number, ""
+        record += line
+    yield from _of_record(f"line {first}", record)
+
+
+def _of_record(at: str, record: str) -> Iterator[LongString]:
+    if (value := within(record[record.find("{") :].strip())) is not None:
+        yield from strings_of(value, at)
+    elif len(said := _COLON.split(record.strip(), maxsplit=1)[-1]) > LONG:
+        yield LongString(at, said)
 
 
 def _of_paragraph(at: str, paragraph: str) -> Iterator[LongString]:
