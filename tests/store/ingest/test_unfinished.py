@@ -73,7 +73,7 @@ def searched(engine: sa.Engine) -> list[object]:
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every session is long, and written a hundred turns at a time."""
     monkeypatch.setattr("webapp.store.ingest.dump_ingest._MOST_PREPARED", 0)
-    monkeypatch.setattr("webapp.store.write.writing.MOST_TURNS", 100)
+    monkeypatch.setattr("webapp.store.write.session_writer.MOST_TURNS", 100)
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)

@@ -84,7 +84,7 @@ def test_made_sessions(
     bring(windlass("whole", entries))
     with monkeypatch.context() as patch:
         patch.setattr("webapp.store.ingest.dump_ingest._MOST_PREPARED", 0)
-        patch.setattr("webapp.store.write.writing.MOST_TURNS", 7)
+        patch.setattr("webapp.store.write.session_writer.MOST_TURNS", 7)
         bring(windlass("long", entries))
     for count in sorted(chance.sample(range(1, len(entries) + 1), min(3, len(entries)))):
         bring(windlass("grows", entries[:count]))

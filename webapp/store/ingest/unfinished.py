@@ -23,8 +23,9 @@ from webapp.store.write import derived
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import SessionInput, SessionRows, columns
 from webapp.store.write.session_state import SessionState
+from webapp.store.write.session_writer import SessionWriter
 from webapp.store.write.state_cache import GrownState, find_changed
-from webapp.store.write.writing import SessionOutcome, SessionWriter, is_taken, lock
+from webapp.store.write.writing import SessionOutcome, is_taken, lock
 
 _insert = sa.insert(Session).returning(Session.id)
 _write_on = sa.update(Session).where(Session.id == sa.bindparam("session")).values(deleted_at=sa.bindparam("now"))

@@ -20,8 +20,8 @@ from webapp.store.models import Session
 from webapp.store.write import arrival, stored_turns
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import SessionRows
+from webapp.store.write.session_writer import SessionWriter
 from webapp.store.write.state_cache import StateCache, find_changed
-from webapp.store.write.writing import SessionWriter
 
 _bring_back = sa.update(Session).where(Session.id == sa.bindparam("session")).values(deleted_at=None, changed=change())
 

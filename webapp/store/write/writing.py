@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,17 +19,10 @@ from webapp.store.write.home import Home
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import NewSession, SessionRows, columns
 from webapp.store.write.session_state import SessionState
+from webapp.store.write.session_writer import SessionWriter
 from webapp.store.write.state_cache import GrownState, find_changed
 
-MOST_TURNS = 500
-MOST_BYTES = 4 * 1024 * 1024
-
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
-_note_failure = (
-    sa.update(rows.turns)
-    .where(rows.turns.c.id == sa.bindparam("turn"), rows.turns.c.recorded_failure.is_(None))
-    .values(recorded_failure=sa.bindparam("text"))
-)
 _insert_session = sa.insert(Session).returning(Session.id)
 _insert_sessions = sa.insert(_sessions).returning(_sessions.c.id, sort_by_parameter_order=True)
 _insert_models = sa.insert(SessionModel)
@@ -46,7 +39,6 @@ _next_change = sa.select(change())
 _take_locks = sa.text("SELECT count(pg_advisory_xact_lock(number)) FROM unnest(CAST(:numbers AS bigint[])) AS number")
 """in the order of the array"""
 
-Transaction = Callable[[], AbstractContextManager[sa.Connection]]
 OnProblem = Callable[[Problem], None]
 
 
@@ -164,7 +156,7 @@ def write(
         if not plan.grows:
             return SessionOutcome("found", plan.stored.id, plan.stored.key, 0)
         dump_id(connection)
-        return _grow(connection, plan.stored, _after(turns, plan.skip), on_problem, index)
+        return grow(connection, plan.stored, _after(turns, plan.skip), on_problem=on_problem, index=index)
     key = _free_key(connection, external_id, plan.next_revision)
     values = columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
     session_id = connection.scalars(_insert_session, values).one()
@@ -175,14 +167,18 @@ def write(
     return SessionOutcome("new", session_id, key, writer.write(turns))
 
 
-def _grow(
+def grow(
     connection: sa.Connection,
     revision: growth.Stored,
     turns: Iterable[Turn | LaterKnown],
+    *,
     on_problem: OnProblem,
     index: search.Pending,
 ) -> SessionOutcome:
-    """Append to a stored session. One that is not in the index yet comes in whole, by `db reindex`."""
+    """Append turns that follow those of a stored session, which the caller has locked; the caller commits.
+
+    A session that is not in the index yet comes into it whole, by `db reindex`.
+    """
     session = {"session": revision.id}
     changed = connection.execute(_lock_row, session).scalar_one()
     state = _state(connection, revision, changed)
@@ -211,87 +207,6 @@ def _refolded(connection: sa.Connection, revision: growth.Stored) -> SessionStat
     state.settle(more_may_come=True)
     derived.store(connection, state)
     return state
-
-
-class SessionWriter:
-    """Appends turns to a session that has its row, some at a time in the `transaction` that is made for them.
-
-    With `own_index` texts are indexed along; else whoever gave the index does that, but for a great many. With
-    `grows_again` the state can take more turns after `write`.
-    """
-
-    def __init__(
-        self,
-        transaction: Transaction,
-        session_rows: SessionRows,
-        *,
-        own_index: bool = False,
-        grows_again: bool = False,
-    ) -> None:
-        self.state = session_rows.state
-        self._grows_again = grows_again
-        self._transaction = transaction
-        self._rows = session_rows
-        self._own_index = own_index
-        self.learned = False
-        """whether later turns told more of earlier ones, so that all are to be folded again"""
-        self._mark = (0, 0, 0) if own_index or session_rows.state.index is None else session_rows.state.index.mark()
-
-    def write(self, turns: Iterable[Turn | LaterKnown]) -> int:
-        """Store `turns` and the session's state after them; the number of rows written."""
-        count = self.append(turns)
-        self.state.settle(more_may_come=self._grows_again)
-        with self._transaction() as connection:
-            derived.store(connection, self.state)
-        return count
-
-    def append(self, turns: Iterable[Turn | LaterKnown]) -> int:
-        """Store `turns`; the number of rows written."""
-        session_rows = self._rows
-        before = len(self.state.tally.positions)
-        for turn in turns:
-            if isinstance(turn, LaterKnown):
-                self.learned |= session_rows.learn(turn)
-                continue
-            if not session_rows.add(turn):
-                break
-            if len(session_rows.turns) >= MOST_TURNS or session_rows.size >= MOST_BYTES:
-                self._flush()
-        self._flush()
-        return len(self.state.tally.positions) - before
-
-    def _flush(self) -> None:
-        session_rows, index = self._rows, self.state.index
-        with self._transaction() as connection:
-            for table, batch in (
-                (rows.turns, session_rows.turns),
-                (rows.parses, session_rows.parses),
-                (rows.repairs, session_rows.repairs),
-            ):
-                rows.insert(connection, table, batch)
-                batch.clear()
-            if session_rows.failures:
-                connection.execute(_note_failure, session_rows.failures)
-                session_rows.failures.clear()
-            for known in session_rows.changes:
-                turn_id = known.pop("turn")
-                connection.execute(sa.update(rows.turns).where(rows.turns.c.id == turn_id).values(known))
-            session_rows.changes.clear()
-            if index is not None and (self._own_index or index.size - self._mark[2] > search.MOST_BYTES):
-                index.flush(connection, self._mark)
-        session_rows.size = 0
-
-
-def grow(
-    connection: sa.Connection,
-    stored: growth.Stored,
-    turns: Iterable[Turn | LaterKnown],
-    *,
-    on_problem: OnProblem,
-    index: search.Pending,
-) -> SessionOutcome:
-    """Append turns that follow those of a stored session, which the caller has locked; the caller commits."""
-    return _grow(connection, stored, turns, on_problem, index)
 
 
 def _after(turns: Iterable[Turn], skip: int) -> Iterator[Turn | LaterKnown]:
