@@ -58,9 +58,9 @@ class _Reader(pickle.Unpickler):
         if (module, name) in _PLAIN:
             return super().find_class(module, name)
         if module.startswith(_PACKAGES):
-            found = super().find_class(module, name)
-            if isinstance(found, type) and (is_dataclass(found) or getattr(found, "is_saved", False) or _named(found)):
-                return found
+            kind = super().find_class(module, name)
+            if isinstance(kind, type) and (is_dataclass(kind) or getattr(kind, "is_saved", False) or _named(kind)):
+                return kind
         raise NotSaved(f"{module}.{name} is no class of a state")
 
 

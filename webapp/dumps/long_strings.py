@@ -169,9 +169,9 @@ def _of_text(source: Source) -> Iterator[LongString]:
 def _of_marked_lines(source: Source) -> Iterator[LongString]:
     """Lines without the word for who says them, which stands before each."""
     for number, (at, data) in enumerate(source.lines(), start=1):
-        said = _SPEAKER.sub("", source.decode(data, at).rstrip("\r\n"), count=1)
-        if len(said) > LONG:
-            yield LongString(f"line {number}", said)
+        spoken = _SPEAKER.sub("", source.decode(data, at).rstrip("\r\n"), count=1)
+        if len(spoken) > LONG:
+            yield LongString(f"line {number}", spoken)
 
 
 def _of_log(source: Source) -> Iterator[LongString]:
@@ -191,8 +191,8 @@ def _of_log(source: Source) -> Iterator[LongString]:
 def _of_record(at: str, record: str) -> Iterator[LongString]:
     if (value := within(record[record.find("{") :].strip())) is not None:
         yield from strings_of(value, at)
-    elif len(said := _COLON.split(record.strip(), maxsplit=1)[-1]) > LONG:
-        yield LongString(at, said)
+    elif len(speech := _COLON.split(record.strip(), maxsplit=1)[-1]) > LONG:
+        yield LongString(at, speech)
 
 
 def _of_paragraph(at: str, paragraph: str) -> Iterator[LongString]:

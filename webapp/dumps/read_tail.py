@@ -71,7 +71,10 @@ class FileTail:
 
     def said_now(self) -> list[Problem]:
         """What is said of all so far, and anew when more comes."""
-        return [*self.lines.problems, *(problem for said in self.waiting.values() for problem in said)]
+        return [
+            *self.lines.problems,
+            *(problem for session_problems in self.waiting.values() for problem in session_problems),
+        ]
 
 
 END = "the end of the session"

@@ -91,7 +91,7 @@ def by_session(
 
 def _index(source: Source, session_of: SessionOf) -> Runs:
     index: Runs = {}
-    current, named = source.before.session, source.before.named
+    current, is_named = source.before.session, source.before.named
     number, objects_count, decoder = 0, 0, Decoder()
     if current is not None:
         index[current] = array("Q", (source.start, 1, 0))
@@ -100,7 +100,7 @@ def _index(source: Source, session_of: SessionOf) -> Runs:
         objects_count += value is not None
         name = None if value is None else session_of(value)
         if name is not None and name != current:
-            if not named:
+            if not is_named:
                 raise ReadsOtherwise
             runs = index.setdefault(name, array("Q"))
             runs.extend((source.start, 1, number) if current is None else (at, number, 1))
@@ -108,9 +108,9 @@ def _index(source: Source, session_of: SessionOf) -> Runs:
         elif current is not None:
             index[current][-1] += 1
     if current is None and objects_count:
-        current, named = source.stem, False
+        current, is_named = source.stem, False
         index[current] = array("Q", (source.start, 1, number))
-    source.lines_read = LinesRead(source.before.count + number, current, named)
+    source.lines_read = LinesRead(source.before.count + number, current, is_named)
     return {name: runs for name, runs in index.items() if any(runs[2::3])}
 
 

@@ -73,18 +73,18 @@ def _new(
 ) -> Iterator[Turn | LaterKnown | Problem]:
     """The records that were not given before: all that waited then was, as it was then."""
     waited = reader.waiting()
-    given = {id(record) for record in waited}
+    given_ids = {id(record) for record in waited}
     first = reader.conversation.entry
     left = ordinal = reader.left
     turns_then = [record for record in waited if isinstance(record, Turn)]
     for record in kind.noted_turns(session, reader, tail):
         if isinstance(record, Problem):
-            if id(record) not in given and record.at != END:
+            if id(record) not in given_ids and record.at != END:
                 yield record
             continue
         if record.entry >= first:
             yield record
-        elif id(record) not in given:
+        elif id(record) not in given_ids:
             yield LaterKnown(ordinal, _difference(turns_then[ordinal - left], record))
         ordinal += 1
 

@@ -33,15 +33,15 @@ class TurnReader:
         """Turns as they leave; some stay behind for `rest`."""
         for turn, side in sided:
             leaving = (turn,) if self.twins is None else self.twins.put(turn, side)
-            for one in leaving:
-                for last in (one,) if self.failures is None else self.failures.put(one):
+            for record in leaving:
+                for last in (record,) if self.failures is None else self.failures.put(record):
                     self.left += isinstance(last, Turn)
                     yield last
 
     def rest(self) -> Iterator[Turn | Problem]:
         """All that waits still, where nothing more comes."""
-        for one in () if self.twins is None else self.twins.rest():
-            yield from (one,) if self.failures is None else self.failures.put(one)
+        for record in () if self.twins is None else self.twins.rest():
+            yield from (record,) if self.failures is None else self.failures.put(record)
         yield from () if self.failures is None else self.failures.rest()
         if unfinished := self.conversation.unfinished():
             yield Problem("the end of the session", unfinished)

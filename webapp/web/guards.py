@@ -100,8 +100,8 @@ def refuse_packed_body() -> None:
     """Refuse a compressed body where nothing unpacks it: it would be read as what it is not."""
     packing = (request.content_encoding or "identity").strip().lower()
     if not body_limits.may_be_packed(request.path, packing):
-        taken = "gzip or zstd" if request.path == "/api/dumps" else "no compression"
-        abort(415, f"A body sent to this address may have {taken}, not the Content-Encoding {packing[:100]!r}.")
+        packings = "gzip or zstd" if request.path == "/api/dumps" else "no compression"
+        abort(415, f"A body sent to this address may have {packings}, not the Content-Encoding {packing[:100]!r}.")
 
 
 def require_right() -> AnyResponse | None:

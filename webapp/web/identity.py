@@ -110,8 +110,8 @@ def account_cookie() -> AccountCookie | None:
 
 def guesses() -> Guesses:
     """The wrong tokens and passwords of the last minute."""
-    made: Guesses = current_app.extensions.setdefault("fencepost_guesses", Guesses())
-    return made
+    guesses_now: Guesses = current_app.extensions.setdefault("fencepost_guesses", Guesses())
+    return guesses_now
 
 
 def refuse_guessing() -> None:

@@ -62,8 +62,8 @@ def _entry(sent: re.Match[str], lines: list[str]) -> dict[str, Any]:
     messages = list(_messages(lines))
     if sent[1] != _RESPONSE:
         return {"at": sent[2], "messages": messages}
-    said = [message["content"] for message in messages if message["role"] == "assistant"]
-    return {"at": sent[2], "response": "\n".join(said) if said else None}
+    answers = [message["content"] for message in messages if message["role"] == "assistant"]
+    return {"at": sent[2], "response": "\n".join(answers) if answers else None}
 
 
 def _messages(lines: list[str]) -> Iterator[dict[str, str]]:

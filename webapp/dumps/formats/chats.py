@@ -53,8 +53,8 @@ class Chats(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape not in ("object", "array", "lines", "parquet"):
             return 0
-        found = is_chat(head.objects) or any(next(_chats("", (), value, 0), None) for value in head.objects)
-        return _SURE if found else 0
+        has_chat = is_chat(head.objects) or any(next(_chats("", (), value, 0), None) for value in head.objects)
+        return _SURE if has_chat else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.shape != "object" and is_chat(head.objects):
@@ -107,8 +107,8 @@ def _repeats(chat: _Chat, other: _Chat) -> bool:
     """Whether a list next to another says nothing new, as the timeline of Copilot's older sessions."""
     if not chat.around or not other.around or chat.around[-1] is not other.around[-1]:
         return False
-    texts, known = _texts(chat.messages), _texts(other.messages)
-    return bool(texts) and texts <= known
+    texts, other_texts = _texts(chat.messages), _texts(other.messages)
+    return bool(texts) and texts <= other_texts
 
 
 def _texts(messages: list[Any]) -> set[str]:
@@ -164,12 +164,12 @@ def _with_replies(messages: list[Any]) -> Iterator[Any]:
 
 def _entries(at: str, messages: list[Any]) -> Iterator[Entry | Problem]:
     for number, message in enumerate(_with_replies(messages)):
-        own = (
+        without_replies = (
             {key: value for key, value in message.items() if key not in _REPLIES}
             if isinstance(message, dict)
             else message
         )
-        yield entry_or_problem(f"{at}[{number}]", own)
+        yield entry_or_problem(f"{at}[{number}]", without_replies)
 
 
 def _left_over(at: str, value: dict[str, Any], chats: list[list[Any]]) -> Iterator[Problem]:

@@ -31,9 +31,9 @@ class CrewAi(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         turns: list[PlacedTurn] = []
-        asked = next((key for key in ("description", "task") if text(entry.get(key))), None)
-        if asked is not None and entry.get("status") in (None, "started"):
-            turns = text_turns(entry[asked], (asked,), "user", conversation)
+        prompt_key = next((key for key in ("description", "task") if text(entry.get(key))), None)
+        if prompt_key is not None and entry.get("status") in (None, "started"):
+            turns = text_turns(entry[prompt_key], (prompt_key,), "user", conversation)
         key = "raw" if "raw" in entry else "output"
         if isinstance(entry.get(key), str):
             turns += text_turns(entry[key], (key,), "assistant", conversation)

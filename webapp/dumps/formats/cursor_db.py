@@ -27,11 +27,11 @@ class CursorDatabase(Format):
         return 90 if head.shape == "sqlite" and _TABLE in head.names else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        stored, read = 0, list[str]()
+        message_count, read_ids = 0, list[str]()
         with opened_tables(source) as tables:
             for row in tables.rows(_TABLE, "key"):
                 key = str(row.get("key"))
-                stored += key.startswith(_MESSAGE)
+                message_count += key.startswith(_MESSAGE)
                 if not key.startswith(_CONVERSATION):
                     continue
                 about = _value(row)
@@ -40,10 +40,10 @@ class CursorDatabase(Format):
                     continue
                 ident = key.removeprefix(_CONVERSATION)
                 listed = as_list(about.pop("conversation", None))
-                entries = _inline(key, listed) if listed else _linked(tables, ident, about, read)
+                entries = _inline(key, listed) if listed else _linked(tables, ident, about, read_ids)
                 if listed or about.get("fullConversationHeadersOnly"):  # most are drafts, in which nobody spoke
                     yield SessionEntries(ident, entries, text(about.get("name")), extra=about)
-        if left_out := stored - len(set(read)):
+        if left_out := message_count - len(set(read_ids)):
             yield Problem(_TABLE, f"stored messages that no conversation lists, which were left out: {left_out:,}")
 
     def conversation(self, context: Context) -> Conversation:
@@ -62,8 +62,8 @@ class CursorDatabase(Format):
         counts = as_object(entry.get("tokenCount"))
         turns = with_once(turns, spent({key: count for key, count in counts.items() if count}))
         if reason := first_text(as_object(entry.get("errorDetails")), "message", "error"):
-            said = [placed for placed in turns if placed[0].raw]
-            turns = [*said, (Turn(0, "error", raw=reason, role="provider"), None)]
+            with_text = [placed for placed in turns if placed[0].raw]
+            turns = [*with_text, (Turn(0, "error", raw=reason, role="provider"), None)]
         return each_filled(turns, sent_at=first_moment(entry, "createdAt"))
 
 
@@ -83,12 +83,12 @@ def _inline(key: str, listed: list[Any]) -> Iterator[Entry | Problem]:
         yield (at, value) if isinstance(value, dict) else Problem(at, "expected an object; skipped")
 
 
-def _linked(tables: Tables, ident: str, about: dict[str, Any], read: list[str]) -> Iterator[Entry | Problem]:
+def _linked(tables: Tables, ident: str, about: dict[str, Any], read_ids: list[str]) -> Iterator[Entry | Problem]:
     """The messages that a conversation lists by their ids; the keys of those that are there go into `read`."""
     for header in as_list(about.get("fullConversationHeadersOnly")):
         key = f"{_MESSAGE}{ident}:{id_text(as_object(header).get('bubbleId'))}"
         value = next((_value(row) for row in tables.rows_with(_TABLE, "key", key)), None)
-        read.extend([key] if value is not None else [])
+        read_ids.extend([key] if value is not None else [])
         yield (key, value) if isinstance(value, dict) else Problem(key, "a message that the conversation lists is gone")
 
 

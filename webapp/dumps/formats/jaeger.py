@@ -100,7 +100,9 @@ def _tags(listed: Any) -> dict[str, Any]:
 
 def _as_otlp(span: dict[str, Any]) -> dict[str, Any]:
     tags = {**_tags(span.get("tag")), **_tags(span.get("tags"))}
-    parent = next((as_object(one).get("spanID") for one in as_list(span.get("references"))), span.get("parentSpanID"))
+    parent = next(
+        (as_object(reference).get("spanID") for reference in as_list(span.get("references"))), span.get("parentSpanID")
+    )
     failed = tags.get("error") in (True, "true") or tags.get("otel.status_code") == "ERROR"
     start = span.get("startTime")
     return {

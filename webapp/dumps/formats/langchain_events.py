@@ -63,14 +63,14 @@ plugin = LangChainEvents()
 
 def _is_update(value: dict[str, Any]) -> bool:
     """What a node of a graph gave: {"agent": {"messages": […]}}."""
-    given = [as_list(as_object(inner).get("messages")) for inner in value.values()]
-    return len(value) == 1 and bool(given[0]) and all(map(is_message, given[0]))
+    message_lists = [as_list(as_object(inner).get("messages")) for inner in value.values()]
+    return len(value) == 1 and bool(message_lists[0]) and all(map(is_message, message_lists[0]))
 
 
 def _updated(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     turns: list[PlacedTurn] = []
-    for name, given in entry.items():
-        for index, value in enumerate(as_list(as_object(given).get("messages"))):
+    for name, update in entry.items():
+        for index, value in enumerate(as_list(as_object(update).get("messages"))):
             turns += _message(value, (name, "messages", index), conversation)
     return turns
 
@@ -87,8 +87,10 @@ def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) 
         return unplaced(exchange(_asked(as_object(data.get("input"))), None, (), (), conversation))
     if part == "stream":
         chunk = unwrapped(as_object(data.get("chunk")))[0]
-        said = data.get("chunk") if isinstance(data.get("chunk"), str) else joined(content(chunk.get("content"), ()))[0]
-        conversation.parts.setdefault(run, []).append(said or "")
+        chunk_text = (
+            data.get("chunk") if isinstance(data.get("chunk"), str) else joined(content(chunk.get("content"), ()))[0]
+        )
+        conversation.parts.setdefault(run, []).append(chunk_text or "")
         return [(Turn(0, "event", role="stream"), None)]
     parts = conversation.parts.pop(run, [])
     output = data.get("output")

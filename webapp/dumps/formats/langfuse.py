@@ -79,8 +79,8 @@ plugin = Langfuse()
 
 
 def _is_observation(value: dict[str, Any]) -> bool:
-    named = _renamed(value)
-    return "traceId" in named and "startTime" in named and isinstance(value.get("type"), str)
+    renamed = _renamed(value)
+    return "traceId" in renamed and "startTime" in renamed and isinstance(value.get("type"), str)
 
 
 def _renamed(value: dict[str, Any]) -> dict[str, Any]:

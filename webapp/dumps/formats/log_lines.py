@@ -90,7 +90,9 @@ class LogLines(Format):
         if "side" in entry:
             turns = _said(entry, conversation)
         else:
-            turns = unplaced([placed for one in named_texts(entry["json"]) for placed in _named(one, conversation)])
+            turns = unplaced(
+                [placed for named_text in named_texts(entry["json"]) for placed in _named(named_text, conversation)]
+            )
         return each_filled(turns, sent_at=when)
 
 
@@ -104,15 +106,15 @@ def _said(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]
     return text_turns(entry["text"], ("text",), entry["side"], conversation)
 
 
-def _named(named: Any, conversation: Conversation) -> list[PlacedTurn]:
-    if named.side == "too deep":
-        conversation.notes.append(f"nested too deeply, not read: {'.'.join(map(str, named.path))[:200]}")
+def _named(named_text: Any, conversation: Conversation) -> list[PlacedTurn]:
+    if named_text.side == "too deep":
+        conversation.notes.append(f"nested too deeply, not read: {'.'.join(map(str, named_text.path))[:200]}")
         return []
-    if isinstance(named.value, str):
-        return text_turns(named.value, None, named.side, conversation)
-    if "role" in named.value:
-        return message_turns(named.value, conversation)
-    return answer(named.value, (), conversation)
+    if isinstance(named_text.value, str):
+        return text_turns(named_text.value, None, named_text.side, conversation)
+    if "role" in named_text.value:
+        return message_turns(named_text.value, conversation)
+    return answer(named_text.value, (), conversation)
 
 
 def _entry(record: str) -> dict[str, Any] | None:
@@ -138,7 +140,7 @@ def _mark(record: str) -> tuple[str, int] | None:
 
 
 def _speaks(value: Any) -> bool:
-    return isinstance(value, dict) and any(one.side == "assistant" for one in named_texts(value))
+    return isinstance(value, dict) and any(named_text.side == "assistant" for named_text in named_texts(value))
 
 
 def _answers(entry: dict[str, Any]) -> bool:

@@ -39,7 +39,7 @@ class NamedAnswers(Format):
         if head.shape not in ("object", "array", "lines", "parquet"):
             return 0
         answered = [answers for value in head.objects if (answers := _answers(value))]
-        speaking = any(_is_sentence(said.value) for answers in answered for said in answers)
+        speaking = any(_is_sentence(answer.value) for answers in answered for answer in answers)
         return _SURE if speaking and 2 * len(answered) >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
@@ -47,17 +47,17 @@ class NamedAnswers(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[PlacedTurn]:
         every = list(named_texts(entry))
-        entry_texts = [one for one in every if one.side != "too deep"]
-        if deep := [one.path for one in every if one.side == "too deep"]:
+        entry_texts = [named_text for named_text in every if named_text.side != "too deep"]
+        if deep := [named_text.path for named_text in every if named_text.side == "too deep"]:
             more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
             conversation.notes.append(f"nested too deeply, not read: {_steps(deep[0])}{more}")
-        turns = [placed for one in entry_texts for placed in _turns(one, conversation)]
-        keys = {_place(one) for one in entry_texts if one.side == "assistant"}
+        turns = [placed for named_text in entry_texts for placed in _turns(named_text, conversation)]
+        keys = {_place(named_text) for named_text in entry_texts if named_text.side == "assistant"}
         if new := sorted(keys - conversation.keys):
             conversation.keys |= keys
-            named = ", ".join(repr(key) for key in new[:5])
+            new_keys = ", ".join(repr(key) for key in new[:5])
             conversation.notes.append(
-                f"no known shape: answers are taken from {named} by the name; else use --map raw=…"
+                f"no known shape: answers are taken from {new_keys} by the name; else use --map raw=…"
             )
         model, when = first_text(entry, "model", "model_name", "model_id"), first_moment(entry, *_TIMES)
         turns = with_once(each_filled(turns, sent_at=when), spent(entry.get("usage") or entry))

@@ -220,8 +220,8 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
     key = next((key for key in _BODIES if is_body(value.get(key))), "response")
     body = parsed_body(value.get(key)) if isinstance(value.get(key), str) else None
     response, response_at = value.get(key, value), (key,) if key in value else ()
-    asked = next((name for name in _REQUESTS if value.get(name) is not None), None)
-    request, request_at = (value, ()) if asked is None else (value[asked], (asked,))
+    request_key = next((name for name in _REQUESTS if value.get(name) is not None), None)
+    request, request_at = (value, ()) if request_key is None else (value[request_key], (request_key,))
     if isinstance(response, str) and _PRINTED.match(response):
         listed = [first_text(item, "text") or item for item in as_list(value.get("outputs"))]
         if outputs := [item for item in listed if isinstance(item, str)]:  # DSPy's history

@@ -84,12 +84,12 @@ def _steps(steps: list[Any], conversation: Conversation) -> list[PlacedTurn]:
     turns: list[PlacedTurn] = []
     for index, step in enumerate(step for step in steps if isinstance(step, list) and step):
         action = as_object(step[0].get("kwargs", step[0])) if isinstance(step[0], dict) else {}
-        name, asked = first_text(action, "tool"), action.get("tool_input")
-        if asked is None:
+        name, tool_input = first_text(action, "tool"), action.get("tool_input")
+        if tool_input is None:
             conversation.notes.append(f"an action of no known shape in 'intermediate_steps[{index}]'; it was left out")
             continue
         turns += turns_of(
-            [Piece("call", text_or_json(asked, ())[0], None, name, None, action)], "assistant", conversation
+            [Piece("call", text_or_json(tool_input, ())[0], None, name, None, action)], "assistant", conversation
         )
         if len(step) > 1:
             turns += turns_of([Piece("result", text_or_json(step[1], ())[0], None, name)], "tool", conversation)
@@ -113,7 +113,7 @@ def _asked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
             return _messages(entry[name], name, conversation)
     for name in _preferences(entry)[:1]:
         if isinstance(entry[name], str):
-            return [turn for role, said in transcript(entry[name])[:-1] for turn in _part(said, role, conversation)]
+            return [turn for role, spoken in transcript(entry[name])[:-1] for turn in _part(spoken, role, conversation)]
         return _messages(as_list(entry[name])[:-1], name, conversation)
     return []
 

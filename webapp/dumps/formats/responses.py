@@ -78,12 +78,12 @@ def _is_pair(value: Any) -> bool:
 
 def _calls(entry: dict[str, Any]) -> Iterator[Piece]:
     """The calls beside a text, and of the steps before it, as Vercel's SDK gives them."""
-    seen = set()
+    keys_before = set()
     for holder in (*as_list(entry.get("steps")), entry):
         for value in as_list(as_object(holder).get("toolCalls")):
             name, ident = first_text(value, "toolName"), first_text(value, "toolCallId")
-            if name and (ident is None or ident not in seen):
-                seen.add(ident)
+            if name and (ident is None or ident not in keys_before):
+                keys_before.add(ident)
                 raw = text_or_json(value.get("input", value.get("args")), ())[0]
                 yield Piece("call", raw, None, name, ident, value)
 

@@ -48,19 +48,19 @@ plugin = Separated()
 
 def _texts(source: Source, mark: re.Pattern[str]) -> Iterator[Entry | Problem]:
     """What stands between the marks, without empty lines around it."""
-    heading, first, held, size = "", 1, list[str](), 0
+    heading, first, section, size = "", 1, list[str](), 0
     for number, (at, data) in enumerate(source.lines(), start=1):
         if isinstance(data, Cut) or size + len(data) > most_characters(LONGEST_LINE):
             yield Problem(f"line {number}", too_long(at))
             continue
         line = source.decode(data, at)
         if mark.fullmatch(line):
-            yield from _entry(heading, first, held, mark is _HEADING)
-            heading, first, held, size = line.strip(), number, [], 0
+            yield from _entry(heading, first, section, mark is _HEADING)
+            heading, first, section, size = line.strip(), number, [], 0
         else:
-            held.append(line)
+            section.append(line)
             size += len(data)
-    yield from _entry(heading, first, held, mark is _HEADING)
+    yield from _entry(heading, first, section, mark is _HEADING)
 
 
 def _entry(heading: str, number: int, lines: list[str], is_headed: bool) -> Iterator[Entry | Problem]:

@@ -56,8 +56,8 @@ class Tau2(Format):
         if calls:  # their texts may stand in the raw data
             turns = [(turn, path if turn.kind != "tool_call" else None) for turn, path in turns]
         if calls and entry.get("role") == "user":
-            named = {id_text(as_object(value).get("id")) or "": first_text(value, "name") or "" for value in calls}
-            conversation.tools.update(named)
+            tool_names = {id_text(as_object(value).get("id")) or "": first_text(value, "name") or "" for value in calls}
+            conversation.tools.update(tool_names)
             turns += [
                 (Turn(0, "event", text_or_json(as_object(value).get("arguments"), ())[0], "user/tool_call"), None)
                 for value in calls

@@ -41,9 +41,9 @@ class VsCodeChat(Format):
         turns = text_turns(prompt, None, "user", conversation) if prompt else []
         model = first_text(entry, "modelId")
         rounds = as_list(as_object(result.get("metadata")).get("toolCallRounds"))
-        shown = as_list(entry.get("response"))
-        pieces = [*_rounds(rounds, as_object(result.get("metadata"))), *_shown(shown, rounds)]
-        if unread := sum(_is_unread(part) for part in shown):
+        response_parts = as_list(entry.get("response"))
+        pieces = [*_rounds(rounds, as_object(result.get("metadata"))), *_shown(response_parts, rounds)]
+        if unread := sum(_is_unread(part) for part in response_parts):
             conversation.notes.append(f"{unread} parts of the response hold no readable text; they were left out")
         error = first_text(as_object(result.get("errorDetails")), "message")
         turns += [placed for piece in pieces for placed in turns_of([piece], "assistant", conversation, model=model)]

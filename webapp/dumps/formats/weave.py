@@ -37,8 +37,8 @@ class Weave(Format):
         match = _OPERATION.match(str(entry.get("op_name")))
         name = match[1] if match else text(entry.get("op_name"))
         turns: list[PlacedTurn] = []
-        asked = any(map(inputs.get, _ASKING)) and "model" in inputs
-        if is_answer(output) or asked:
+        has_request = any(map(inputs.get, _ASKING)) and "model" in inputs
+        if is_answer(output) or has_request:
             turns = exchange(inputs, output, ("inputs",), ("output",), conversation)
             if (
                 not entry.get("exception")

@@ -62,9 +62,17 @@ def _sniff_object(head: DumpHead) -> int:
     if "entries" in head.items:
         entries = head.items["entries"]
         fitting = [entry for entry in entries if isinstance(entry, dict) and any(key in entry for key in _FIELDS)]
-        named = head.keys & {"session_id", "dumped_at"}
+        session_keys = head.keys & {"session_id", "dumped_at"}
         too_long = not entries and not head.whole and head.mentions(*_FIELDS)
-        return 90 if fitting or too_long or (named and not entries) else 60 if named else 20 if entries else 0
+        return (
+            90
+            if fitting or too_long or (session_keys and not entries)
+            else 60
+            if session_keys
+            else 20
+            if entries
+            else 0
+        )
     if "entries" in head.members or {"session_id", "dumped_at"} <= head.keys:
         return 50
     return 80 if "node_type" in head.members else 0

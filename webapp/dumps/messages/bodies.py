@@ -61,8 +61,8 @@ def unanswered(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Con
     """Note what an entry holds that should hold an answer and says none, no error and nothing else to be told."""
     if conversation.notes or any(turn.kind in _TELLING and turn.raw is not None for turn, _ in turns):
         return
-    named = any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry))
-    if not named and entry.get("object") not in _BODY_OBJECTS:
+    names_answers = any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry))
+    if not names_answers and entry.get("object") not in _BODY_OBJECTS:
         return
     keys = ", ".join(repr(str(key)[:40]) for key in list(entry)[:12])
     paths = long_texts([entry])

@@ -63,8 +63,8 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator
         yield NamedText("assistant", value, at)
     elif isinstance(value, dict):
         sides = [(_side(str(key), side, value), key) for key in value]
-        for own, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
-            yield from named_texts(value[key], (*at, key), own)
+        for key_side, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
+            yield from named_texts(value[key], (*at, key), key_side)
 
 
 def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:

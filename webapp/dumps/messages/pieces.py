@@ -104,17 +104,17 @@ def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
         parts.append(Piece("text", spoken["transcript"], (*at, "audio", "transcript")))
     if text(message.get("refusal")):
         parts.append(Piece("text", message["refusal"], (*at, "refusal")))
-    said = _each_call_once(parts, list(beside(message, at)))
-    return [*said, *_left_over(message, said)]
+    read_pieces = _each_call_once(parts, list(beside(message, at)))
+    return [*read_pieces, *_left_over(message, read_pieces)]
 
 
-def _left_over(message: dict[str, Any], said: list[Piece]) -> Iterator[Piece]:
+def _left_over(message: dict[str, Any], read_pieces: list[Piece]) -> Iterator[Piece]:
     """What to say of keys that are not known and hold calls, or texts where the message has no content at all."""
     unknown = [key for key, value in message.items() if key not in _KNOWN and value and not isinstance(value, int)]
     if not unknown:
         return
     mute = all(message.get(key) is None for key in _SAYING) and not any(
-        piece.kind in ("text", "result") for piece in said
+        piece.kind in ("text", "result") for piece in read_pieces
     )
     for key in unknown:
         value = message[key]

@@ -194,15 +194,15 @@ def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
 
 
 def _google(events: list[dict[str, Any]]) -> dict[str, Any]:
-    said: dict[Any, list[dict[str, Any]]] = {}
+    parts_by_index: dict[Any, list[dict[str, Any]]] = {}
     last: dict[str, Any] = {}
     for event in events:
         last = {**last, **event}
         for candidate in map(as_object, as_list(event.get("candidates"))):
-            parts = said.setdefault(candidate.get("index") or 0, [])
+            parts = parts_by_index.setdefault(candidate.get("index") or 0, [])
             for part in as_list(as_object(candidate.get("content")).get("parts")):
                 _grow_google(parts, part)
-    return {**last, "candidates": [{"content": {"role": "model", "parts": parts}} for parts in said.values()]}
+    return {**last, "candidates": [{"content": {"role": "model", "parts": parts}} for parts in parts_by_index.values()]}
 
 
 def _grow_google(parts: list[dict[str, Any]], part: Any) -> None:

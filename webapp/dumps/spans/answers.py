@@ -138,8 +138,8 @@ def _tool_result(span: EntrySpan, about: dict[str, Any], conversation: Conversat
     key = next((key for key in _RESULTS if attributes.values.get(key) is not None), "")
     raw, _ = text_or_json(attributes.values.get(key), ())
     if raw is None:  # Strands has it in an event
-        said = (blocks(event.first("message")) for name, event in span.events if name == "gen_ai.choice")
-        raw = joined([piece for value in said for piece in content(value, ())])[0]
+        choice_blocks = (blocks(event.first("message")) for name, event in span.events if name == "gen_ai.choice")
+        raw = joined([piece for value in choice_blocks for piece in content(value, ())])[0]
     ident = attributes.text("gen_ai.tool.call.id", "ai.toolCall.id")
     piece = Piece("result", raw, attributes.paths.get(key), attributes.text(*_TOOLS), ident)
     return turns_of([piece], "tool", conversation, **about)

@@ -86,8 +86,8 @@ def requested(span: EntrySpan) -> Iterator[dict[str, Any]]:
         role = name.removeprefix("gen_ai.").removesuffix(".message")
         if role in _PROMPT_EVENTS and event.first("content", "tool_calls") is not None:
             calls, ident = event.first("tool_calls"), event.first("id")
-            said = blocks(event.first("content"))
-            yield {"role": role, "content": said, "tool_calls": calls, "tool_call_id": ident}
+            message_blocks = blocks(event.first("content"))
+            yield {"role": role, "content": message_blocks, "tool_calls": calls, "tool_call_id": ident}
 
 
 def blocks(value: Any) -> Any:

@@ -40,8 +40,8 @@ class Backfill:
     def count(self, connection: sa.Connection, to: int) -> tuple[int, int]:
         """How many rows there are up to the id `to`, and in all."""
         statement = f"SELECT count(CASE WHEN id <= :to THEN 1 END), count(*) FROM {self.table} WHERE {self.where}"  # noqa: S608
-        done, total = connection.execute(sa.text(statement), {"to": to}).one()
-        return done, total
+        filled, total = connection.execute(sa.text(statement), {"to": to}).one()
+        return filled, total
 
     def end(self, connection: sa.Connection) -> None:
         """Do what is done behind the last row, outside of `upgrade`."""

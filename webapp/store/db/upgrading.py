@@ -70,7 +70,10 @@ class Upgrade:
     def _change_tables(self, connection: sa.Connection, current: str | None) -> None:
         """To the next revision that has something to fill in, or to the newest."""
         ahead = list(self._script.iterate_revisions("head", current))[::-1]
-        target = next((one.revision for one in ahead if hasattr(one.module, "backfill")), database.HEAD)
+        target = next(
+            (script_revision.revision for script_revision in ahead if hasattr(script_revision.module, "backfill")),
+            database.HEAD,
+        )
         run = EnvironmentContext(
             database.alembic_config(), self._script, fn=lambda at, _: self._script._upgrade_revs(target, at)
         )
@@ -101,7 +104,7 @@ class Upgrade:
 
     def _refuse_unknown(self, current: str | None) -> None:
         name, _ = split(current)
-        if name is None or name in {one.revision for one in self._script.walk_revisions()}:
+        if name is None or name in {known_revision.revision for known_revision in self._script.walk_revisions()}:
             return
         if name == database.UNFINISHED_COPY:
             raise database.NewerDatabase(

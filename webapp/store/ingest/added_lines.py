@@ -107,8 +107,8 @@ class AddedLines:
         if session.name in self._tail.short:
             self.end.short[session.name] = self._tail.short[session.name]
         self.end.waiting.pop(session.name, None)
-        if said := self._tail.waiting.get(session.name):
-            self.end.waiting[session.name] = said
+        if problems_now := self._tail.waiting.get(session.name):
+            self.end.waiting[session.name] = problems_now
         if len(self.end.waiting) > MOST_NAMED:
             raise ReadsOtherwise
 

@@ -147,8 +147,8 @@ class DumpIngest:
         home, short_turns = self._homes.choose(start, self.counts.problem), turns.held(_MOST_PREPARED)
         if self.again is None and short_turns is not None:
             vectors = self.engine.dialect.name != "sqlite"
-            given = SessionInput(start, short_turns, home, vectors, start.external_id in self.tail.sessions)
-            self._write_ready(self.pipeline.put(given))
+            session_input = SessionInput(start, short_turns, home, vectors, start.external_id in self.tail.sessions)
+            self._write_ready(self.pipeline.put(session_input))
         else:
             self._write_ready(self.pipeline.rest())
             if self.again is not None or self._known([start.external_id]):
@@ -160,8 +160,8 @@ class DumpIngest:
     def _write_ready(self, batches: Iterable[ReadyBatch]) -> None:
         for batch in batches:
             new = [(session_input, rows) for session_input, rows in batch if rows is not None]
-            others = self._write_new(new) if new else [session_input for session_input, _ in batch]
-            for session in others:
+            unwritten = self._write_new(new) if new else [session_input for session_input, _ in batch]
+            for session in unwritten:
                 self._store(session.start, session.turns, session.home)
 
     def _only_repeats(self) -> bool:

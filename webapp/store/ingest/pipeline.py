@@ -73,8 +73,8 @@ class Pipeline:
 
     def _begin(self) -> None:
         gathered, self._gathered, self._size = self._gathered, [], 0
-        known = self._known(session.start.external_id for session in gathered)
-        for is_known, group in groupby(gathered, lambda session: session.start.external_id in known):
+        stored_ids = self._known(session.start.external_id for session in gathered)
+        for is_known, group in groupby(gathered, lambda session: session.start.external_id in stored_ids):
             batch = list(group)
             if is_known:
                 self._batches.append((batch, [None] * len(batch)))

@@ -33,13 +33,13 @@ def words_of_bytes(raw: bytes) -> list[bytes]:
     stretches = raw.translate(_TO_FOLDED).split()
     if raw.isascii():
         return stretches
-    found: list[bytes] = []
+    words_so_far: list[bytes] = []
     for stretch in stretches:
         if stretch.isascii():
-            found.append(stretch)
+            words_so_far.append(stretch)
         else:
-            found += [word.lower().encode() for word in _word.findall(stretch.decode("utf-8", "surrogatepass"))]
-    return found
+            words_so_far += [word.lower().encode() for word in _word.findall(stretch.decode("utf-8", "surrogatepass"))]
+    return words_so_far
 
 
 def shortened(word: bytes) -> bytes:

@@ -51,8 +51,8 @@ def find(connection: sa.Connection, session_id: int, changed: int, home: str) ->
 def _restored(session_id: int, home: str, fold: bytes) -> SessionState | None:
     read_home, tally, facets, raw_bytes, (own_rules, states) = saved_state.restored(fold)
     rules = rules_for(home)
-    known = isinstance(tally, Tally) and isinstance(facets, Facets)
-    if not known or read_home != home or own_rules != _own_rules() or not rules.go_on(states):
+    is_whole = isinstance(tally, Tally) and isinstance(facets, Facets)
+    if not is_whole or read_home != home or own_rules != _own_rules() or not rules.go_on(states):
         return None
     return SessionState(session_id, home, tally, facets, raw_bytes, rules)
 

@@ -126,12 +126,12 @@ class SessionRows:
     def learn(self, later: LaterKnown) -> bool:
         """Note what later entries tell of a turn that is written; whether more than its row depends on that."""
         row = rows.turn_row(later.turn, None)
-        known = {name: row[name] for name in _KNOWN_LATER if row[name] is not None}
-        if known:
-            self.changes.append({"turn": self.state.turn_id(later.ordinal), **known})
+        later_values = {name: row[name] for name in _KNOWN_LATER if row[name] is not None}
+        if later_values:
+            self.changes.append({"turn": self.state.turn_id(later.ordinal), **later_values})
         failure, original = later.turn.failure, self.state.tally.originals[later.ordinal]
         has_failed = failure is not None and self.fail_earlier(original, failure)
-        return has_failed or bool(known.keys() - _ITS_OWN)
+        return has_failed or bool(later_values.keys() - _ITS_OWN)
 
     def fail_earlier(self, ordinal: int, text: str) -> bool:
         """Note a recorded failure of a turn whose row may be written; False where one was noted before."""

@@ -85,5 +85,5 @@ def _address() -> str:
 def _detail() -> dict[str, Any] | None:
     """What the form says of the object, where it was read as a form, and what `about` was told."""
     sent = request.form if request.mimetype == "application/x-www-form-urlencoded" else {}
-    named = {name: sent[name][:_LONGEST] for name in OBJECT_FIELDS if sent.get(name)}
-    return (named | g.get("audit_about", {})) or None
+    objects = {name: sent[name][:_LONGEST] for name in OBJECT_FIELDS if sent.get(name)}
+    return (objects | g.get("audit_about", {})) or None
