@@ -59,13 +59,15 @@ class _Reader(pickle.Unpickler):
             return super().find_class(module, name)
         if module.startswith(_PACKAGES):
             kind = super().find_class(module, name)
-            if isinstance(kind, type) and (is_dataclass(kind) or getattr(kind, "is_saved", False) or _named(kind)):
+            if isinstance(kind, type) and kind.__module__.startswith(_PACKAGES) and _holds_data(kind):
                 return kind
         raise NotSaved(f"{module}.{name} is no class of a state")
 
 
-def _named(kind: type) -> bool:
-    return issubclass(kind, tuple) and hasattr(kind, "_fields")
+def _holds_data(kind: type) -> bool:
+    return (
+        is_dataclass(kind) or getattr(kind, "is_saved", False) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+    )
 
 
 @cache
