@@ -58,15 +58,20 @@ def settings() -> Settings:
         raise click.UsageError(str(bad)) from None
 
 
-@contextmanager
-def engine(of: Settings, *, migrate: bool = True) -> Iterator[sa.Engine]:
-    """The database, at the newest revision. Exits with 2 where its URL is none, with 1 where it cannot be used."""
+def connect(of: Settings) -> sa.Engine:
+    """The database as it is, not asked yet. Exits with 2 where its URL is none or its driver is not installed."""
     try:
-        opened = database.connect(of.database, durable=of.durable, pool=of.pool)
+        return database.connect(of.database, durable=of.durable, pool=of.pool)
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ModuleNotFoundError) as error:
         raise click.UsageError(f"FENCEPOST_DATABASE is not a usable database URL: {error}") from None
     except OSError as error:
         raise click.ClickException(f"cannot make the database's folder: {error}") from None
+
+
+@contextmanager
+def engine(of: Settings, *, migrate: bool = True) -> Iterator[sa.Engine]:
+    """The database, at the newest revision. Exits with 2 where its URL is none, with 1 where it cannot be used."""
+    opened = connect(of)
     try:
         with in_words():
             if migrate:

@@ -131,16 +131,16 @@ def _app(settings: Settings, on_upgrade: Callable[[Progress], None]):  # type: i
     import sqlalchemy as sa
 
     from webapp.app import create_app
+    from webapp.commands import _store
     from webapp.store.db.database import NewerDatabase
 
+    _store.connect(settings).dispose()  # says what is wrong with the URL, where anything is
     try:
         return create_app(settings, on_upgrade)
     except BadSetting as error:
         raise click.UsageError(str(error)) from error
     except NewerDatabase as error:
         raise click.ClickException(str(error)) from error
-    except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ModuleNotFoundError) as error:
-        raise click.UsageError(f"FENCEPOST_DATABASE is not a usable database URL: {error}") from error
     except sa.exc.DatabaseError as error:
         raise click.ClickException(f"the database cannot be used: {error.orig}") from error
     except OSError as error:
