@@ -30,7 +30,10 @@ _PLAIN = {
     ("datetime", "timedelta"),
     ("datetime", "timezone"),
 }
-_SOURCES = ("dumps", "findings", "parsing", "store/write")
+_SOURCES = (
+    *("dumps/**/*.py", "findings/**/*.py", "parsing/**/*.py", "store/write/*.py"),
+    *("saved_state.py", "text_hash.py"),
+)
 
 
 class NotSaved(ValueError):
@@ -75,8 +78,8 @@ def made_by() -> str:
     """What changes with the code that makes states: those of any other are not read."""
     folder = Path(__file__).parent
     digest = hashlib.sha256(repr((sys.version_info[:2], sys.byteorder)).encode())
-    for name in _SOURCES:
-        for path in sorted((folder / name).rglob("*.py")):
+    for pattern in _SOURCES:
+        for path in sorted(folder.glob(pattern)):
             digest.update(path.relative_to(folder).as_posix().encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
