@@ -7,10 +7,11 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.parsing.multi_search import MultiSearch, Place
+from webapp.parsing.multi_search import MultiSearch, Place, Target
 
 CHARS = "{[<é"
 PATTERNS = (re.compile(r'"[a-c]{1,3}"\s*:'), re.compile(r"\[[AB]+\]"), re.compile("<a+>"))
+TARGETS: tuple[Target, ...] = (*((char, None) for char in CHARS), *zip('"[<', PATTERNS, strict=True))
 texts = st.text(alphabet='{}[]<>"abcAB :\né字', max_size=60)
 
 
@@ -18,7 +19,7 @@ texts = st.text(alphabet='{}[]<>"abcAB :\né字', max_size=60)
 def test_it_finds_what_a_search_at_every_offset_finds(raw: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(raw)))
     end = data.draw(st.integers(start, len(raw)))
-    search = MultiSearch(raw, start, end, CHARS, PATTERNS)
+    search = MultiSearch(raw, start, end, TARGETS)
     at = start
     while True:
         place = search.next(at)
@@ -40,7 +41,7 @@ def _nearest(raw: str, at: int, end: int) -> Place | None:
 def test_each_pattern_passes_over_a_text_without_it_once() -> None:
     raw = "{" * 2_000
     counting = _CountingPattern()
-    search = MultiSearch(raw, 0, len(raw), "{", [counting])  # type: ignore[list-item]
+    search = MultiSearch(raw, 0, len(raw), [("{", None), ("{", counting)])  # type: ignore[list-item]
     places = [search.next(at) for at in range(len(raw))]
     assert places == [(at, at + 1) for at in range(len(raw))]
     assert counting.searches == 1

@@ -12,7 +12,7 @@ from webapp.parsing.nesting import COUNTED, SHORT, at_one_depth, is_shallow, nes
 from webapp.parsing.span import place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Failure:
     """Why a text did not decode. `at` is a code point offset in that text; `wording` is the exception's own wording."""
 
@@ -22,7 +22,7 @@ class Failure:
     wording: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Decoded:
     """A decoded value, or the failure where `failure` is not None."""
 
@@ -41,12 +41,14 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
     `sys.get_int_max_str_digits()`) become failures like every other. With `finite`, NaN and Infinity are
     failures too, worded as the decoder words any other unexpected word (RFC 8259, section 6).
     """
-    if failure := _no_value(text):
-        return Decoded(failure=failure)
-    plain = finite and not _marked(text)
+    at = _SPACE.match(text).end()  # type: ignore[union-attr]  # always matches
+    if text[at : at + 1] not in _BEGINS:
+        return Decoded(None, _failure("Expecting value", text, at))
+    marked = text.startswith("\ufeff")
+    plain = finite and not marked
     try:
-        if is_shallow(text):
-            return Decoded(_finite.decode(text) if plain else json.loads(text, strict=strict))
+        if is_shallow(text) and not marked:
+            return _decode_shallow(text, at, _SCANNERS[strict or plain, plain])
         return Decoded(
             at_one_depth(lambda: _finite.decode(text) if plain else json.loads(text, strict=strict), len(text))
         )
@@ -63,14 +65,21 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
         return Decoded(failure=Failure(type(problem).__name__, str(problem), 0, str(problem)))
 
 
-def _no_value(text: str) -> Failure | None:
-    """The decoder's failure where no JSON value begins, as in most responses, without the cost of its exception."""
-    at = _SPACE.match(text).end()  # type: ignore[union-attr]  # always matches
-    if text[at : at + 1] in _BEGINS:
-        return None
+def _decode_shallow(text: str, at: int, scan_once: Scanner) -> Decoded:
+    """The value that begins at `at`, as the decoder reads it, but without its exception where text follows it."""
+    try:
+        value, end = scan_once(text, at)
+    except StopIteration as stop:
+        return Decoded(None, _failure("Expecting value", text, int(stop.value)))
+    if end < len(text) and (end := _SPACE.match(text, end).end()) < len(text):  # type: ignore[union-attr]
+        return Decoded(None, _failure("Extra data", text, end))
+    return Decoded(value)
+
+
+def _failure(message: str, text: str, at: int) -> Failure:
+    """What `json.JSONDecodeError(message, text, at)` says."""
     line, column = place(text, at)
-    wording = f"Expecting value: line {line} column {column} (char {at})"
-    return Failure("JSONDecodeError", "Expecting value", at, wording)
+    return Failure("JSONDecodeError", message, at, f"{message}: line {line} column {column} (char {at})")
 
 
 def scan(text: str, at: int) -> tuple[Any, int]:
@@ -122,10 +131,6 @@ def _refuse(name: str) -> NoReturn:
     raise NotFinite(name)
 
 
-def _marked(text: str) -> bool:
-    return text.startswith("\ufeff")
-
-
 def _constant_at(text: str) -> int:
     """Where the first NaN or Infinity outside a string stands; only asked where the decoder has met one."""
     for match in _CONSTANT.finditer(text):
@@ -138,4 +143,11 @@ _BEGINS = frozenset('{["-0123456789tfnNI\ufeff')
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _CONSTANT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|(NaN|-?Infinity)', re.DOTALL)
 _finite = json.JSONDecoder(parse_constant=_refuse)
-scan_once: Callable[[str, int], tuple[Any, int]] = _finite.scan_once  # type: ignore[attr-defined]  # typeshed lacks it
+Scanner = Callable[[str, int], tuple[Any, int]]
+scan_once: Scanner = _finite.scan_once  # type: ignore[attr-defined]  # typeshed lacks it
+_SCANNERS: dict[tuple[bool, bool], Scanner] = {
+    (True, True): scan_once,
+    (True, False): json.JSONDecoder().scan_once,  # type: ignore[attr-defined]
+    (False, False): json.JSONDecoder(strict=False).scan_once,  # type: ignore[attr-defined]
+}
+"""By whether control characters are refused, and whether NaN is."""

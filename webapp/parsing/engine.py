@@ -146,11 +146,12 @@ class Tracer:
         raise ValueError("no such attempt in this trace")
 
     def verdict(self) -> Verdict:
-        chosen = [self.attempts[index] for index in self.chosen]
-        if not chosen:
+        if not self.chosen:
             return "failed" if self.offered else "none"
-        if any(attempt.edits for attempt in chosen):
-            return "repaired"
+        chosen = [self.attempts[index] for index in self.chosen]
+        for attempt in chosen:
+            if attempt.edits:
+                return "repaired"
         start = len(self.raw) - len(self.raw.lstrip(JSON_SPACE))
         end = len(self.raw.rstrip(JSON_SPACE))
         alone = len(chosen) == 1 and chosen[0].span.start <= start and chosen[0].span.end >= end
@@ -164,7 +165,7 @@ class Tracer:
             self.verdict(),
             tuple(self.attempts),
             tuple(self.chosen),
-            tuple(self.attempts[index].value for index in self.chosen),
+            tuple([self.attempts[index].value for index in self.chosen]),
             self.truncated,
             self.ambiguous,
             self.exhausted,

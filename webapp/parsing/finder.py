@@ -26,6 +26,7 @@ Limits = Callable[[], list[int]] | None
 QUOTED, WEAK, PROSE, MARKED = 1, 2, 3, 4
 """How plainly a place says that JSON is meant as the answer: quoted input, numbers in a sentence, an object in prose, a
 fence or a tag."""
+_NO_MARK, _NOWHERE = Mark(), Span(0, 0)
 SHOWN = 2_000
 """So many rejected candidates are shown one by one."""
 
@@ -54,8 +55,8 @@ class Finder:
     fence: str = ""
     meant: bool = False
     loose: dict[str, int] = field(default_factory=dict)
-    mark: Mark = field(default_factory=Mark)
-    whole: Span = field(default_factory=lambda: Span(0, 0))
+    mark: Mark = _NO_MARK
+    whole: Span = _NOWHERE
 
     def enter(self, start: int, end: int) -> int:
         """Turn to `raw[start:end]`; where to begin in it, since the last candidate may have reached into it."""

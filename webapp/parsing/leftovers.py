@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.multi_search import MultiSearch
+from webapp.parsing.multi_search import MultiSearch, Target
 from webapp.parsing.one_character import closed_twice, opened_twice
 from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
@@ -19,7 +19,14 @@ _call_tag = (
 )
 _key = r'"[^"\n]{1,100}+"\s{0,20}+:'
 _tag = r"\[/?[A-Z][A-Z_]{2,30}\]"
-_patterns = (re.compile(f"<(?:{_call_tag})"), re.compile(_tag), re.compile(_key))
+_targets: tuple[Target, ...] = (
+    *((char, None) for char in "{}[]"),
+    ("[", re.compile(_tag)),
+    ("<", re.compile(f"<(?:{_call_tag})")),
+    ('"', re.compile(_key)),
+)
+FEW = 8
+"""Among so many candidates each gap is looked at by itself; among more, one pass over the text costs less."""
 LONG = 10_000
 """What an attempt so long passes over is not looked at again."""
 _REASONS = {
@@ -34,13 +41,36 @@ _REASONS = {
 
 def name_leftovers(tracer: Tracer, thoughts: list[tuple[int, int]]) -> None:
     """Add an attempt for each run of unexplained brackets and keys; beside a value they make the trace ambiguous."""
-    runs = list(_runs(tracer, [Span(*thought) for thought in thoughts]))
+    covered = _merged([attempt.span for attempt in tracer.attempts[1:]])
+    runs = list(_runs(tracer, covered, thoughts)) if _may_remain(tracer.raw, covered) else []
     for kind, start, end in runs:
         tracer.reject("leftover", Span(start, end), _REASONS[kind])
-    unsure = any(read_otherwise(tracer.raw, tracer.attempts[index]) for index in tracer.chosen)
-    loose = any(attempt.strategy == "unopened" and attempt.outcome == "rejected" for attempt in tracer.attempts)
-    if tracer.chosen and (unsure or loose or any(kind not in ("thought", "tag") for kind, _, _ in runs)):
-        tracer.ambiguous = True
+    if tracer.chosen and not tracer.ambiguous:
+        tracer.ambiguous = _is_ambiguous(tracer, {kind for kind, _, _ in runs})
+
+
+def _is_ambiguous(tracer: Tracer, kinds: set[str]) -> bool:
+    """Whether what was left over, or an edit, leaves it open what the chosen values are."""
+    if kinds - {"thought", "tag"}:
+        return True
+    for index in tracer.chosen:
+        if read_otherwise(tracer.raw, tracer.attempts[index]):
+            return True
+    return any(attempt.strategy == "unopened" and attempt.outcome == "rejected" for attempt in tracer.attempts)
+
+
+def _may_remain(raw: str, covered: list[Span]) -> bool:
+    """Whether a leftover may begin outside of the attempts; most responses have none, and this costs a tenth."""
+    if len(covered) > FEW:
+        return True
+    at = 0
+    for start, end in (*covered, Span(len(raw), len(raw))):
+        gap = raw[at:start]
+        for char, pattern in _targets if gap else ():
+            if char in gap and (not pattern or ((match := pattern.search(raw, at)) and match.start() < start)):
+                return True
+        at = end
+    return False
 
 
 _MOVED = {"missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
@@ -94,9 +124,8 @@ def _core(raw: str, attempt: Attempt) -> int:
     return start + len(raw[start:core].rstrip("}] \t\r\n"))
 
 
-def _runs(tracer: Tracer, thoughts: list[Span]) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of each run of leftovers that no attempt parts."""
-    covered = _merged([attempt.span for attempt in tracer.attempts[1:]])
+def _runs(tracer: Tracer, covered: list[Span], thoughts: list[tuple[int, int]]) -> Iterator[tuple[str, int, int]]:
+    """Kind, start and end of each run of leftovers outside of `covered` that no attempt parts."""
     starts = [span.start for span in covered]
     passed = [attempt.span for attempt in tracer.attempts[1:] if attempt.span.end - attempt.span.start > LONG]
     values = _merged([*(tracer.attempts[index].span for index in tracer.chosen), *passed])
@@ -105,7 +134,7 @@ def _runs(tracer: Tracer, thoughts: list[Span]) -> Iterator[tuple[str, int, int]
         index = bisect_right(starts, start) - 1
         if index >= 0 and start < covered[index].end:
             continue
-        kind = "thought" if any(span.start <= start < span.end for span in thoughts) else kind
+        kind = "thought" if any(first <= start < last for first, last in thoughts) else kind
         if run and run[0] == kind and bisect_right(starts, run[1]) == index + 1:
             run = kind, run[1], end
             continue
@@ -119,7 +148,7 @@ def _runs(tracer: Tracer, thoughts: list[Span]) -> Iterator[tuple[str, int, int]
 def _leftovers(raw: str, values: list[Span]) -> Iterator[tuple[str, int, int]]:
     """Openers, keys, and closers that no bracket outside of the values opened and that stand behind a value."""
     edges = [0, *(edge for span in values for edge in span), len(raw)]
-    search = MultiSearch(raw, 0, len(raw), "{}[]", _patterns)
+    search = MultiSearch(raw, 0, len(raw), _targets)
     open_brackets: list[str] = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):
         at = start

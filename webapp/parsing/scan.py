@@ -7,7 +7,7 @@ from functools import cache
 
 from webapp import plugins
 from webapp.parsing.finder import Finder
-from webapp.parsing.multi_search import MultiSearch
+from webapp.parsing.multi_search import MultiSearch, Target
 from webapp.parsing.strategy import Strategy
 
 MOST = 4_000
@@ -18,7 +18,7 @@ def scan_region(finder: Finder, start: int, end: int) -> None:
     """Let the strategies look at `raw[start:end]`."""
     raw, attempts, at = finder.tracer.raw, finder.tracer.attempts, finder.enter(start, end)
     pattern, strategies = _events(), _strategies()
-    hints = MultiSearch(raw, at, end, *_hints())
+    hints: MultiSearch | None = None
     near_end = at  # the first look is at the very beginning, whatever stands there
     while True:
         if len(attempts) > MOST:
@@ -27,6 +27,7 @@ def scan_region(finder: Finder, start: int, end: int) -> None:
         match = pattern.match(raw, at, end)
         take = strategies[match.lastgroup or ""].take if match else None
         at = max(take(finder, match), at + 1) if match and take else near_end
+        hints = hints or MultiSearch(raw, at, end, _hints())
         if (near := hints.next(at)) is None:
             break
         at, near_end = near
@@ -39,11 +40,11 @@ def _strategies() -> dict[str, Strategy]:
 
 
 @cache
-def _hints() -> tuple[str, tuple[re.Pattern[str], ...]]:
+def _hints() -> tuple[Target, ...]:
     """The characters and the patterns with which any candidate begins: a search for them is what prose costs."""
-    starts = "".join(sorted({char for strategy in _strategies().values() for char in strategy.starts}))
+    starts = sorted({char for strategy in _strategies().values() for char in strategy.starts})
     hints = sorted({strategy.hint for strategy in _strategies().values() if strategy.hint})
-    return starts, tuple(re.compile(hint) for hint in hints)
+    return (*((char, None) for char in starts), *((hint[0], re.compile(hint)) for hint in hints))
 
 
 @cache

@@ -15,7 +15,7 @@ Take = Callable[[Finder, "re.Match[str]"], int]
 @dataclass(frozen=True)
 class Strategy:
     """A way to find candidates. All patterns are tried together, in one pass, where one of the characters in
-    `starts` stands, or where `hint` matches, which begins with a common character; and where the text begins.
+    `starts` stands, or where `hint` matches, whose first character is a common one; and where the text begins.
     Lower `order` wins at one place.
     """
 
