@@ -48,9 +48,10 @@ def test_compose_gives_settings_that_exist() -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze on this machine")
-def test_systemd_takes_the_unit(tmp_path: Path) -> None:
-    text = (ROOT / "deploy" / "fencepost.service").read_text()
-    unit = tmp_path / "fencepost.service"
+@pytest.mark.parametrize("name", ["fencepost.service", "fencepost-worker@.service"])
+def test_systemd_takes_the_unit(tmp_path: Path, name: str) -> None:
+    text = (ROOT / "deploy" / name).read_text()
+    unit = tmp_path / name.replace("@", "@1")
     unit.write_text(re.sub(r"ExecStart=\S+", "ExecStart=/bin/true", text))
     done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
