@@ -121,6 +121,40 @@ def test_interrupting_stops_it_at_once(data: Path) -> None:
         assert process.stdout.read() == "stopped\n"
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        (["serve", "--port", "0"], {}),
+        (["serve"], {"FENCEPOST_ROLE": "worker"}),
+        (["work", "--stay"], {}),
+        (["work", "--stay"], {"FENCEPOST_BROKER": "redis://127.0.0.1:1/0"}),
+    ],
+)
+def test_a_start_is_stopped_like_a_server(
+    data: Path, words: list[str], settings: dict[str, str], number: signal.Signals
+) -> None:
+    """It waits for a database that accepts a connection and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"postgresql+psycopg://nobody@127.0.0.1:{silent.getsockname()[1]}/none"
+        environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": url, **settings}
+        with subprocess.Popen(
+            [sys.executable, "-m", "webapp", *words],
+            cwd=ROOT,
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            connection, _ = silent.accept()
+            process.send_signal(number)
+            try:
+                assert (*process.communicate(timeout=60), process.returncode) == ("stopped\n", "", 0)
+            finally:
+                process.kill()
+                connection.close()
+
+
 def test_settings_are_where_serve_reads_them() -> None:
     assert settings_for("127.0.0.1") == Settings.from_environment()
 

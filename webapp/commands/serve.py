@@ -5,17 +5,18 @@ from __future__ import annotations
 import gc
 import importlib
 import ipaddress
-import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from threading import Event
 from typing import TYPE_CHECKING
 
 import click
 
 from webapp import logs, memory
+from webapp.commands._stopping import stopped_by_signals
 from webapp.config import BadSetting, Settings
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
     confidential. With FENCEPOST_ROLE=worker it serves nothing and does what `fencepost work --stay` does.
     """
     memory.use_one_arena()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # service managers and containers: as Ctrl+C
     settings = settings_for(host)
     logs.configure(settings.log)
     if settings.role == "worker":
@@ -48,6 +48,12 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
 
         work_on(settings)
         return
+    with stopped_by_signals() as asked:
+        serve(settings, host, port, threads, examples, asked)
+
+
+def serve(settings: Settings, host: str, port: int, threads: int, examples: bool, asked: Event) -> None:
+    """Start, say where the server is, and serve until interrupted."""
     spool_beside(settings)
     with memory.importing():
         importlib.import_module("webapp.app")
@@ -55,13 +61,12 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
     server = make_server(settings, host, port, threads, examples)
     try:
         url = f"http://{shown(host)}:{server.effective_port}"
-        with suppress(KeyboardInterrupt):  # waitress ends by itself if the signal comes while it serves
-            click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
-            sys.stdout.flush()
-            gc.freeze()  # what is there by now stays, so no collection need look at it: a tenth of a request's time
-            sys.setswitchinterval(SWITCH_SECONDS)
-            server.run()
-        click.echo("stopped")
+        click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
+        sys.stdout.flush()
+        gc.freeze()  # what is there by now stays, so no collection need look at it: a tenth of a request's time
+        sys.setswitchinterval(SWITCH_SECONDS)
+        if not asked.is_set():
+            server.run()  # waitress ends by itself if the signal comes while it serves
     finally:
         server.close()
 

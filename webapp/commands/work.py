@@ -15,6 +15,7 @@ import click
 
 from webapp import logs
 from webapp.commands import _store
+from webapp.commands._stopping import stopped_by_signals
 from webapp.config import Settings
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.helper_process import processors
@@ -56,16 +57,16 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
     """Be one of several workers, until SIGTERM or Ctrl-C: the role `worker`."""
     if not settings.database.startswith("postgresql"):
         raise click.UsageError("--stay needs FENCEPOST_DATABASE on PostgreSQL: on SQLite the server has its worker")
-    if settings.broker:
-        _work_for_broker(settings, processes or processors())
-        return
-    ends = _ends()
-    tempfile.tempdir = str(dump_files.incoming(settings.data))
-    with _store.engine(settings) as engine:
-        click.echo(f"Fencepost works for {engine.url!r}; Ctrl+C stops it")
-        sys.stdout.flush()
-        worker.work_on(engine, settings, ends.is_set, ends.wait)
-    click.echo("stopped")
+    with stopped_by_signals() as asked:
+        if settings.broker:
+            _work_for_broker(settings, processes or processors())
+            return
+        tempfile.tempdir = str(dump_files.incoming(settings.data))
+        with _store.engine(settings) as engine:
+            ends = _ends()
+            click.echo(f"Fencepost works for {engine.url!r}; Ctrl+C stops it")
+            sys.stdout.flush()
+            worker.work_on(engine, settings, lambda: asked.is_set() or ends.is_set(), ends.wait)
 
 
 def _work_for_broker(settings: Settings, processes: int) -> None:

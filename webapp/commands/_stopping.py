@@ -1,0 +1,32 @@
+"""How servers and workers end: by SIGTERM or Ctrl+C, at any moment after their start began, with `stopped` and 0."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+from types import FrameType
+
+import click
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[Event]:
+    """SIGTERM and Ctrl+C interrupt what runs within, which then has ended as it should; what is given says so, too.
+
+    Libraries may swallow the interruption, so whoever is about to wait for long looks at the event first.
+    """
+    asked = Event()
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        asked.set()
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupt)
+    try:
+        yield asked
+    except KeyboardInterrupt:
+        pass
+    click.echo("stopped")
