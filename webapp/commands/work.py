@@ -75,15 +75,17 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
 
     from webapp.broker import tasks
 
-    with _store.engine(settings):
-        pass  # at the newest revision
+    with _store.engine(settings) as engine:  # at the newest revision
+        click.echo(f"Fencepost works for {engine.url!r}, notified by Celery; Ctrl+C stops it")
+    sys.stdout.flush()
+    logs.use_for_celery(settings.log)
     tempfile.tempdir = str(dump_files.incoming(settings.data))
     name = f"fencepost-{uuid.uuid4().hex[:8]}@%h"  # a host has several workers; RabbitMQ refuses a second of one name
     options = [f"--hostname={name}", "--without-gossip", "--without-mingle", "--loglevel=WARNING"]
     options.append(f"--concurrency={processes}")
     asked: list[str] = []  # Celery gives no exit code back
     signals.worker_shutting_down.connect(lambda sig, **_: asked.append(sig), weak=False)
-    tasks.app(settings).worker_main(["worker", "--pool=prefork", f"--queues={settings.queue}", *options])
+    tasks.app(settings).worker_main(["--quiet", "worker", "--pool=prefork", f"--queues={settings.queue}", *options])
     if not asked:
         _begin_anew()
 
