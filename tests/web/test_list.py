@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flask import Flask
 from flask.testing import FlaskClient
 
 from webapp.store.sessions.overview import Cell
@@ -249,3 +250,15 @@ def test_no_page_loads_more_than_sixty_kilobytes_of_our_css_and_javascript(
     sizes = {name: (STATIC.parent / name.lstrip("/")).stat().st_size for name in own}
     most = 90_000 if path == "/patterns" else 60_000  # the one page that shows the parts of all others
     assert sizes and sum(sizes.values()) <= most, sizes
+
+
+@pytest.mark.parametrize("query", ["", "?q=a%20b&verdict=failed&x=%C3%A9"])
+def test_the_address_above_those_of_sessions_leads_to_the_list(
+    make: Callable[..., Flask], client: FlaskClient, query: str
+) -> None:
+    answer = client.get(f"/sessions{query}")
+    assert (answer.status_code, answer.headers["Location"]) == (308, f"/{query}")
+    answer = make(prefix="/tools").test_client().get(f"/tools/sessions{query}")
+    assert (answer.status_code, answer.headers["Location"]) == (308, f"/tools/{query}")
+    assert client.get(f"/sessions{query}", follow_redirects=True).status_code == 200
+    assert client.post("/sessions").status_code == 405

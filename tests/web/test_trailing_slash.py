@@ -13,7 +13,12 @@ from tests.web import pages
 
 @pytest.mark.parametrize(
     ("asked", "location"),
-    [("/help/", "/help"), ("/labels/?q=a%20b&x=%C3%A9", "/labels?q=a%20b&x=%C3%A9"), ("/help/api/", "/help/api")],
+    [
+        ("/help/", "/help"),
+        ("/labels/?q=a%20b&x=%C3%A9", "/labels?q=a%20b&x=%C3%A9"),
+        ("/help/api/", "/help/api"),
+        ("/sessions/?q=a", "/sessions?q=a"),
+    ],
 )
 def test_it_leads_to_the_page_without_it(client: FlaskClient, asked: str, location: str) -> None:
     answer = client.get(asked)

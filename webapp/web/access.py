@@ -28,7 +28,7 @@ ROUTES = {
         responses.index responses.list_api runs.show runs.show_api
         selection.ask selection.compare selection.download selection.dumps_api selection.export
         sessions.download_dump sessions.index sessions.list_api sessions.next_failure_api sessions.response
-        sessions.show sessions.show_api statistics.index
+        sessions.sessions sessions.show sessions.show_api statistics.index
         turns.case turns.download_decoded turns.download_raw turns.markdown turns.show turns.show_api
     """,
     LABEL: """

@@ -62,6 +62,13 @@ def index() -> Response:
     return page("sessions/index.html", "sessions/_list.html", **around, views=view_store.views(db.session))
 
 
+@blueprint.get("/sessions")
+def sessions() -> AnyResponse:
+    """The address that those of sessions seem to be under: the list, with the same query."""
+    query = request.query_string.decode("latin-1")
+    return redirect(f"{url_for('.index')}{'?' if query else ''}{query}", 308)
+
+
 @blueprint.get("/sessions/<session_id:ident>")
 def show(ident: str) -> Response:
     """The page; for htmx and session.js the window of the timeline that `from` names."""
