@@ -90,3 +90,19 @@ def test_without_javascript(own_server: str, log: Path, browser: Any) -> None:
     page.locator("#question").get_by_role("button", name="direct").first.click()
     expect(page.locator("tr.failed")).to_have_count(1)
     context.close()
+
+
+def test_the_question_leaves_room_on_a_telephone(own_server: str, log: Path, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{own_server}/dumps")
+    page.locator("#file").set_input_files(log)
+    question = page.locator("#question")
+    expect(question).to_contain_text("1 of 12 responses is not plain JSON")
+    page.goto(own_server)
+    expect(question).not_to_contain_text("counting", timeout=30_000)
+    box = question.bounding_box()
+    assert box and box["height"] < 240
+    last = question.locator(".likely button").last
+    last.focus()
+    expect(last).to_be_in_viewport()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
