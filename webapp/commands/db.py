@@ -15,7 +15,7 @@ from webapp.commands import _store
 from webapp.parsing.words import counted
 from webapp.store import models
 from webapp.store.db import backup, database
-from webapp.store.jobs import database_copy, reindex
+from webapp.store.jobs import database_copy, reindex, unfit_parses
 
 
 @click.group("db", short_help="Create, migrate, copy and check the database.")
@@ -41,11 +41,15 @@ def migrate(as_json: bool) -> None:
 @command.command("reindex")
 @click.option("--all", "anew", is_flag=True, help="Rebuild the whole search index.")
 @click.option("--findings", is_flag=True, help="Run the finding rules again over every session.")
+@click.option(
+    "--parses", is_flag=True, help="Check each stored parse against its text; replay repeats those that fail."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print how many sessions were filled in as JSON.")
-def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
+def reindex_(anew: bool, findings: bool, parses: bool, as_json: bool) -> None:
     """Fill in the search index, and the facets and findings of sessions that older versions stored without them.
 
-    If interrupted, run it again to continue. Without --all it only adds what is missing.
+    If interrupted, run it again to continue. Without --all it only adds what is missing. With --parses it only looks
+    for parses that do not fit their texts, as where rows were changed by hand, and marks them for `fencepost replay`.
     """
     with _store.engine(_store.settings()) as engine, Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("sessions", total=None)
@@ -53,14 +57,31 @@ def reindex_(anew: bool, findings: bool, as_json: bool) -> None:
         def on_progress(finished: int, total: int) -> None:
             bar.update(task, completed=finished, total=total)
 
-        if findings:
+        if parses:
+            marked = unfit_parses.mark(engine, on_progress)
+        elif findings:
             count = reindex.refold_all(engine, on_progress)
         else:
             count = reindex.reindex(engine, anew=anew, on_progress=on_progress)
-    if as_json:
+    if parses:
+        _print_marked(marked, as_json)
+    elif as_json:
         _store.print_json({"sessions": count})
     else:
         click.echo(f"{counted(count, 'session')} filled in" if count else "nothing is missing")
+
+
+def _print_marked(marked: dict[str, int], as_json: bool) -> None:
+    if as_json:
+        _store.print_json({"unfit": marked})
+        return
+    for profile, count in marked.items():
+        does = "does not fit its text" if count == 1 else "do not fit their texts"
+        click.echo(
+            f"{counted(count, 'parse')} of {profile} {does}; fencepost replay --profile {profile} parses them again"
+        )
+    if not marked:
+        click.echo("every stored parse fits its text")
 
 
 @command.command("status")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from webapp.parsing import stored_trace
 from webapp.parsing.edit import Edit
 from webapp.parsing.installing import not_run
 from webapp.parsing.span import place
@@ -101,10 +102,17 @@ def site_sentence(site: Site) -> str:
     return f"{where}: {site.source}" if site.source else where
 
 
-def trace_sentence(trace: Trace) -> str:
-    """The verdict of one profile in a sentence, without its name."""
+def no_trace_sentence(trace: Trace) -> str | None:
+    """Why there is no trace to be looked at: the profile was not run, or the stored one does not fit the text."""
     if missing := not_run(trace.profile, trace.version):
         return f"was not run: {missing}"
+    return stored_trace.sentence(trace)
+
+
+def trace_sentence(trace: Trace) -> str:
+    """The verdict of one profile in a sentence, without its name."""
+    if missing := no_trace_sentence(trace):
+        return missing
     if trace.chosen:
         return _reads(trace)
     last = next((a for a in reversed(trace.attempts) if a.outcome == "failed" and a.error), None)
@@ -181,6 +189,8 @@ def verdict_sentence(trace: Trace) -> str:
     """For example `repaired: decoded after repair, by windlass-balanced 1. 1 value, 1 edit, 2 attempts, 0.21 ms`."""
     if missing := not_run(trace.profile, trace.version):
         return f"not run: {missing}"
+    if unfit := stored_trace.sentence(trace):
+        return unfit
     counts = ((len(trace.values), "value"), (len(chosen_edits(trace)), "edit"), (len(trace.attempts), "attempt"))
     tail = ", ".join((*(counted(*count) for count in counts), milliseconds(trace)))
     return f"{trace.verdict}: {VERDICTS[trace.verdict]}, by {trace.profile} {trace.version}. {tail}"

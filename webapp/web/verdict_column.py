@@ -7,11 +7,13 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from webapp.parsing import Trace, installing, profiles
+from webapp.parsing import Trace, installing, profiles, stored_trace
 from webapp.parsing.edit import apply
 
 EVERY_LENGTH = 50_000
 """Code points up to which every profile is run; a longer text is read by those that are stored or asked for."""
+NO_TRACE = (installing.ABSENT, stored_trace.UNFIT)
+"""versions of traces that only say why there is none"""
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What a user's own profile may raise; ours promise not to."""
 
@@ -28,6 +30,8 @@ class ProfileVerdict:
     letter: str | None
     same: bool
     why: str | None = None
+    unfit: bool = False
+    """whether the stored parse does not fit the text"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +86,16 @@ def column(raw: str, traces: Mapping[str, Trace | str], names: Iterable[str], cu
     values = {
         name: fingerprint(raw, trace)
         for name, trace in traces.items()
-        if isinstance(trace, Trace) and trace.version != installing.ABSENT
+        if isinstance(trace, Trace) and trace.version not in NO_TRACE
     }
     letters: dict[bytes | None, str | None] = {None: None}
     lines = []
     for name in names:
         value, trace = values.get(name), traces.get(name)
         letter = letters.setdefault(value, chr(ord("@") + len(letters)) if len(letters) <= 26 else "…")
-        lines.append(ProfileVerdict(name, _verdict(trace), letter, value == values.get(current), _why(trace)))
+        lines.append(
+            ProfileVerdict(name, _verdict(trace), letter, value == values.get(current), _why(trace), _is_unfit(trace))
+        )
     return VerdictColumn(lines, len(letters) - 1, current)
 
 
@@ -114,7 +120,11 @@ def fingerprint(raw: str, trace: Trace) -> bytes | None:
 def _verdict(trace: Trace | str | None) -> str | None:
     if isinstance(trace, str):
         return "failed"
-    return trace.verdict if trace and trace.version != installing.ABSENT else None
+    return trace.verdict if trace and trace.version not in NO_TRACE else None
+
+
+def _is_unfit(trace: Trace | str | None) -> bool:
+    return isinstance(trace, Trace) and trace.version == stored_trace.UNFIT
 
 
 def _why(trace: Trace | str | None) -> str | None:
@@ -124,6 +134,8 @@ def _why(trace: Trace | str | None) -> str | None:
         return f"the profile itself broke: {trace}"
     if missing := installing.not_run(trace.profile, trace.version):
         return f"not run: {missing}"
+    if unfit := stored_trace.sentence(trace):
+        return unfit
     if trace.profile and trace.profile not in profiles():
         return f"no profile is called {trace.profile!r} any more; this is what it made when it was run"
     return "ended by its budget" if trace.exhausted else None

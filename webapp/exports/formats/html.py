@@ -10,7 +10,7 @@ from webapp import jsontext
 from webapp.exports.base import ExportFacts, ExportFormat
 from webapp.exports.labelled import LabelView, past
 from webapp.exports.session import ExportedTurn, SessionView
-from webapp.parsing import words
+from webapp.parsing import stored_trace, words
 from webapp.parsing.drawing import Drawing, Stretch, telling
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Trace
@@ -92,7 +92,7 @@ def _strip(letters: str) -> str:
 
 def _turn(turn: ExportedTurn) -> str:
     facts = " · ".join(text(fact) for fact in (turn.kind, turn.who, turn.model, turn.group, turn.sent_at) if fact)
-    verdict = f" · {words.VERDICT_NAMES[turn.home['verdict']]}" if turn.home else ""
+    verdict = f" · {words.VERDICT_NAMES[turn.home['verdict']]}" if _is_drawn(turn) else ""
     bad = ' <span class="bad">✕ failed</span>' if turn.failed else ""
     opened = " open" if turn.failed or turn.kind in ("response", "tool_call") else ""
     readings = "".join(_reading(turn.raw, trace) for trace in _traces(turn)) or f"<pre>{_plain(turn.raw)}</pre>"
@@ -101,12 +101,17 @@ def _turn(turn: ExportedTurn) -> str:
     return f"<details{opened}><summary>{facts}{verdict}{bad}</summary>{failure}{labels}{readings}</details>"
 
 
+def _is_drawn(turn: ExportedTurn) -> bool:
+    return turn.home is not None and turn.home["version"] != stored_trace.UNFIT
+
+
 def _traces(turn: ExportedTurn) -> list[Trace]:
     """The home trace, and `fencepost`'s where it is another one that reads otherwise."""
     traces = [Trace.from_dict(turn.home)] if turn.home else []
     if turn.fencepost and (not turn.home or turn.home["profile"] != turn.fencepost["profile"]):
         traces.append(Trace.from_dict(turn.fencepost))
-    return traces[:1] if len(traces) == 2 and traces[0].values == traces[1].values else traces
+    is_same = len(traces) == 2 and traces[0].values == traces[1].values
+    return traces[:1] if is_same and all(trace.version != stored_trace.UNFIT for trace in traces) else traces
 
 
 def _reading(raw: str, trace: Trace) -> str:
@@ -118,8 +123,8 @@ def _reading(raw: str, trace: Trace) -> str:
     if len(faults) > MOST_ERRORS:
         errors += f'<p class="soft">{words.counted(len(faults) - MOST_ERRORS, "more error")}</p>'
     values = "".join(f"<pre>{_plain(jsontext.pretty(value)[:LONGEST_VALUE])}</pre>" for value in trace.values)
-    verdict = words.VERDICT_NAMES[trace.verdict]
-    return f'<p class="soft">{text(trace.profile)}: {verdict}</p><pre>{marked}</pre>{more}{errors}{values}'
+    verdict = words.no_trace_sentence(trace) or words.VERDICT_NAMES[trace.verdict]
+    return f'<p class="soft">{text(trace.profile)}: {text(verdict)}</p><pre>{marked}</pre>{more}{errors}{values}'
 
 
 def _stretch(stretch: Stretch) -> str:

@@ -10,7 +10,7 @@ from webapp.exports.base import ExportFacts, ExportFormat
 from webapp.exports.labelled import LabelView, past
 from webapp.exports.session import ExportedTurn, SessionView
 from webapp.markdown import block, code, escaped
-from webapp.parsing import words
+from webapp.parsing import stored_trace, words
 from webapp.parsing.drawing import telling
 from webapp.parsing.trace import Trace
 
@@ -100,8 +100,10 @@ def _turn(turn: ExportedTurn, before: ExportedTurn | None) -> Iterator[str]:
 
 
 def _reading(title: str, raw: str, trace: Trace) -> Iterator[str]:
-    if (sentence := words.trace_sentence(trace)).startswith("was not run"):
+    if sentence := words.no_trace_sentence(trace):
         yield f"{title} ({code(trace.profile)}): {escaped(sentence)}\n\n"
+        if trace.version == stored_trace.UNFIT:
+            yield f"{block(textmarks.marked_text(raw, None), 'text')}\n"
         return
     verdict = words.VERDICT_NAMES.get(trace.verdict, trace.verdict)
     yield f"{title} ({code(trace.profile)} {trace.version}): **{verdict}**\n\n"

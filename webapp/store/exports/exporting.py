@@ -25,7 +25,7 @@ from webapp.exports.labelled import (
 from webapp.exports.labelled import rows as flat_rows
 from webapp.exports.redaction import Redactor
 from webapp.exports.session import ExportedTurn, FindingView, SessionView, redacted
-from webapp.parsing import words
+from webapp.parsing import stored_trace, words
 from webapp.store.exports import session_causes
 from webapp.store.labels import history, settling
 from webapp.store.labels.queues import looking
@@ -289,7 +289,11 @@ def _turn(turn: Turn, home: Parse | None, ours: Parse | None, labelled: settling
         failed=failed,
         rescued=failed and ours is not None and ours.verdict in READABLE,
         recorded_failure=turn.recorded_failure,
-        home=home.trace if home else None,
-        fencepost=ours.trace if ours else None,
+        home=_trace(turn, home),
+        fencepost=_trace(turn, ours),
         labels=tuple(_label_view(labelled, label) for label in labelled.labels) if labelled else (),
     )
+
+
+def _trace(turn: Turn, parse: Parse | None) -> dict[str, Any] | None:
+    return None if parse is None else dict(stored_trace.checked(turn.raw or "", parse.trace))

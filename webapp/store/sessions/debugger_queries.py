@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import jsontext, parsing
+from webapp.parsing import stored_trace
 from webapp.store.db import heads, packing
 from webapp.store.models import Parse, Session, Turn
 from webapp.store.sessions.turns import MODEL_KINDS, NoSuchTurn, TurnDetail
@@ -62,6 +63,8 @@ def reader(
 ) -> Callable[[str], parsing.Trace]:
     """Gives the trace under each of `names`: as stored where its version is current, else made when asked for.
 
+    A stored one that does not fit the text comes as one that says so (`stored_trace`).
+
     With `light` a stored trace of more than `LIGHT_BYTES` comes without its values. Raises `UnknownProfile` for a
     name that no profile has and nothing is stored of.
     """
@@ -73,9 +76,8 @@ def reader(
         if version != _current_version(name, version):
             return parsed(detail.turn.raw or "", name)
         data = packing.unpack(packed)
-        return parsing.Trace.from_dict(
-            jsontext.loads(without_values(data) if light and len(data) > LIGHT_BYTES else data)
-        )
+        document = jsontext.loads(without_values(data) if light and len(data) > LIGHT_BYTES else data)
+        return stored_trace.read(detail.turn.raw or "", document)
 
     return trace
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.parsing import Trace
+from webapp.parsing import Trace, stored_trace
 from webapp.store.db import heads
 from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import Parse, Turn
@@ -43,6 +43,6 @@ def of_turns(db: orm.Session, turn_ids: Collection[int]) -> dict[int, ExampleTex
     """The texts by turn; of a turn that has none nothing."""
     rows = db.execute(_texts, {"turns": list(turn_ids)}) if turn_ids else ()
     return {
-        turn_id: ExampleText(raw, size or 0, None if trace is None else Trace.from_dict(trace))
+        turn_id: ExampleText(raw, size or 0, None if trace is None else stored_trace.read(raw or "", trace))
         for turn_id, size, raw, trace in rows
     }

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.parsing import Trace
+from webapp.parsing import Trace, stored_trace
 from webapp.store.models import Parse, Turn
 from webapp.store.write import rows
 from webapp.store.write.parser import OURS
@@ -63,8 +63,8 @@ def regroup(connection: sa.Connection, turn_ids: Iterable[int]) -> int:
     for at in range(0, len(ids), _AT_ONCE):
         updates = []
         for row in connection.execute(_failed, {"turns": ids[at : at + _AT_ONCE]}):
-            ours = parsing.parse(row.raw, OURS) if row.ours is None else Trace.from_dict(row.ours)
-            columns = rows.group_columns(row.raw, Trace.from_dict(row.trace), ours)
+            ours = parsing.parse(row.raw, OURS) if row.ours is None else stored_trace.read(row.raw, row.ours)
+            columns = rows.group_columns(row.raw, stored_trace.read(row.raw, row.trace), ours)
             updates.append({"parse": row.id, **columns})
             changed += columns["failure_group"] != row.failure_group
         if updates:

@@ -111,7 +111,7 @@ TRACE = record(
     microseconds=COUNT,
 )
 TURN = record(
-    {"misfits": many(record(value=COUNT, path=TEXT, message=TEXT, schema=TEXT)), "not_run": TEXT},
+    {"misfits": many(record(value=COUNT, path=TEXT, message=TEXT, schema=TEXT)), "not_run": TEXT, "unfit": TEXT},
     **dict.fromkeys(("role", "agent", "phase", "model", "recorded_failure", "raw"), maybe(TEXT)),
     **dict.fromkeys(("sounding", "round", "attempt"), maybe({"type": "integer"})),
     kind=one_of(KINDS),

@@ -7,11 +7,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from flask import Blueprint, Response, jsonify, request, url_for
-from werkzeug.exceptions import NotFound
+from werkzeug.exceptions import Conflict, NotFound
 
 from webapp.exports import labelled
 from webapp.extensions import db
-from webapp.parsing import Trace, fitting, installing, profile, profiles
+from webapp.parsing import Trace, fitting, installing, profile, profiles, stored_trace
 from webapp.parsing.edit import apply
 from webapp.store.exports.filenames import safe_name
 from webapp.store.failures import neighbours
@@ -145,6 +145,8 @@ def download_decoded(ident: str, position: int) -> Response:
     detail = store.find_by_id(db.session, ident, position)
     query = debugger_query.from_args(request.args)
     trace = bench_store.trace(detail, query.profile or detail.session.first_profile)
+    if unfit := stored_trace.sentence(trace):
+        raise Conflict(f"{trace.profile} {unfit}")
     if query.attempt is None or query.attempt >= len(trace.attempts):
         raise NotFound(f"there are {len(trace.attempts)} attempts, counted from 0")
     attempt = trace.attempts[query.attempt]
@@ -177,6 +179,8 @@ def case(ident: str, position: int) -> Response:
     """The turn as a test case, with the values that people expect of it where their labels say so."""
     detail = store.find_by_id(db.session, ident, position)
     trace = bench_store.trace(detail, "fencepost")
+    if unfit := stored_trace.sentence(trace):
+        raise Conflict(f"{trace.profile} {unfit}")
     response = text_answer(reports.case(detail.turn.raw or "", trace, expected_values(detail.turn)))
     response.headers.set("Content-Disposition", "inline", filename=reports.case_file(trace))
     return response
@@ -198,7 +202,11 @@ def text_answer(text: str) -> Response:
 @operation(
     "Responses",
     "Read a turn with its trace",
-    json(ref("Turn"), "The turn; `trace` is null if no model wrote it, or the profile's library is not installed"),
+    json(
+        ref("Turn"),
+        "The turn; `trace` is null if no model wrote it, if the profile's library is not installed (`not_run`), or if"
+        " the stored parse does not fit the text (`unfit`)",
+    ),
     query=(Parameter("profile", TEXT, "the profile whose trace it is; unset: the session's own"),),
     example="?profile=fencepost",
 )
@@ -211,6 +219,9 @@ def show_api(ident: str, position: int) -> Response:
     parsed = turn.raw is not None and turn.kind in WRITTEN_BY_MODEL
     missing = installing.reason(profiles().get(name))
     trace = bench_store.trace(detail, name) if parsed and not missing else None
+    unfit = stored_trace.sentence(trace) if trace else None
+    if unfit:
+        trace = None
     is_held = trace is not None and fitting.is_held(name, turn.phase)
     return jsonify(
         **{name: getattr(turn, name) for name in TURN_FIELDS},
@@ -224,4 +235,5 @@ def show_api(ident: str, position: int) -> Response:
         trace=trace.as_dict() if trace else None,
         **({"misfits": [misfit.as_dict() for misfit in misfits(detail, trace)]} if trace and is_held else {}),
         **({"not_run": missing} if missing else {}),
+        **({"unfit": f"{name} {unfit}"} if unfit else {}),
     )

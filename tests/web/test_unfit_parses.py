@@ -1,0 +1,93 @@
+"""A stored parse that does not fit its text, as where rows were changed by hand: said everywhere, drawn nowhere."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.commands.stored import runner
+from webapp.extensions import db
+from webapp.store.models import Turn
+
+PAGE = "/sessions/s1/turns/1"
+RAW = "Sure:\n```json\n{'tool': 'run', 'n': 1,}}\n```\nand {x}"
+SAID = "has a stored parse that does not fit this text"
+REMEDY = "fencepost db reindex --parses"
+
+
+@pytest.fixture(params=["{}", "x" * 5 + RAW], ids=["shorter", "shifted"])
+def changed(request: pytest.FixtureRequest, client: FlaskClient, app: Flask) -> FlaskClient:
+    """A session s1 whose response was changed behind Fencepost's back."""
+    messages = [{"role": "user", "content": "Call the tool."}, {"role": "assistant", "content": RAW}]
+    body = json.dumps({"id": "s1", "messages": messages}).encode()
+    assert client.post("/api/dumps?filename=a.json&home=windlass-strict", data=body).status_code == 201
+    with app.app_context():
+        turn = db.session.scalars(sa.select(Turn).where(Turn.kind == "response")).one()
+        turn.raw = request.param
+        db.session.commit()
+    return client
+
+
+@pytest.mark.parametrize("profile", ["fencepost", "windlass-strict"])
+def test_the_page_shows_the_text_and_says_so(changed: FlaskClient, profile: str) -> None:
+    answer = changed.get(f"{PAGE}?profile={profile}")
+    assert answer.status_code == 200 and SAID in answer.text and REMEDY in answer.text
+    assert 'class="span' not in answer.text.partition('id="raw"')[2]
+
+
+@pytest.mark.parametrize("profile", ["fencepost", "windlass-strict", "json-repair"])
+def test_no_state_of_the_page_breaks(changed: FlaskClient, profile: str) -> None:
+    for query in ("attempt=0", "attempt=3&edit=1", "attempt=1&view=text", "r=0-1"):
+        assert changed.get(f"{PAGE}?profile={profile}&{query}").status_code == 200, query
+
+
+def test_the_api_says_so(changed: FlaskClient) -> None:
+    answer = changed.get("/api/session/s1/turns/1?profile=fencepost")
+    assert answer.status_code == 200 and answer.json["trace"] is None
+    assert REMEDY in answer.json["unfit"] and answer.json["unfit"].startswith(f"fencepost {SAID}")
+
+
+@pytest.mark.parametrize(("path", "status"), [("decoded?attempt=0", 409), ("case", 409), ("markdown", 200)])
+def test_texts_to_hand_on_say_so(changed: FlaskClient, path: str, status: int) -> None:
+    answer = changed.get(f"{PAGE}/{path}{'&' if '?' in path else '?'}profile=fencepost")
+    assert answer.status_code == status and SAID in answer.text
+
+
+@pytest.mark.parametrize("path", ["/api/session/s1/export?format=report", "/api/session/s1/export?format=html"])
+def test_exports_say_so(changed: FlaskClient, path: str) -> None:
+    answer = changed.get(path)
+    assert answer.status_code == 200 and SAID in answer.text and 'removes "' not in answer.text
+
+
+PATHS = (
+    "/",
+    "/?q=json",
+    "/sessions/s1",
+    "/failures",
+    "/compare?a=fencepost&b=direct",
+    "/statistics",
+    "/responses",
+    "/labels",
+)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_pages_that_use_it_answer(changed: FlaskClient, path: str) -> None:
+    assert changed.get(path, follow_redirects=True).status_code == 200
+
+
+def test_what_it_says_mends_it(changed: FlaskClient, app: Flask) -> None:
+    run = runner(app.config["SETTINGS"].data)
+    marked = run("db", "reindex", "--parses").stdout.splitlines()
+    profiles = [line.split()[3] for line in marked]
+    assert "fencepost" in profiles and all(f"fencepost replay --profile {name}" in "".join(marked) for name in profiles)
+    page = changed.get(f"{PAGE}?profile=fencepost")
+    assert page.status_code == 200 and SAID not in page.text
+    for name in profiles:
+        assert "1 of them parsed now" in run("replay", "--profile", name).stdout
+    assert run("db", "reindex", "--parses").stdout == "every stored parse fits its text\n"
+    assert changed.get("/api/session/s1/turns/1?profile=fencepost").json["trace"]["version"] != "unfit"
