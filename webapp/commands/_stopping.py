@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event
 from types import FrameType
 
@@ -25,8 +25,6 @@ def stopped_by_signals() -> Iterator[Event]:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, interrupt)
-    try:
+    with suppress(KeyboardInterrupt):
         yield asked
-    except KeyboardInterrupt:
-        pass
     click.echo("stopped")
