@@ -42,6 +42,7 @@ def app(settings: Settings) -> Celery:
         task_ignore_result=True,
         worker_prefetch_multiplier=1,
         worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
         worker_send_task_events=False,
         broker_connection_retry_on_startup=True,
         broker_connection_timeout=3,

@@ -63,7 +63,8 @@ def connect(of: Settings) -> sa.Engine:
     try:
         return database.connect(of.database, durable=of.durable, pool=of.pool)
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ModuleNotFoundError) as error:
-        raise click.UsageError(f"FENCEPOST_DATABASE is not a usable database URL: {error}") from None
+        reason = f"{error}; it takes sqlite:///… or postgresql+psycopg://user:password@host/name"
+        raise click.UsageError(f"FENCEPOST_DATABASE is not a usable database URL: {reason}") from None
     except OSError as error:
         raise click.ClickException(f"cannot make the database's folder: {error}") from None
 

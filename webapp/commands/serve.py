@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from webapp import logs, memory
+from webapp.commands import _start
 from webapp.commands._stopping import stopped_by_signals
 from webapp.config import BadSetting, Settings
 
@@ -54,7 +55,7 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
 
 def serve(settings: Settings, host: str, port: int, threads: int, examples: bool, asked: Event) -> None:
     """Start, say where the server is, and serve until interrupted."""
-    spool_beside(settings)
+    _start.check(settings)
     with memory.importing():
         importlib.import_module("webapp.app")
     gc.freeze()  # modules stay, so no collection need look at them
@@ -127,8 +128,9 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
 def _listening(host: str, port: int) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise click.UsageError(f"cannot listen on {host}:{port}: {error.strerror}; try another PORT") from error
+    except (OSError, ValueError) as error:  # ValueError: waitress knows no such host
+        reason = getattr(error, "strerror", None) or error
+        raise click.UsageError(f"cannot listen on {host}:{port}: {reason}; try another PORT or HOST") from error
 
 
 def _app(settings: Settings, on_upgrade: Callable[[Progress], None]):  # type: ignore[no-untyped-def]
@@ -147,9 +149,11 @@ def _app(settings: Settings, on_upgrade: Callable[[Progress], None]):  # type: i
     except NewerDatabase as error:
         raise click.ClickException(str(error)) from error
     except sa.exc.DatabaseError as error:
-        raise click.ClickException(f"the database cannot be used: {error.orig}") from error
+        raise click.ClickException(
+            f"the database cannot be used: {error.orig} (FENCEPOST_DATABASE; unset, it is a file in FENCEPOST_DATA)"
+        ) from error
     except OSError as error:
-        raise click.ClickException(f"the data folder cannot be used: {error}") from error
+        raise click.ClickException(_start.unusable_data(settings, error)) from None
 
 
 def admission_of(settings: Settings, app):  # type: ignore[no-untyped-def]

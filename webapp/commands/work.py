@@ -14,7 +14,7 @@ import uuid
 import click
 
 from webapp import logs
-from webapp.commands import _store
+from webapp.commands import _start, _store
 from webapp.commands._stopping import stopped_by_signals
 from webapp.config import Settings
 from webapp.store.ingest import dump_files
@@ -58,10 +58,10 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
     if not settings.database.startswith("postgresql"):
         raise click.UsageError("--stay needs FENCEPOST_DATABASE on PostgreSQL: on SQLite the server has its worker")
     with stopped_by_signals() as asked:
+        _start.check(settings)
         if settings.broker:
             _work_for_broker(settings, processes or processors())
             return
-        tempfile.tempdir = str(dump_files.incoming(settings.data))
         with _store.engine(settings) as engine:
             ends = _ends()
             click.echo(f"Fencepost works for {engine.url!r}; Ctrl+C stops it")
@@ -79,7 +79,6 @@ def _work_for_broker(settings: Settings, processes: int) -> None:
         click.echo(f"Fencepost works for {engine.url!r}, notified by Celery; Ctrl+C stops it")
     sys.stdout.flush()
     logs.use_for_celery(settings.log)
-    tempfile.tempdir = str(dump_files.incoming(settings.data))
     name = f"fencepost-{uuid.uuid4().hex[:8]}@%h"  # a host has several workers; RabbitMQ refuses a second of one name
     options = [f"--hostname={name}", "--without-gossip", "--without-mingle", "--loglevel=WARNING"]
     options.append(f"--concurrency={processes}")

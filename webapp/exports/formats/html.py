@@ -92,17 +92,14 @@ def _strip(letters: str) -> str:
 
 def _turn(turn: ExportedTurn) -> str:
     facts = " · ".join(text(fact) for fact in (turn.kind, turn.who, turn.model, turn.group, turn.sent_at) if fact)
-    verdict = f" · {words.VERDICT_NAMES[turn.home['verdict']]}" if _is_drawn(turn) else ""
+    drawn = turn.home if turn.home and turn.home["version"] != stored_trace.UNFIT else None
+    verdict = f" · {words.VERDICT_NAMES[drawn['verdict']]}" if drawn else ""
     bad = ' <span class="bad">✕ failed</span>' if turn.failed else ""
     opened = " open" if turn.failed or turn.kind in ("response", "tool_call") else ""
     readings = "".join(_reading(turn.raw, trace) for trace in _traces(turn)) or f"<pre>{_plain(turn.raw)}</pre>"
     failure = f'<p class="bad">Recorded in the dump: {text(turn.recorded_failure)}</p>' if turn.recorded_failure else ""
     labels = "".join(_label(label) for label in turn.labels)
     return f"<details{opened}><summary>{facts}{verdict}{bad}</summary>{failure}{labels}{readings}</details>"
-
-
-def _is_drawn(turn: ExportedTurn) -> bool:
-    return turn.home is not None and turn.home["version"] != stored_trace.UNFIT
 
 
 def _traces(turn: ExportedTurn) -> list[Trace]:

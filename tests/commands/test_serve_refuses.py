@@ -1,0 +1,66 @@
+"""What keeps `fencepost serve` and workers from starting: one sentence that names the setting, and no traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def refused(words: str, data: Path, **settings: str) -> tuple[int, str]:
+    environ = {**os.environ, "FENCEPOST_DATA": str(data), "PORT": "0", **settings}
+    done = subprocess.run(
+        [sys.executable, "-m", "webapp", *words.split()],
+        cwd=ROOT,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert "Traceback" not in done.stderr and not done.stdout, done.stderr
+    assert done.stderr.count("Error: ") == 1
+    return done.returncode, done.stderr.rpartition("Error: ")[2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "reason"),
+    [
+        ({"FENCEPOST_HOME": "nonsense"}, 2, "FENCEPOST_HOME: "),
+        ({"FENCEPOST_TRUSTED_HOSTS": "http://x/y"}, 2, "FENCEPOST_TRUSTED_HOSTS takes host names"),
+        ({"FENCEPOST_STORE": "nonsense://x"}, 1, "FENCEPOST_STORE nonsense://x: "),
+        ({"FENCEPOST_DATABASE": "x"}, 2, "FENCEPOST_DATABASE is not a usable database URL: "),
+        ({"FENCEPOST_DATABASE": "sqlite:////proc/nothing/x.sqlite3"}, 1, "cannot make the database's folder: "),
+        ({"HOST": "300.1.1.1", "FENCEPOST_TOKEN": "a-token-of-16-characters"}, 2, "cannot listen on 300.1.1.1:0: "),
+    ],
+)
+def test_a_setting_that_cannot_be_used(tmp_path: Path, settings: dict[str, str], code: int, reason: str) -> None:
+    returned, said = refused("serve --no-examples", tmp_path / "data", **settings)
+    assert returned == code and said.startswith(reason), said
+
+
+@pytest.mark.parametrize("words", ["serve --no-examples", "work --stay"])
+def test_a_data_folder_that_is_a_file(tmp_path: Path, words: str) -> None:
+    (tmp_path / "data").touch()
+    settings = {} if words.startswith("serve") else {"FENCEPOST_DATABASE": "postgresql+psycopg://root@127.0.0.1:1/x"}
+    code, said = refused(words, tmp_path / "data", **settings)
+    assert code == 1 and said.startswith("FENCEPOST_DATA: the data folder cannot be used: File exists: ")
+
+
+@pytest.mark.parametrize("sealed", ["folder", "secret_key"])
+def test_a_data_folder_that_cannot_be_used(tmp_path: Path, sealed: str) -> None:
+    """A folder that is not writable, a key that is not readable; for root both are, so a link that leads nowhere."""
+    data = tmp_path / "data"
+    data.mkdir()
+    if sealed == "folder":
+        (data / "dumps").symlink_to("/proc/nothing/dumps")
+    else:
+        (data / "secret_key").symlink_to("/proc/nothing/key")
+    code, said = refused("serve --no-examples", data)
+    assert code == 1 and said.startswith("FENCEPOST_DATA: the data folder cannot be used: ")
+    assert f"Let the server's user read and write {data}" in said

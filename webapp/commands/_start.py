@@ -1,0 +1,65 @@
+"""What `serve` and workers look at before they start: what a setting names has to be there, else they end in words."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+
+import click
+
+from webapp.config import Settings
+
+_HOST = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
+
+
+def check(settings: Settings) -> None:
+    """Exits with 2 where a setting has to be changed, with 1 where what it names cannot be used now."""
+    for host in settings.trusted_hosts:
+        if not _HOST.fullmatch(host.encode("idna").decode() if host.isprintable() and not host.isascii() else host):
+            raise click.UsageError(f"FENCEPOST_TRUSTED_HOSTS takes host names such as logs.example.org, not {host!r}")
+    _check_home(settings.home)
+    _check_data(settings)
+    _check_store(settings)
+
+
+def _check_home(name: str) -> None:
+    from webapp.parsing import UnknownProfile, profile
+    from webapp.store.write.home import UNKNOWN
+
+    if name == UNKNOWN:
+        return
+    try:
+        profile(name)
+    except UnknownProfile as error:
+        raise click.UsageError(f"FENCEPOST_HOME: {error.args[0]}") from None
+
+
+def _check_data(settings: Settings) -> None:
+    """Have bodies and other large files buffered on the data folder's disk: /tmp may be small, or memory."""
+    from webapp.store.ingest import dump_files
+
+    try:
+        settings.data.mkdir(parents=True, exist_ok=True)
+        tempfile.tempdir = str(dump_files.incoming(settings.data))
+        tempfile.TemporaryFile().close()
+    except OSError as error:
+        raise click.ClickException(unusable_data(settings, error)) from None
+
+
+def unusable_data(settings: Settings, error: OSError) -> str:
+    place = error.filename or settings.data
+    return (
+        f"FENCEPOST_DATA: the data folder cannot be used: {error.strerror or error}: {place}."
+        f" Let the server's user read and write {settings.data}, or name another folder."
+    )
+
+
+def _check_store(settings: Settings) -> None:
+    if settings.store is None:
+        return
+    from webapp.store.files import StoreUnreachable, file_store
+
+    try:
+        file_store(settings).find("dumps")
+    except StoreUnreachable as error:
+        raise click.ClickException(f"{error}. Check its address and credentials, or unset FENCEPOST_STORE.") from None
