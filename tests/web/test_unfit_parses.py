@@ -63,6 +63,14 @@ def test_exports_say_so(changed: FlaskClient, path: str) -> None:
     assert answer.status_code == 200 and SAID in answer.text and 'removes "' not in answer.text
 
 
+def test_a_failure_groups_examples_say_so(changed: FlaskClient) -> None:
+    groups = changed.get("/api/failures").json["failures"]
+    assert groups
+    page = changed.get(f"/failures/{groups[0]['key']}")
+    assert page.status_code == 200
+    assert "its stored parse does not fit this text" in page.text + changed.get("/failures").text
+
+
 PATHS = (
     "/",
     "/?q=json",

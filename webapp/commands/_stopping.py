@@ -17,14 +17,14 @@ def stopped_by_signals() -> Iterator[Event]:
 
     Libraries may swallow the interruption, so whoever is about to wait for long looks at the event first.
     """
-    asked = Event()
+    stop_requested = Event()
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
-        asked.set()
+        stop_requested.set()
         raise KeyboardInterrupt
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, interrupt)
     with suppress(KeyboardInterrupt):
-        yield asked
+        yield stop_requested
     click.echo("stopped")

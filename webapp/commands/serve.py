@@ -49,11 +49,11 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
 
         work_on(settings)
         return
-    with stopped_by_signals() as asked:
-        serve(settings, host, port, threads, examples, asked)
+    with stopped_by_signals() as stop_requested:
+        serve(settings, host, port, threads, examples, stop_requested)
 
 
-def serve(settings: Settings, host: str, port: int, threads: int, examples: bool, asked: Event) -> None:
+def serve(settings: Settings, host: str, port: int, threads: int, examples: bool, stop_requested: Event) -> None:
     """Start, say where the server is, and serve until interrupted."""
     _start.check(settings)
     with memory.importing():
@@ -66,7 +66,7 @@ def serve(settings: Settings, host: str, port: int, threads: int, examples: bool
         sys.stdout.flush()
         gc.freeze()  # what is there by now stays, so no collection need look at it: a tenth of a request's time
         sys.setswitchinterval(SWITCH_SECONDS)
-        if not asked.is_set():
+        if not stop_requested.is_set():
             server.run()  # waitress ends by itself if the signal comes while it serves
     finally:
         server.close()

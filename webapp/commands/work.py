@@ -57,7 +57,7 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
     """Be one of several workers, until SIGTERM or Ctrl-C: the role `worker`."""
     if not settings.database.startswith("postgresql"):
         raise click.UsageError("--stay needs FENCEPOST_DATABASE on PostgreSQL: on SQLite the server has its worker")
-    with stopped_by_signals() as asked:
+    with stopped_by_signals() as stop_requested:
         _start.check(settings)
         if settings.broker:
             _work_for_broker(settings, processes or processors())
@@ -66,7 +66,7 @@ def work_on(settings: Settings, processes: int | None = None) -> None:
             ends = _ends()
             click.echo(f"Fencepost works for {engine.url!r}; Ctrl+C stops it")
             sys.stdout.flush()
-            worker.work_on(engine, settings, lambda: asked.is_set() or ends.is_set(), ends.wait)
+            worker.work_on(engine, settings, lambda: stop_requested.is_set() or ends.is_set(), ends.wait)
 
 
 def _work_for_broker(settings: Settings, processes: int) -> None:

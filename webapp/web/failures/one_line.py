@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webapp.parsing import words
+from webapp.parsing import stored_trace, words
 from webapp.parsing.trace import Trace
 from webapp.store.sessions.example_texts import ExampleText
 from webapp.visible import visible
@@ -27,6 +27,8 @@ def pieces(example: ExampleText) -> list[LinePiece]:
     """The line; of a text that is too long to be read for it, only how long it is."""
     if example.raw is None:
         return [LinePiece("gap", f"{example.size:,} bytes, too long to be drawn here")]
+    if example.ours and example.ours.version == stored_trace.UNFIT:
+        return [_text(example.raw[:AFTER]), LinePiece("gap", "its stored parse does not fit this text")]
     edits = words.chosen_edits(example.ours) if example.ours else []
     at = edits[0].span.start if edits else _place(example.ours)
     first = max(0, at - BEFORE)
