@@ -59,6 +59,7 @@ class Settings:
     """connections to PostgreSQL that a process keeps open; None: `database.POOLED`"""
     parts_from: int = 10_000_000
     """responses; 0: never"""
+    export_days: int = 7
     accounts: bool = False
     newcomers: str = "none"
     proxies: tuple[str, ...] = ()
@@ -99,7 +100,8 @@ class Settings:
             broker=_broker(environ),
             queue=environ.get("FENCEPOST_QUEUE") or "fencepost",
             pool=_pool(environ),
-            parts_from=_parts_from(environ),
+            parts_from=_number(environ, "FENCEPOST_PARTS_FROM", 10_000_000, "a number of responses, 0 for never"),
+            export_days=_number(environ, "FENCEPOST_EXPORT_DAYS", 7, "a number of days from 1 to 3650", 1, 3650),
             **_access(environ),
         )
 
@@ -114,6 +116,7 @@ class Settings:
             "FENCEPOST_LOG": self.log,
             "FENCEPOST_STORE": self.store or "",
             "FENCEPOST_PARTS_FROM": str(self.parts_from),
+            "FENCEPOST_EXPORT_DAYS": str(self.export_days),
             **({"FENCEPOST_FINDINGS": str(self.findings)} if self.findings else {}),
             **({"FENCEPOST_POOL": str(self.pool)} if self.pool else {}),
         }
@@ -142,6 +145,7 @@ HELP = {
     "pool": "connections to PostgreSQL that a process keeps open, 1 to 200 (5), plus 10 when needed",
     "store": "fsspec URL for stored dumps, uploads and session dumps, such as s3://bucket/fencepost; unset: data",
     "parts_from": "number of responses from which a run writes Parquet parts (10000000), 0: never (docs/scaling.md)",
+    "export_days": "number of days after which a background export is removed (7)",
     "accounts": "1: everybody needs an account (fencepost user add; docs/accounts.md)",
     "newcomers": "role of people who sign in by OpenID or proxy without an account: none (refused), reader or labeler",
     "proxies": "addresses or networks of the proxies to trust, comma-separated",
@@ -251,14 +255,12 @@ def _broker(environ: Mapping[str, str]) -> str | None:
 
 
 def _pool(environ: Mapping[str, str]) -> int | None:
-    text = environ.get("FENCEPOST_POOL") or ""
-    if not text:
+    if not environ.get("FENCEPOST_POOL"):
         return None
-    if not (text.isascii() and text.isdecimal() and len(text) < 9 and 1 <= int(text) <= MOST_POOLED):
-        raise BadSetting(f"FENCEPOST_POOL must be a whole number from 1 to {MOST_POOLED}, not {text[:100]!r}")
+    pool = _number(environ, "FENCEPOST_POOL", 1, f"a whole number from 1 to {MOST_POOLED}", 1, MOST_POOLED)
     if not (environ.get("FENCEPOST_DATABASE") or "").startswith("postgresql"):
         raise BadSetting("FENCEPOST_POOL needs FENCEPOST_DATABASE on PostgreSQL: it has no effect on SQLite")
-    return int(text)
+    return pool
 
 
 def _store(environ: Mapping[str, str]) -> str | None:
@@ -277,10 +279,12 @@ def _access(environ: Mapping[str, str]) -> dict[str, Any]:
         raise BadSetting(str(bad)) from None
 
 
-def _parts_from(environ: Mapping[str, str]) -> int:
-    text = environ.get("FENCEPOST_PARTS_FROM") or "10000000"
-    if not (text.isascii() and text.isdecimal()) or len(text) > 18:
-        raise BadSetting(f"FENCEPOST_PARTS_FROM must be a number of responses, 0 for never, not {text[:100]!r}")
+def _number(
+    environ: Mapping[str, str], name: str, default: int, words: str, least: int = 0, most: int = 10**18 - 1
+) -> int:
+    text = environ.get(name) or str(default)
+    if not (text.isascii() and text.isdecimal() and len(text) < 19 and least <= int(text) <= most):
+        raise BadSetting(f"{name} must be {words}, not {text[:100]!r}")
     return int(text)
 
 
@@ -292,9 +296,4 @@ def _switch(environ: Mapping[str, str], name: str) -> bool:
 
 
 def _megabytes(environ: Mapping[str, str], name: str, default: int) -> int:
-    text = environ.get(name)
-    if not text:
-        return default * MEGABYTE
-    if not text.isdecimal() or int(text) == 0:
-        raise BadSetting(f"{name} must be a whole number of megabytes above 0, not {text!r}")
-    return int(text) * MEGABYTE
+    return _number(environ, name, default, "a whole number of megabytes above 0", 1) * MEGABYTE

@@ -50,7 +50,7 @@ class Messenger:
         """
         from webapp.broker import tasks  # celery is an extra, and slow to import
 
-        waiting = self._waiting(tasks.READ_DUMP, tasks.BEGIN_RUN)
+        waiting = self._waiting({jobs.IMPORT: tasks.READ_DUMP, jobs.EXPORT: tasks.EXPORT}, tasks.BEGIN_RUN)
         try:
             for name, number in waiting:
                 tasks.app(self._settings).send_task(name, [number], retry=False)
@@ -64,9 +64,9 @@ class Messenger:
             return False
         return True
 
-    def _waiting(self, read_dump: str, begin_run: str) -> list[tuple[str, int]]:
+    def _waiting(self, kinds: dict[str, str], begin_run: str) -> list[tuple[str, int]]:
         with self._engine.connect() as connection:
-            rows = [(read_dump, number) for number in jobs.free(self._engine, connection)]
+            rows = [(name, job) for kind, name in kinds.items() for job in jobs.free(self._engine, connection, kind)]
         if (run := run_queue.next_free(self._engine)) is not None:
             rows.append((begin_run, run))
         return [row for row in rows if self._is_due(*row, AGAIN)]

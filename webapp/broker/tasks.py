@@ -15,13 +15,13 @@ from celery import Celery
 
 from webapp.config import Settings
 from webapp.store.db import database, locks
-from webapp.store.jobs import claims, jobs, reindex, runs, worker
+from webapp.store.jobs import claims, export_jobs, jobs, reindex, runs, worker
 from webapp.store.models import RunChunk
 from webapp.store.parts import manifest
 from webapp.store.sessions import deletion
 
 READ_DUMP, BEGIN_RUN, REPLAY_CHUNK = "fencepost.read_dump", "fencepost.begin_run", "fencepost.replay_chunk"
-REINDEX, PURGE, CATCH_UP = "fencepost.reindex", "fencepost.purge", "fencepost.catch_up"
+EXPORT, REINDEX, PURGE, CATCH_UP = "fencepost.export", "fencepost.reindex", "fencepost.purge", "fencepost.catch_up"
 TRIES_AGAIN = claims.STALE / 2
 """seconds until a task looks again whether the worker that has its row is gone …"""
 TRIES = 4
@@ -53,7 +53,7 @@ def app(settings: Settings) -> Celery:
 
 
 def _functions(celery: Celery, settings: Settings) -> dict[str, Callable[..., None]]:
-    def read_dump(task: Any, job: int) -> None:
+    def do_job(task: Any, job: int) -> None:
         engine, owner = here(settings)
         if jobs.take(engine, owner, job) is not None:
             worker.do(engine, settings, job, owner, lambda: False)
@@ -81,13 +81,21 @@ def _functions(celery: Celery, settings: Settings) -> dict[str, Callable[..., No
     def purge(_: Any) -> None:
         deletion.purge(here(settings)[0])
         manifest.purge(here(settings)[0], settings)
+        export_jobs.purge(here(settings)[0], settings)
 
     def catch_up(_: Any) -> None:
         engine, owner = here(settings)
         worker.work_once(engine, settings, owner, lambda: False, processes=1)
 
-    functions = (read_dump, begin_run, replay_chunk, reindex_all, purge, catch_up)
-    return dict(zip((READ_DUMP, BEGIN_RUN, REPLAY_CHUNK, REINDEX, PURGE, CATCH_UP), functions, strict=True))
+    return {
+        READ_DUMP: do_job,
+        EXPORT: do_job,
+        BEGIN_RUN: begin_run,
+        REPLAY_CHUNK: replay_chunk,
+        REINDEX: reindex_all,
+        PURGE: purge,
+        CATCH_UP: catch_up,
+    }
 
 
 def here(settings: Settings) -> tuple[sa.Engine, str]:

@@ -59,11 +59,11 @@ def test_an_older_database_is_brought_to_head_and_says_so(blank: sa.Engine, capl
     database.migrate(blank)
     assert caplog.text == ""
     with blank.begin() as connection:
-        for table in ("growing_file", "growing_session"):
-            connection.execute(sa.text(f"DROP TABLE {table}"))
-        database.set_revision(connection, "0016")
+        for column in ("kind", "selection"):
+            connection.execute(sa.text(f"ALTER TABLE job DROP COLUMN {column}"))
+        database.set_revision(connection, "0017")
     database.migrate(blank)
-    assert "from revision 0016 to 0017" in caplog.text and database.revision(blank) == database.HEAD
+    assert "from revision 0017 to 0018" in caplog.text and database.revision(blank) == database.HEAD
 
 
 def test_two_may_migrate_at_once(tmp_path: Path) -> None:

@@ -50,11 +50,11 @@ def fencepost_block(session: Session) -> dict[str, Any]:
     }
 
 
-def stream(db: orm.Session, session: Session) -> Iterator[bytes]:
-    """The session as one JSON document, in pieces; entries that came in are in it unchanged."""
+def stream(db: orm.Session, session: Session, now: datetime | None = None) -> Iterator[bytes]:
+    """The session as one JSON document, made `now`, in pieces; entries that came in are in it unchanged."""
     return document(
         session.external_id,
-        datetime.now(UTC),
+        now or datetime.now(UTC),
         session.entry_count,
         _entries(db, session),
         fencepost_block(session)
@@ -90,8 +90,9 @@ def _entries(db: orm.Session, session: Session) -> Iterator[Any]:
         .order_by(Turn.ordinal)
         .execution_options(yield_per=_AT_ONCE)
     )
-    for row in db.execute(query):
-        if row.source is None and row.raw_at is None:
-            yield bare_entry(row.kind, row.role, row.raw)
-        else:
-            yield whole_entry(row.source, row.raw, row.raw_at)
+    with db.execute(query) as rows:  # closes the server's cursor where whoever reads stops early
+        for row in rows:
+            if row.source is None and row.raw_at is None:
+                yield bare_entry(row.kind, row.role, row.raw)
+            else:
+                yield whole_entry(row.source, row.raw, row.raw_at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from datetime import UTC, datetime
 
 from sqlalchemy import orm
@@ -37,16 +37,16 @@ class _Pipe(io.RawIOBase):
         return data
 
 
-def stream(db: orm.Session, sessions: Iterable[Session]) -> Iterator[bytes]:
-    """The zip in pieces, one file a session, in the order given."""
+def stream(db: orm.Session, sessions: Iterable[Session], now: datetime | None = None) -> Generator[bytes, None, None]:
+    """The zip in pieces, one file a session, in the order given; `now` is the moment that all of it names."""
     pipe, used = _Pipe(), set[str]()
-    now = datetime.now(UTC).timetuple()[:6]
+    now = now or datetime.now(UTC)
     with zipfile.ZipFile(pipe, "w", zipfile.ZIP_DEFLATED) as archive:
         for session in sessions:
-            info = zipfile.ZipInfo(f"{unique_name(session.external_id, used)}.json", now)
+            info = zipfile.ZipInfo(f"{unique_name(session.external_id, used)}.json", now.timetuple()[:6])
             info.compress_type = zipfile.ZIP_DEFLATED
             with archive.open(info, "w", force_zip64=True) as entry:
-                for piece in session_dump.stream(db, session):
+                for piece in session_dump.stream(db, session, now):
                     entry.write(piece)
                     if pipe.pieces:
                         yield pipe.take()

@@ -28,6 +28,8 @@ class Progress:
 
     `phase` is receiving, unpacking, keeping, looking (through the file, before the first turn) or storing, and
     `read` counts the `bytes` that it has to go through. `dump` is the dump's number once it has one.
+    Of an export it is exporting, or paused for an import; `read` counts the bytes that were written, `sessions` those
+    that are in it, and `chosen` how many there are to be.
     """
 
     tell: Callable[[Progress], None] = lambda _: None
@@ -37,6 +39,7 @@ class Progress:
     turns: int = 0
     sessions: int = 0
     problems: int = 0
+    chosen: int | None = None
     format: str | None = None
     dump: int | None = None
     told_at: float = 0.0

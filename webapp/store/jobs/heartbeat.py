@@ -19,7 +19,7 @@ from webapp.store.ingest.progress import Progress
 from webapp.store.jobs import claims
 from webapp.store.models import Job, Run, RunChunk
 
-_TOLD = ("phase", "read", "bytes", "turns", "sessions", "problems", "format", "dump")
+_TOLD = ("phase", "read", "bytes", "turns", "sessions", "problems", "chosen", "format", "dump")
 _log = logging.getLogger(__name__)
 
 

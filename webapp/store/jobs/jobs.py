@@ -1,4 +1,4 @@
-"""Jobs: ingests that go on behind a request, each a row: who works at it, how far it is, and whether it is to stop."""
+"""Jobs: what goes on behind a request, each a row: who works at it, how far it is, and whether it is to stop."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from webapp.store.jobs import claims, uploads
 from webapp.store.models import Job
 
 LIVE = ("queued", "running")
+IMPORT, EXPORT = "import", "export"
+"""kinds of jobs"""
 HELD = "held"
 """A job that waits for somebody to say what names its sessions."""
 MOST_TRIES = 3
@@ -38,10 +40,12 @@ class JobLine:
     """One job: `state` is held, queued, running, done, failed or cancelled; `asked` says that it is to stop.
 
     `progress` is what `Progress` counts, {} before the first telling; `owner` is the worker that has it. `result` has
-    `error` (code, message, at), or `created`, `sessions`, `new`, `grown`, `turns`, `problems` (all counts).
+    `error` (code, message, at), or of an import `created`, `sessions`, `new`, `grown`, `turns`, `problems` (counts);
+    `store.jobs.export_jobs` says what an export has.
     """
 
     id: int
+    kind: str
     state: str
     filename: str
     spooled: str
@@ -49,6 +53,7 @@ class JobLine:
     format: str | None
     home: str | None
     mapping: dict[str, str] | None
+    selection: dict[str, Any] | None
     progress: dict[str, Any]
     tries: int
     owner: str | None
@@ -101,12 +106,15 @@ def make(
     home: str | None = None,
     mapping: Mapping[str, str] | None = None,
     keys: Mapping[str, Any] | None = None,
+    selection: Mapping[str, Any] | None = None,
 ) -> int:
-    """A job for the file at `path` (see `own`), or for reading the dump `dump_id` again; gives its number.
+    """A job for the file at `path` (see `own`), for reading the dump `dump_id` again, or for exporting a `selection`.
 
-    With `keys`, what may name its sessions, it is held until `release` says which does.
+    Gives its number. With `keys`, what may name its sessions, it is held until `release` says which does.
     """
     values = {
+        "kind": IMPORT if selection is None else EXPORT,
+        "selection": None if selection is None else dict(selection),
         "state": "queued" if keys is None else HELD,
         "result": None if keys is None else {"keys": dict(keys)},
         "filename": filename,
@@ -126,10 +134,14 @@ def make(
         return connection.scalars(sa.insert(Job).values(values).returning(Job.id)).one()
 
 
-def take(engine: sa.Engine, owner: str, number: int | None = None) -> int | None:
-    """Claim the next job (or that one) for `owner`: one that is queued, or whose worker is gone; None where none is."""
-    wanted = _is_free(engine) if number is None else sa.and_(_is_free(engine), Job.id == number)
-    query = sa.select(Job.id).where(wanted).order_by(Job.id).limit(1).with_for_update(skip_locked=True)
+def take(engine: sa.Engine, owner: str, number: int | None = None, kind: str | None = None) -> int | None:
+    """Claim the next job (or that one) for `owner`: one that is queued, or whose worker is gone; None where none is.
+
+    Imports come before exports, whichever was asked for first.
+    """
+    query = sa.select(Job.id).where(_is_free(engine, kind)).order_by(Job.kind != IMPORT, Job.id).limit(1)
+    query = query.where(Job.id == number) if number is not None else query
+    query = query.with_for_update(skip_locked=True)
     values = {
         "state": "running",
         "owner": owner,
@@ -206,15 +218,15 @@ def find(connection: sa.Connection, number: int) -> JobLine:
     row = connection.execute(sa.select(Job.__table__).where(Job.id == number)).first()
     if row is None:
         raise NoSuchJob(f"no job has the number {number}")
-    return _line(row)
+    return line_of(row)
 
 
 def shown(connection: sa.Connection) -> list[JobLine]:
-    """What the list of dumps shows before the dumps, the newest first: live jobs, and those of a day without one."""
+    """What the list of dumps shows before the dumps, the newest first: live imports, and those of a day without one."""
     lately = sa.and_(Job.dump_id.is_(None), Job.ended_at > datetime.now(UTC) - _REMEMBERED)
-    query = sa.select(Job.__table__).where(sa.or_(Job.state.in_((*LIVE, HELD)), lately))
+    query = sa.select(Job.__table__).where(Job.kind == IMPORT, sa.or_(Job.state.in_((*LIVE, HELD)), lately))
     rows = connection.execute(query.order_by(Job.id.desc()).limit(MOST_SHOWN))
-    return [_line(row) for row in rows]
+    return [line_of(row) for row in rows]
 
 
 def live_of(connection: sa.Connection, dump_id: int) -> int | None:
@@ -232,22 +244,24 @@ def are_free(engine: sa.Engine, connection: sa.Connection) -> bool:
     return bool(free(engine, connection, most=1))
 
 
-def free(engine: sa.Engine, connection: sa.Connection, most: int = MOST_SHOWN) -> list[int]:
-    """The numbers of the first jobs that no worker has."""
-    query = sa.select(Job.id).where(_is_free(engine)).order_by(Job.id).limit(most)
+def free(engine: sa.Engine, connection: sa.Connection, kind: str | None = None, most: int = MOST_SHOWN) -> list[int]:
+    """The numbers of the first jobs (of one kind, or of all) that no worker has."""
+    query = sa.select(Job.id).where(_is_free(engine, kind)).order_by(Job.id).limit(most)
     return list(connection.scalars(query))
 
 
-def _is_free(engine: sa.Engine) -> sa.ColumnElement[bool]:
-    return sa.or_(Job.state == "queued", sa.and_(Job.state == "running", claims.is_left(engine, Job.beat_at)))
+def _is_free(engine: sa.Engine, kind: str | None) -> sa.ColumnElement[bool]:
+    is_left = sa.and_(Job.state == "running", claims.is_left(engine, Job.beat_at))
+    return sa.and_(sa.true() if kind is None else Job.kind == kind, sa.or_(Job.state == "queued", is_left))
 
 
 def live(connection: sa.Connection) -> list[JobLine]:
     query = sa.select(Job.__table__).where(Job.state.in_(LIVE)).order_by(Job.id)
-    return [_line(row) for row in connection.execute(query)]
+    return [line_of(row) for row in connection.execute(query)]
 
 
-def _line(row: sa.Row[Any]) -> JobLine:
+def line_of(row: sa.Row[Any]) -> JobLine:
+    """A row of the table as a line."""
     values = dict(row._mapping)
     values["progress"] = values["progress"] or {}
     values["asked"] = values.pop("cancelled")

@@ -1,5 +1,5 @@
-"""What a server does beside its requests: reads the index before anybody asks, removes what was deleted long ago,
-counts what killed replays left, and shows log records whose span never came."""
+"""What a server does beside its requests: reads the index before anybody asks, removes what was deleted long ago and
+exports whose time is over, counts what killed replays left, and shows log records whose span never came."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.store import index
 from webapp.store.failures import failure_index, parse_versions
-from webapp.store.jobs import failure_webhook, runs
+from webapp.store.jobs import export_jobs, failure_webhook, runs
 from webapp.store.live import Gate
 from webapp.store.parts import manifest
 from webapp.store.sessions import deletion
@@ -30,6 +30,7 @@ def start(engine: sa.Engine, settings: Settings) -> None:
     _begin(parse_versions.warm, engine)
     _begin(deletion.purge, engine)
     _begin(manifest.purge, engine, settings)
+    _begin(export_jobs.purge, engine, settings)
     _begin(runs.end_killed, engine, settings)
     _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)
     _begin(Gate(engine, settings).show_overdue, every=_OVERDUE)
@@ -43,6 +44,9 @@ def _repeat(every: float | None, task: Callable[..., object], *about: object) ->
     while True:
         try:
             task(*about)
-        except sa.exc.SQLAlchemyError as error:  # somebody writes for long, the disk is full, the server restarts
+        except (
+            sa.exc.SQLAlchemyError,
+            OSError,
+        ) as error:  # somebody writes for long, no room, no file store, a restart
             _log.warning("%s is tried again in %d seconds: %s", task.__name__, every or _EVERY, error)
         time.sleep(every or _EVERY)

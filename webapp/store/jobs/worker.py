@@ -18,7 +18,7 @@ from webapp.store.ingest import dump_files, dump_locks, kept_dumps
 from webapp.store.ingest.helper_process import processors
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_again
-from webapp.store.jobs import claims, jobs, run_queue, runs, uploads
+from webapp.store.jobs import claims, export_writing, jobs, run_queue, runs, uploads
 from webapp.store.jobs.heartbeat import Heartbeat
 from webapp.store.jobs.heartbeat import of_job as heartbeat_of_job
 from webapp.store.models import Dump
@@ -163,7 +163,11 @@ def do(engine: sa.Engine, settings: Settings, number: int, owner: str, ends: End
     with heartbeat_of_job(engine, number, owner) as heartbeat:
         progress = Progress(_teller(heartbeat, ends), dump=job.dump_id, bytes=job.bytes)
         try:
-            state, result = _outcome(engine, settings, job, progress)
+            if job.kind == jobs.EXPORT:
+                give_way = _imports_first(engine, settings, owner, ends, progress)
+                state, result = export_writing.outcome(engine, settings, job, progress, give_way)
+            else:
+                state, result = _outcome(engine, settings, job, progress)
         except Stopped:
             jobs.put_back(engine, number, owner)
             return
@@ -189,6 +193,30 @@ def _teller(heartbeat: Heartbeat, ends: Ends) -> Callable[[Progress], None]:
             raise Stopped(False)
 
     return tell
+
+
+def _imports_first(
+    engine: sa.Engine, settings: Settings, owner: str, ends: Ends, progress: Progress
+) -> Callable[[], None]:
+    """For an export, between two of its sessions: it pauses while imports that nobody else does are done."""
+    looked_at = time.monotonic()
+
+    def give_way() -> None:
+        nonlocal looked_at
+        if time.monotonic() - looked_at < LOOKS:
+            return
+        while not ends() and _is_import_free(engine) and (number := jobs.take(engine, owner, kind=jobs.IMPORT)):
+            progress.phase = "paused"
+            progress.tell(progress)
+            do(engine, settings, number, owner, ends)
+        progress.phase, looked_at = "exporting", time.monotonic()
+
+    return give_way
+
+
+def _is_import_free(engine: sa.Engine) -> bool:
+    with engine.connect() as connection:
+        return bool(jobs.free(engine, connection, jobs.IMPORT, most=1))
 
 
 def _outcome(

@@ -1,0 +1,108 @@
+"""Exports as rows: listed, opened, removed when their time is over, and named as removed then."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from tests.store.jobs.exporting import bring_hostile, content, exported, files, find
+from tests.store.made import Bring
+from webapp.config import BadSetting, Settings
+from webapp.store.files import file_store
+from webapp.store.jobs import export_jobs, jobs, worker
+from webapp.store.jobs.jobs import JobLine, NoSuchJob
+from webapp.store.models import Job
+from webapp.store.sessions.filters import Filters
+
+ALL = export_jobs.of_filters(Filters())
+Make = Callable[[], JobLine]
+
+
+@pytest.fixture
+def make(engine: sa.Engine, settings: Settings, bring: Bring) -> Make:
+    bring_hostile(bring)
+    return lambda: exported(engine, settings, ALL)
+
+
+def expire(engine: sa.Engine, job: JobLine) -> None:
+    past = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+    with engine.begin() as connection:
+        result = (job.result or {}) | {"expires_at": past}
+        connection.execute(sa.update(Job).where(Job.id == job.id).values(result=result))
+
+
+def test_the_purge_removes_those_whose_time_is_over(engine: sa.Engine, settings: Settings, make: Make) -> None:
+    old, new = make(), make()
+    assert export_jobs.purge(engine, settings) == 0 and len(files(settings)) == 2
+    expire(engine, old)
+    assert export_jobs.purge(engine, settings) == 1
+    assert (find(engine, old.id).state, find(engine, new.id).state) == ("removed", "done")
+    assert len(files(settings)) == 1 and content(settings, find(engine, new.id))
+    with pytest.raises(export_jobs.ExportRemoved, match="was removed"):
+        export_jobs.opened(settings, find(engine, old.id))
+    assert export_jobs.purge(engine, settings) == 0
+
+
+def test_a_file_of_two_exports_stays_for_the_second(engine: sa.Engine, settings: Settings, make: Make) -> None:
+    first, second = make(), make()
+    with engine.begin() as connection:
+        connection.execute(sa.update(Job).where(Job.id == second.id).values(result=first.result))
+    assert export_jobs.remove(engine, settings, first)
+    assert not export_jobs.remove(engine, settings, first)
+    assert content(settings, find(engine, second.id))
+    assert export_jobs.remove(engine, settings, find(engine, second.id))
+    with pytest.raises(export_jobs.ExportRemoved):
+        content(settings, find(engine, second.id))
+
+
+def test_a_file_that_no_export_names_goes_after_a_day(engine: sa.Engine, settings: Settings, make: Make) -> None:
+    job = make()
+    folder = settings.data / export_jobs.FOLDER
+    for name in ("left.zip", "fresh.zip"):
+        (folder / name).write_bytes(b"x")
+    for name in ("left.zip", f"{(job.result or {})['sha256']}.zip"):
+        os.utime(folder / name, (1, 1))
+    export_jobs.purge(engine, settings)
+    assert not (folder / "left.zip").exists() and len(files(settings)) == 2
+
+
+def test_a_file_that_somebody_removed_is_said(engine: sa.Engine, settings: Settings, make: Make) -> None:
+    job = make()
+    file_store(settings).remove(files(settings)[0])
+    with pytest.raises(export_jobs.ExportRemoved, match="any more"):
+        export_jobs.opened(settings, job)
+
+
+def test_what_is_not_written_has_no_file(engine: sa.Engine, settings: Settings) -> None:
+    number = export_jobs.ask(engine, settings, ALL)
+    with pytest.raises(export_jobs.NotReady, match="is not written yet"):
+        export_jobs.opened(settings, find(engine, number))
+    assert not export_jobs.remove(engine, settings, find(engine, number))
+    jobs.cancel(engine, number)
+    worker.work(engine, settings)
+    with pytest.raises(export_jobs.NotReady, match="it is cancelled"):
+        export_jobs.opened(settings, find(engine, number))
+
+
+def test_exports_and_imports_are_listed_apart(engine: sa.Engine, settings: Settings) -> None:
+    numbers = [export_jobs.ask(engine, settings, ALL) for _ in range(3)]
+    dump = jobs.make(engine, settings, filename="x", size=1)
+    with engine.connect() as connection:
+        assert [job.id for job in export_jobs.page(connection, limit=2)] == numbers[:0:-1]
+        assert [job.id for job in export_jobs.page(connection, after=numbers[1])] == numbers[:1]
+        assert [job.id for job in export_jobs.live(connection)] == numbers[::-1]
+        assert [job.id for job in jobs.shown(connection)] == [dump]
+        assert jobs.free(engine, connection, jobs.EXPORT) == numbers
+        with pytest.raises(NoSuchJob, match=f"no export has the number {dump}"):
+            export_jobs.find(connection, dump)
+
+
+@pytest.mark.parametrize("text", ["0", "x", "-1", "3651", "1.5"])
+def test_the_days_are_a_number(text: str) -> None:
+    with pytest.raises(BadSetting, match="FENCEPOST_EXPORT_DAYS must be a number of days from 1 to 3650"):
+        Settings.from_environment({"FENCEPOST_EXPORT_DAYS": text})
+    assert Settings.from_environment({"FENCEPOST_EXPORT_DAYS": "30"}).environment()["FENCEPOST_EXPORT_DAYS"] == "30"

@@ -1,0 +1,339 @@
+"""Exports behind a request: the bytes of the direct download, whole or not at all, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from sqlalchemy import orm
+
+from tests.store.jobs.exporting import HOSTILE, bring_hostile, content, exported, files, find, key, names
+from tests.store.jobs.workers import ROOT, silent
+from tests.store.made import CALL, Bring, entry, windlass
+from webapp.config import Settings
+from webapp.store.exports import zipped
+from webapp.store.files import StoreUnreachable
+from webapp.store.jobs import export_jobs, export_writing, jobs, worker
+from webapp.store.models import Session
+from webapp.store.sessions import deletion, selection
+from webapp.store.sessions.filters import Filters
+
+PATIENT = hypothesis_settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+FILTERS = st.builds(
+    Filters,
+    failed=st.booleans(),
+    model=st.sampled_from((None, "m0", "m1", "nobody")),
+    sort=st.sampled_from(("failing", "time", "failures", "length")),
+    q=st.sampled_from((None, "run_code", "passwd", "nowhere")),
+)
+
+
+@pytest.fixture
+def hostile(bring: Bring) -> None:
+    bring_hostile(bring)
+
+
+def direct(db: orm.Session, sessions: list[Session], job: jobs.JobLine) -> bytes:
+    """What the direct download would have been at the moment of the export."""
+    assert job.result is not None
+    return b"".join(zipped.stream(db, sessions, datetime.fromisoformat(job.result["written_at"])))
+
+
+@PATIENT
+@given(filters=FILTERS)
+def test_filters_give_the_bytes_of_the_direct_download(
+    engine: sa.Engine, settings: Settings, db: orm.Session, bring: Bring, filters: Filters
+) -> None:
+    bring_hostile(bring)
+    job = exported(engine, settings, export_jobs.of_filters(filters))
+    data = content(settings, job)
+    chosen = selection.filtered(db, filters)
+    assert data == direct(db, chosen, job)
+    assert job.result is not None and job.result["sha256"] == hashlib.sha256(data).hexdigest()
+    assert (job.result["bytes"], job.result["sessions"]) == (len(data), len(chosen))
+    assert job.result["deleted"] == job.result["changed"] == {"count": 0, "sessions": []}
+    db.rollback()
+
+
+@PATIENT
+@given(ids=st.lists(st.sampled_from(HOSTILE), min_size=1, unique=True))
+def test_chosen_sessions_give_the_bytes_of_the_direct_download(
+    engine: sa.Engine, settings: Settings, db: orm.Session, bring: Bring, ids: list[str]
+) -> None:
+    bring_hostile(bring)
+    keys = [key(db, external_id) for external_id in ids]
+    job = exported(engine, settings, export_jobs.of_keys(keys))
+    assert content(settings, job) == direct(db, selection.find(db, keys), job)
+    db.rollback()
+
+
+def test_no_name_in_the_zip_leads_out_of_its_folder(engine: sa.Engine, settings: Settings, hostile: None) -> None:
+    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    listed = names(content(settings, job))
+    assert len({name.lower() for name in listed}) == len(HOSTILE)
+    for name in listed:
+        assert name.isascii() and not set(name) & set('/\\:*?"<>|\0') and not name.startswith("."), name
+
+
+def test_no_filter_is_all_sessions_beyond_the_thousand_of_a_download(
+    engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selection, "MOST", 3)
+    monkeypatch.setattr("webapp.store.sessions.sessions._FOUND_AT_ONCE", 2)
+    monkeypatch.setattr(export_writing, "_AT_ONCE", 2)
+    for filters in (Filters(), Filters(q="run_code")):
+        assert len(names(content(settings, exported(engine, settings, export_jobs.of_filters(filters))))) == len(
+            HOSTILE
+        )
+
+
+Between = Callable[[Callable[[int], None]], None]
+
+
+@pytest.fixture
+def between(monkeypatch: pytest.MonkeyPatch) -> Between:
+    """Has a function called between two sessions, with how many were written."""
+
+    def call(act: Callable[[int], None]) -> None:
+        real = worker._imports_first
+
+        def spied(*given: Any) -> Callable[[], None]:
+            give_way, progress = real(*given), given[-1]
+
+            def acting() -> None:
+                act(progress.sessions)
+                give_way()
+
+            return acting
+
+        monkeypatch.setattr(worker, "_imports_first", spied)
+
+    return call
+
+
+def test_what_is_deleted_or_changed_meanwhile_is_named(
+    engine: sa.Engine, settings: Settings, db: orm.Session, bring: Bring, between: Between
+) -> None:
+    for name in "abcd":
+        bring(windlass(name, [entry(CALL)]))
+    keys = {name: key(db, name) for name in "abcd"}
+    db.rollback()
+
+    def act(written: int) -> None:
+        if written == 1:
+            with orm.Session(engine) as other:
+                deletion.delete(other, [keys["b"]])
+            bring(windlass("c", [entry(CALL), entry("more")]))
+
+    between(act)
+    job = exported(engine, settings, export_jobs.of_keys([keys[name] for name in "abcd"]))
+    assert job.result is not None and job.state == "done"
+    assert job.result["deleted"] == {"count": 1, "sessions": [{"key": keys["b"], "id": "b"}]}
+    assert job.result["changed"] == {"count": 1, "sessions": [{"key": keys["c"], "id": "c"}]}
+    assert names(content(settings, job)) == ["a.json", "c.json", "d.json"] and job.result["sessions"] == 3
+
+
+def test_a_session_deleted_before_the_worker_began_is_named_too(
+    engine: sa.Engine, settings: Settings, db: orm.Session, bring: Bring
+) -> None:
+    for name in "ab":
+        bring(windlass(name, [entry(CALL)]))
+    keys = [key(db, name) for name in "ab"]
+    number = export_jobs.ask(engine, settings, export_jobs.of_keys(keys))
+    deletion.delete(db, keys[:1])
+    worker.work(engine, settings)
+    result = find(engine, number).result
+    assert result is not None and result["deleted"] == {"count": 1, "sessions": [{"key": keys[0], "id": None}]}
+
+
+def test_progress_counts_sessions_and_bytes(
+    engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    told: list[tuple[int, int | None, int]] = []
+    tell = worker.Heartbeat.tell
+
+    def spied(self: Any, progress: Any) -> None:
+        tell(self, progress)
+        told.append((progress.sessions, progress.chosen, progress.read))
+
+    monkeypatch.setattr(worker.Heartbeat, "tell", spied)
+    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    assert told == sorted(told, key=lambda one: (one[0], one[2])) and len(told) > len(HOSTILE)
+    assert job.result is not None and told[-1] == (len(HOSTILE), len(HOSTILE), job.result["bytes"])
+    assert (job.progress["sessions"], job.progress["chosen"]) == (len(HOSTILE), len(HOSTILE))
+
+
+def test_a_cancelled_export_leaves_nothing(
+    engine: sa.Engine, settings: Settings, hostile: None, between: Between, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    between(lambda written: jobs.cancel(engine, number) if written == 2 else None)
+    worker.work(engine, settings)
+    job = find(engine, number)
+    assert (job.state, job.result and job.result["error"]["code"]) == ("cancelled", "cancelled")
+    assert files(settings) == []
+
+
+def test_a_worker_that_is_to_end_leaves_the_export_to_the_next(
+    engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    asked: Iterator[bool] = iter([False] * 8)
+    worker.work(engine, settings, lambda: next(asked, True))
+    assert (find(engine, number).state, find(engine, number).tries, files(settings)) == ("queued", 0, [])
+    worker.work(engine, settings)
+    assert len(names(content(settings, find(engine, number)))) == len(HOSTILE)
+
+
+def test_an_import_that_comes_meanwhile_is_done_first(
+    engine: sa.Engine, settings: Settings, hostile: None, between: Between, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the export goes on where it was: the imported session is no part of it."""
+    monkeypatch.setattr(worker, "LOOKS", 0.0)
+    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    states: list[tuple[int, str]] = []
+
+    def act(written: int) -> None:
+        if written == 3:
+            dump = json.dumps(windlass("later", [entry(CALL)])).encode()
+            jobs.make(engine, settings, filename="x.json", path=jobs.own(settings, io.BytesIO(dump)))
+        with engine.connect() as connection:
+            states.append((written, jobs.find(connection, number + 1).state if written > 3 else "none"))
+
+    between(act)
+    worker.work(engine, settings)
+    assert states[3] == (4, "done") and find(engine, number).tries == 0
+    assert len(names(content(settings, find(engine, number)))) == len(HOSTILE)
+
+
+def test_imports_come_before_exports(engine: sa.Engine, settings: Settings) -> None:
+    export = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    path = jobs.own(settings, io.BytesIO(b"{}"))
+    assert jobs.take(engine, "a") == export or pytest.fail("nothing else waits")
+    jobs.put_back(engine, export, "a")
+    dump = jobs.make(engine, settings, filename="x", path=path)
+    assert jobs.take(engine, "a") == dump and jobs.take(engine, "a", kind=jobs.EXPORT) == export
+
+
+def test_a_full_disk_is_said_and_leaves_nothing(
+    engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(export_writing.Progress, "advance", full)
+    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    assert job.state == "failed" and job.result is not None and job.result["error"]["code"] == "disk_full"
+    assert "Make room" in job.result["error"]["message"] and files(settings) == []
+
+
+def test_a_store_that_cannot_be_written_is_said(
+    engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Away:
+        def put(self, *_: object) -> None:
+            raise StoreUnreachable("FENCEPOST_STORE s3://bucket, exports/x.zip: no route")
+
+    monkeypatch.setattr(export_writing, "file_store", lambda _: Away())
+    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    assert job.result is not None and job.result["error"]["code"] == "store_unreachable"
+    assert "s3://bucket" in job.result["error"]["message"] and files(settings) == []
+
+
+def test_a_bug_ends_the_export_in_words_and_not_the_worker(
+    engine: sa.Engine, settings: Settings, hostile: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_writing, "_chosen", lambda *_: 1 / 0)
+    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    assert (job.state, job.result and job.result["error"]["code"]) == ("failed", "internal_error")
+
+
+def test_a_worker_that_dies_over_it_again_and_again_gives_up(engine: sa.Engine, settings: Settings) -> None:
+    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    for _ in range(jobs.MOST_TRIES + 1):
+        assert jobs.take(engine, "one that dies") == number
+        silent(engine)
+    worker.work(engine, settings)
+    job = find(engine, number)
+    assert (job.state, job.result and job.result["error"]["code"]) == ("failed", "gave_up")
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from webapp.config import Settings
+from webapp.store.db import database
+from webapp.store.exports import zipped
+from webapp.store.files.local import LocalFiles
+from webapp.store.jobs import export_writing, worker
+
+data, url, where = sys.argv[1:]
+
+def before(module, name, at=1):
+    real, calls = getattr(module, name), []
+    def called(*args, **kwargs):
+        calls.append(1)
+        if len(calls) == at:
+            print("waiting", flush=True)
+            sys.stdin.read()
+        return real(*args, **kwargs)
+    setattr(module, name, called)
+
+places = {"chosen": (export_writing, "_chosen"), "first": (zipped.session_dump, "stream"),
+    "between": (zipped.session_dump, "stream", 5), "put": (LocalFiles, "put"), "end": (worker.jobs, "end")}
+before(*places[where])
+worker.work(database.connect(url), Settings(data=Path(data), database=url, home="direct"))
+"""
+
+
+@pytest.mark.parametrize("where", ["chosen", "first", "between", "put", "end"])
+def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
+    engine: sa.Engine, settings: Settings, hostile: None, where: str
+) -> None:
+    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    arguments = [sys.executable, "-c", CHILD, str(settings.data), settings.database, where]
+    with subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"waiting\n"
+        child.kill()
+    job = find(engine, number)
+    assert job.state == "running"
+    with pytest.raises(export_jobs.NotReady):
+        export_jobs.opened(settings, job)
+    silent(engine)
+    worker.work(engine, settings)
+    job = find(engine, number)
+    assert (job.state, job.tries, len(names(content(settings, job)))) == ("done", 1, len(HOSTILE))
+    assert job.result is not None
+    left = [name for name in files(settings) if name != export_jobs.name_of(job.result["sha256"])]
+    assert len(left) == (where == "end") and not any(name.startswith("export-") for name in left)
+    for name in left:  # whole, and of no export: the purge removes it
+        os.utime(settings.data / name, (1, 1))
+    export_jobs.purge(engine, settings)
+    assert files(settings) == [export_jobs.name_of(job.result["sha256"])]
+
+
+def test_the_time_of_removal_is_the_settings(engine: sa.Engine, settings: Settings, hostile: None) -> None:
+    assert settings.export_days == 7
+    job = exported(engine, settings, export_jobs.of_filters(Filters()))
+    assert job.result is not None
+    days = (datetime.fromisoformat(job.result["expires_at"]) - datetime.now(UTC)).total_seconds() / 86400
+    assert 6.99 < days <= 7 and Path(export_jobs.name_of(job.result["sha256"])).suffix == ".zip"
