@@ -16,6 +16,7 @@ from webapp.store.db import database
 from webapp.web import (
     answers,
     errors,
+    export_jobs,
     exports,
     filters,
     guards,
@@ -63,6 +64,7 @@ BLUEPRINTS = (
     mapping_pages,
     queue_pages,
     exports,
+    export_jobs,
     home_pages,
     failure_pages,
     failure_actions,

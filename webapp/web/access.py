@@ -16,7 +16,8 @@ ROUTES = {
     READ: """
         api_reference.description_api api_reference.show compare.compare_api compare.index compare.show
         dumps.download dumps.index dumps.show jobs.show jobs.show_api
-        exports.index exports.labels_api exports.session_api
+        export_jobs.ask export_jobs.file export_jobs.file_api export_jobs.index export_jobs.list_api
+        export_jobs.show export_jobs.show_api exports.index exports.labels_api exports.session_api
         failures.atom failures.index failures.show failures_api.detail_api failures_api.list_api failures_api.same_api
         growing.head guide.begin guide.end help.index help.picture help.show
         homes.ask homes.index homes.question homes.show homes.show_api
@@ -32,6 +33,7 @@ ROUTES = {
         turns.case turns.download_decoded turns.download_raw turns.markdown turns.show turns.show_api
     """,
     LABEL: """
+        export_jobs.cancel export_jobs.cancel_api export_jobs.make export_jobs.make_api export_jobs.remove
         failure_actions.change labels.assign labels.causes.change labels.check labels.draw labels.hold
         labels.lists.settle labels.progress labels.review.save labels.save labels.turn.put_api labels.turn.save
         labels.undo runs.cancel runs.cancel_api runs.make runs.make_api selection.label

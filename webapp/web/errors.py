@@ -31,6 +31,7 @@ from webapp.store.homes.changes import NoSuchHomeChange
 from webapp.store.homes.rules import BadRule, NoSuchRule
 from webapp.store.homes.scopes import BadScope
 from webapp.store.ingest.kept_dumps import NotKept
+from webapp.store.jobs.export_jobs import ExportRemoved, NotReady
 from webapp.store.jobs.jobs import NoSuchJob
 from webapp.store.jobs.mappings import NoSuchMapping
 from webapp.store.jobs.run_queue import NoSuchRun
@@ -61,6 +62,8 @@ def init_app(app: Flask) -> None:
         on_http: (HTTPException,),
         on_missing: (*MISSING, UnknownProfile, NotKept, NoSuchRun),
         on_not_installed: (NotInstalled,),
+        on_not_ready: (NotReady,),
+        on_export_removed: (ExportRemoved,),
         on_damaged_part: (PartDamaged,),
         on_bad_request: BAD_REQUEST,
         on_not_admitted: (NotAdmitted,),
@@ -118,6 +121,14 @@ def on_missing(error: Exception) -> Answer:
 
 def on_not_installed(error: NotInstalled) -> Answer:
     return answer(409, "not_installed", str(error))
+
+
+def on_not_ready(error: NotReady) -> Answer:
+    return answer(409, "not_ready", str(error))
+
+
+def on_export_removed(error: ExportRemoved) -> Answer:
+    return answer(410, "removed", str(error))
 
 
 def on_bad_request(error: Exception) -> Answer:

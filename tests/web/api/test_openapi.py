@@ -17,6 +17,9 @@ from openapi_spec_validator import validate
 from werkzeug.datastructures import ImmutableMultiDict
 
 from tests.web import pages
+from webapp.extensions import db
+from webapp.store.jobs import export_jobs, worker
+from webapp.store.sessions.filters import Filters
 from webapp.web.api import openapi
 from webapp.web.api.operation import of_view
 
@@ -101,8 +104,12 @@ def addresses(key: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield "GET", "/api/dumps/2/mapping", {}
     yield "POST", "/api/dumps/2/mapping", {"json": {"mapping": {"raw": "$.o.t"}, "dry_run": True}}
     yield "POST", "/api/dumps/2/mapping", {"json": {"mapping": {"raw": "$.o.t"}}}
-    yield "GET", "/api/jobs/1", {}
-    yield "DELETE", "/api/jobs/1", {}
+    yield from (("POST", f"/api/exports{query}", {}) for query in ("?ids=s", "?failed=1"))
+    yield from (("GET", f"/api/exports{query}", {}) for query in ("", "?limit=1&after=9", "/1", "/4"))
+    yield from (("GET", "/api/exports/1/file", {"headers": headers}) for headers in ({}, {"Range": "bytes=0-9"}))
+    yield from (("DELETE", f"/api/exports/{number}", {}) for number in (1, 4))
+    yield "GET", "/api/jobs/2", {}
+    yield "DELETE", "/api/jobs/2", {}
 
 
 Calls = list[tuple[str, Any, set[str]]]
@@ -114,6 +121,9 @@ def calls(app: Flask, client: FlaskClient, post: Callable[..., Any]) -> Calls:
     post(pages.SESSION, home="direct")
     assert post(OTHER, filename="own.jsonl").status_code == 415
     key = client.get("/api/failures").json["failures"][0]["key"]
+    with app.app_context():
+        export_jobs.ask(db.engine, app.config["SETTINGS"], export_jobs.of_filters(Filters()))
+        worker.work(db.engine, app.config["SETTINGS"])
     app.request_class = type("Reading", (app.request_class,), {"parameter_storage_class": ReadParameters})
     seen: list[tuple[str, set[str]]] = []
     app.after_request_funcs.setdefault(None, []).append(lambda answer: noted(answer, seen))

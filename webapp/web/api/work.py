@@ -1,4 +1,4 @@
-"""Dumps, jobs, mappings, profiles, runs and labels as the API takes and writes them."""
+"""Dumps, jobs, exports, mappings, profiles, runs and labels as the API takes and writes them."""
 
 from __future__ import annotations
 
@@ -55,6 +55,23 @@ JOB = record(
     result=maybe(each(ANYTHING)),
     made_at=TIME,
     ended_at=maybe(TIME),
+)
+_NAMED = record(count=COUNT, sessions=many(record(key=TEXT, id=maybe(TEXT))))
+EXPORT = record(
+    **dict.fromkeys(("id", "sessions", "bytes"), COUNT),
+    state=one_of(("queued", "running", "done", "failed", "cancelled", "removed")),
+    cancelled=FLAG,
+    ids=maybe(many(TEXT)),
+    filters=maybe(each(ANYTHING)),
+    of=maybe(COUNT),
+    sha256=maybe(TEXT),
+    deleted=_NAMED,
+    changed=_NAMED,
+    error=maybe(record(code=TEXT, message=TEXT, at=maybe(TEXT))),
+    url=TEXT,
+    file=maybe(TEXT),
+    made_at=TIME,
+    **dict.fromkeys(("ended_at", "expires_at"), maybe(TIME)),
 )
 SUGGESTION = record(mapping=maybe(each(TEXT)), paths=many(record(path=TEXT, text=maybe(TEXT))))
 PREVIEW = record(
@@ -115,6 +132,7 @@ SCHEMAS: dict[str, Schema] = {
     "Error": ERROR,
     "Dump": DUMP,
     "Job": JOB,
+    "Export": EXPORT,
     "Run": RUN,
     "Profile": PROFILE,
     "Label": LABEL,

@@ -30,9 +30,10 @@ from webapp.store.exports.filenames import safe_name
 from webapp.store.files import StoreUnreachable
 from webapp.store.ingest import kept_dumps
 from webapp.store.ingest.result import IngestResult
-from webapp.store.jobs import jobs, mappings
+from webapp.store.jobs import export_jobs, jobs, mappings
 from webapp.store.sessions import dumps as store
 from webapp.store.write import arrival
+from webapp.web import export_views
 from webapp.web.accounts import audit_trail
 from webapp.web.api.operation import Parameter, json, operation
 from webapp.web.api.parameters import SWITCH
@@ -69,7 +70,8 @@ def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
     """The page; `sent` are files of this request that left nothing behind but words."""
     before = request.args.get("before", type=int)
     live = [] if before else jobs.shown(db.session.connection())
-    if any(job.live for job in live):
+    exports = export_jobs.live(db.session.connection())
+    if exports or any(job.live for job in live):
         worker_process.wake()
     hidden = {job.dump_id for job in live if job.dump_id is not None}
     dumps = store.page(db.session, limit=ROWS_A_PAGE + 1, before=before, without=hidden)
@@ -78,6 +80,7 @@ def _list(sent: list[dump_rows.DumpRow], message: str | None = None) -> str:
         "dumps/index.html",
         sent=sent,
         jobs=[dump_rows.of_job(job) for job in live],
+        exports=[export_views.view(job) for job in exports],
         rows=rows,
         older=rows[-1].dump if len(dumps) > ROWS_A_PAGE else None,
         before=before,

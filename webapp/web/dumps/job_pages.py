@@ -21,8 +21,10 @@ _DISCARDED = {"code": "cancelled", "message": "Discarded before it was read: not
 
 
 def _find(number: int) -> store.JobLine:
-    """The job; whoever asks after one that is live sees to it that there is a worker."""
+    """The import; whoever asks after one that is live sees to it that there is a worker."""
     job = store.find(db.session.connection(), number)
+    if job.kind != store.IMPORT:
+        raise store.NoSuchJob(f"job {number} is an {job.kind}: see {url_for('export_jobs.show', number=number)}")
     if job.live:
         worker_process.wake()
     return job

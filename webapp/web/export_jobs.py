@@ -1,0 +1,235 @@
+"""Exports in the background: asked for, followed, cancelled, downloaded, removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flask import Blueprint, Response, abort, current_app, jsonify, redirect, render_template, request, url_for
+from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response as AnyResponse
+from werkzeug.wsgi import wrap_file
+
+from webapp.extensions import db
+from webapp.store.homes.scopes import scope_words
+from webapp.store.jobs import export_jobs as store
+from webapp.store.jobs import jobs
+from webapp.store.jobs.jobs import JobLine
+from webapp.store.sessions import filters as filtering
+from webapp.store.sessions import selection as selected
+from webapp.store.sessions import sessions as session_store
+from webapp.store.sessions.sessions import BadCursor
+from webapp.web import export_views
+from webapp.web.accounts import audit_trail
+from webapp.web.api.operation import Content, json, operation
+from webapp.web.api.parameters import AFTER, FILTERS, IDS, LIMIT, MOST_ROWS
+from webapp.web.api.shapes import BINARY, TEXT, many, maybe, record, ref
+from webapp.web.dumps import worker_process
+from webapp.web.render import wants_partial
+
+blueprint = Blueprint("export_jobs", __name__)
+
+ROWS_A_PAGE = 50
+_ZIP = {"application/zip": BINARY}
+_EXPORT = record(export=ref("Export"))
+_AUDITED = 200
+"""characters of a selection that the audit log keeps"""
+
+
+def _find(number: int) -> JobLine:
+    """The export; whoever asks after one that is live sees to it that there is a worker."""
+    job = store.find(db.session.connection(), number)
+    if job.live:
+        worker_process.wake()
+    return job
+
+
+def _made(selection: dict[str, Any]) -> JobLine:
+    """A new export, which the worker begins now, or once what waits before it is done."""
+    db.session.rollback()
+    number = store.ask(db.engine, current_app.config["SETTINGS"], selection)
+    audit_trail.about(export=number, sessions=scope_words(selection)[:_AUDITED])
+    worker_process.wake()
+    return _find(number)
+
+
+def _page(after: str | None, limit: int) -> tuple[list[JobLine], str | None]:
+    """Exports behind a cursor, and the next one. Raises `BadCursor`."""
+    if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
+        raise BadCursor("after is not what an earlier page gave as next")
+    exports = store.page(db.session.connection(), after=int(after) if after else None, limit=limit + 1)
+    if any(job.live for job in exports):
+        worker_process.wake()
+    return exports[:limit], str(exports[limit - 1].id) if len(exports) > limit else None
+
+
+@blueprint.get("/exports")
+def index() -> str:
+    exports, older = _page(request.args.get("after"), ROWS_A_PAGE)
+    views = [export_views.view(job) for job in exports]
+    return render_template("export_jobs/index.html", exports=views, older=older, days=_days())
+
+
+def _days() -> int:
+    days: int = current_app.config["SETTINGS"].export_days
+    return days
+
+
+@blueprint.get("/exports/new")
+def ask() -> str:
+    """Ask how the sessions under the list's filters are to be exported."""
+    filters = filtering.of_parameters(request.args.to_dict())
+    page = session_store.page(db.session, filters, limit=1)
+    active = filters.active()
+    return render_template(
+        "export_jobs/ask.html",
+        active=active,
+        words=scope_words(store.of_filters(filters)),
+        page=page,
+        most=selected.MOST,
+        days=_days(),
+    )
+
+
+@blueprint.post("/exports")
+def make() -> AnyResponse:
+    """An export of the sessions selected in the list (`ids`), else of those under its filters."""
+    if idents := request.form.getlist("ids"):
+        selection = store.of_keys([session.key for session in selected.find(db.session, idents)])
+    else:
+        selection = store.of_filters(filtering.of_parameters(request.form.to_dict()))
+    return redirect(url_for("export_jobs.show", number=_made(selection).id), 303)
+
+
+@blueprint.get("/exports/<int:number>")
+def show(number: int) -> str:
+    """The export's page; for htmx its row, or with `part=page` what the page shows of it."""
+    export = export_views.view(_find(number))
+    whole = "export_jobs/_export.html" if wants_partial() else "export_jobs/show.html"
+    template = "export_jobs/_row.html" if wants_partial() and request.args.get("part") != "page" else whole
+    return render_template(template, export=export, days=_days())
+
+
+@blueprint.post("/exports/<int:number>/cancel")
+def cancel(number: int) -> str | AnyResponse:
+    export = export_views.view(_cancelled(number))
+    if wants_partial():
+        return render_template("export_jobs/_row.html", export=export)
+    return redirect(url_for("export_jobs.show", number=number), 303)
+
+
+def _cancelled(number: int) -> JobLine:
+    """Ask the export to stop where it still can."""
+    job = _find(number)
+    db.session.rollback()
+    if job.live:
+        jobs.cancel(db.engine, number)
+    return _find(number)
+
+
+@blueprint.post("/exports/<int:number>/remove")
+def remove(number: int) -> AnyResponse:
+    _removed(_find(number))
+    return redirect(url_for("export_jobs.show", number=number), 303)
+
+
+def _removed(job: JobLine) -> JobLine:
+    """Remove the file of an export that is done."""
+    db.session.rollback()
+    store.remove(db.engine, current_app.config["SETTINGS"], job)
+    return _find(job.id)
+
+
+@blueprint.get("/exports/<int:number>/file")
+def file(number: int) -> AnyResponse:
+    return _file(_find(number))
+
+
+def _file(job: JobLine) -> AnyResponse:
+    """The zip, or the part of it that `Range` asks for. Raises `NotReady` and `ExportRemoved`."""
+    stream = store.opened(current_app.config["SETTINGS"], job)
+    export = export_views.view(job)
+    response = Response(
+        wrap_file(request.environ, stream),
+        mimetype="application/zip",
+        direct_passthrough=True,
+    )
+    response.content_length = export.size
+    response.headers.set("Content-Disposition", "attachment", filename=export.name)
+    response.headers["Cache-Control"] = "no-cache"
+    response.set_etag(export.sha256 or "")
+    try:
+        response.make_conditional(request.environ, accept_ranges=True, complete_length=export.size)
+        if response.status_code == 412:
+            abort(412, "The file is not the one that If-Match names.")
+    except HTTPException:  # that, or a range that it has not
+        stream.close()
+        raise
+    return response
+
+
+@blueprint.post("/api/exports")
+@operation(
+    "Exports",
+    "Export sessions in the background",
+    {202: json(_EXPORT, "The export: ask for it until its state is done")},
+    about="Of sessions (`ids`, several), else of all under the list's filters when the worker begins.",
+    query=(IDS, *FILTERS),
+    example="?failed=1",
+)
+def make_api() -> tuple[Response, int]:
+    if idents := request.args.getlist("ids"):
+        found_sessions = [session_store.find(db.session, ident) for ident in dict.fromkeys(idents)]
+        selection = store.of_keys([session.key for session in found_sessions])
+    else:
+        selection = store.of_filters(filtering.of_parameters(request.args.to_dict()))
+    export = export_views.as_dict(_made(selection))
+    response = jsonify(export=export)
+    response.headers["Location"] = export["url"]
+    return response, 202
+
+
+@blueprint.get("/api/exports")
+@operation(
+    "Exports",
+    "List exports",
+    json(record(exports=many(ref("Export")), next=maybe(TEXT)), "The newest first"),
+    query=(AFTER, LIMIT),
+)
+def list_api() -> Response:
+    limit = min(request.args.get("limit", type=int) or ROWS_A_PAGE, MOST_ROWS)
+    exports, older = _page(request.args.get("after"), limit)
+    return jsonify(exports=[export_views.as_dict(job) for job in exports], next=older)
+
+
+@blueprint.get("/api/exports/<int:number>")
+@operation("Exports", "Read how far an export is", json(_EXPORT, "The export"))
+def show_api(number: int) -> Response:
+    return jsonify(export=export_views.as_dict(_find(number)))
+
+
+@blueprint.delete("/api/exports/<int:number>")
+@operation(
+    "Exports",
+    "Cancel an export, or remove its file",
+    {202: json(_EXPORT, "The export: cancelled when its worker next looks, or removed if it was done")},
+)
+def cancel_api(number: int) -> tuple[Response, int]:
+    job = _cancelled(number)
+    return jsonify(export=export_views.as_dict(_removed(job) if job.state == "done" else job)), 202
+
+
+@blueprint.get("/api/exports/<int:number>/file")
+@operation(
+    "Exports",
+    "Download an export",
+    {200: Content("A zip with a dump each", _ZIP), 206: Content("The part that `Range` asked for", _ZIP)},
+    refuses={
+        409: "It is not written yet, or never will be: `message` says which",
+        410: "It was removed",
+        412: "It is not the one that `If-Match` names",
+        416: "It has no such range",
+    },
+)
+def file_api(number: int) -> AnyResponse:
+    """With `ETag` and `Range`, so that a download that broke off can go on."""
+    return _file(_find(number))

@@ -1,0 +1,116 @@
+"""An export as pages and the API show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from flask import url_for
+
+from webapp.store.homes.scopes import scope_words
+from webapp.store.jobs.export_jobs import REMOVED
+from webapp.store.jobs.jobs import JobLine
+
+STATES = {
+    "queued": ("waiting", ""),
+    "running": ("exporting", "edit"),
+    "done": ("done", "took"),
+    "failed": ("failed", "bad"),
+    "cancelled": ("cancelled", "drop"),
+    REMOVED: ("removed", "drop"),
+}
+_NOTHING: dict[str, Any] = {"count": 0, "sessions": []}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportView:
+    """One export. `written` of `chosen` sessions are in it, and `size` bytes; `chosen` is None before it began.
+
+    `deleted` and `changed` are sessions to which that happened before they were written: how many, and the first.
+    """
+
+    number: int
+    state: str
+    words: str
+    live: bool
+    cancelling: bool
+    paused: bool
+    written: int
+    chosen: int | None
+    size: int
+    asked_at: datetime
+    sha256: str | None
+    removes_at: datetime | None
+    error: str | None
+    deleted: dict[str, Any]
+    changed: dict[str, Any]
+
+    @property
+    def ident(self) -> str:
+        return f"export-{self.number}"
+
+    @property
+    def name(self) -> str:
+        return f"sessions-{self.number}.zip"
+
+    @property
+    def tag(self) -> tuple[str, str]:
+        return STATES[self.state]
+
+    @property
+    def phase(self) -> str:
+        """What is going on, in words."""
+        if self.state == "queued":
+            return "waiting"
+        if self.paused:
+            return "paused while a dump is imported"
+        return "exporting" if self.chosen is not None else "choosing sessions"
+
+
+def view(job: JobLine) -> ExportView:
+    result, progress = job.result or {}, job.progress
+    expires_at = result.get("expires_at")
+    return ExportView(
+        number=job.id,
+        state=job.state,
+        words=scope_words(job.selection or {}),
+        live=job.live,
+        cancelling=job.asked and job.live,
+        paused=progress.get("phase") == "paused",
+        written=result.get("sessions", progress.get("sessions", 0)),
+        chosen=progress.get("chosen"),
+        size=result.get("bytes", progress.get("read", 0)),
+        asked_at=job.made_at,
+        sha256=result.get("sha256"),
+        removes_at=datetime.fromisoformat(expires_at) if expires_at else None,
+        error=(result.get("error") or {}).get("message"),
+        deleted=result.get("deleted", _NOTHING),
+        changed=result.get("changed", _NOTHING),
+    )
+
+
+def as_dict(job: JobLine) -> dict[str, Any]:
+    """An export as the API shows it."""
+    shown, result = view(job), job.result or {}
+    selection = job.selection or {}
+    is_done = job.state == "done"
+    return {
+        "id": job.id,
+        "state": job.state,
+        "cancelled": job.asked,
+        "ids": selection.get("keys"),
+        "filters": selection.get("filters"),
+        "sessions": shown.written,
+        "of": shown.chosen,
+        "bytes": shown.size,
+        "sha256": shown.sha256,
+        "deleted": shown.deleted,
+        "changed": shown.changed,
+        "error": result.get("error"),
+        "url": url_for("export_jobs.show_api", number=job.id),
+        "file": url_for("export_jobs.file_api", number=job.id) if is_done else None,
+        "made_at": job.made_at.isoformat(),
+        "ended_at": job.ended_at and job.ended_at.isoformat(),
+        "expires_at": result.get("expires_at"),
+    }
