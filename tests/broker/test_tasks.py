@@ -10,15 +10,18 @@ import pytest
 import sqlalchemy as sa
 
 from tests.broker.celery_worker import AT_ONCE, SESSIONS, celery, state, stored, upload
-from tests.store.jobs.workers import until
+from tests.store.jobs import exporting
+from tests.store.jobs.workers import silent, until
 from webapp.broker import tasks
+from webapp.broker.sending import Messenger
 from webapp.config import Settings
 from webapp.store import search
 from webapp.store.db import locks
 from webapp.store.files import file_store
-from webapp.store.jobs import reindex, run_queue, runs, worker
-from webapp.store.models import Finding, Parse, Run, RunChunk, Session
+from webapp.store.jobs import export_jobs, jobs, reindex, run_queue, runs, worker
+from webapp.store.models import Finding, Job, Parse, Run, RunChunk, Session
 from webapp.store.parts import manifest, part_files
+from webapp.store.sessions.filters import Filters
 
 pytestmark = pytest.mark.postgres
 Send = Callable[..., None]
@@ -69,6 +72,49 @@ def begun(
         return run, list(
             connection.scalars(sa.select(RunChunk.low).where(RunChunk.run_id == run).order_by(RunChunk.low))
         )
+
+
+def test_an_export_is_written_once_though_its_message_comes_twice(
+    engine: sa.Engine, settings: Settings, filled: None, send: Send
+) -> None:
+    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    with celery(settings):
+        for _ in range(2):
+            send(tasks.EXPORT, number)
+        assert until(lambda: not exporting.find(engine, number).live)
+    job = exporting.find(engine, number)
+    assert (job.state, job.tries) == ("done", 0)
+    assert len(exporting.names(exporting.content(settings, job))) == SESSIONS
+    assert len(exporting.files(settings)) == 1
+
+
+def test_an_export_of_a_killed_worker_is_written_by_the_next(
+    engine: sa.Engine, settings: Settings, filled: None
+) -> None:
+    """The first one claimed it and is gone; the messenger says again what nobody has."""
+    number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
+    assert jobs.take(engine, "gone:1:aa", number) == number
+    (settings.data / "dumps" / "incoming" / f"export-{number}-left").write_bytes(b"half a zip")
+    silent(engine)
+    with celery(settings):
+        assert Messenger(settings, engine).tell()
+        assert until(lambda: not exporting.find(engine, number).live)
+    job = exporting.find(engine, number)
+    assert (job.state, job.tries) == ("done", 1)
+    assert len(exporting.names(exporting.content(settings, job))) == SESSIONS
+    assert len(exporting.files(settings)) == 1
+
+
+def test_an_export_whose_time_is_over_is_purged(
+    engine: sa.Engine, settings: Settings, filled: None, send: Send
+) -> None:
+    job = exporting.exported(engine, settings, export_jobs.of_filters(Filters()))
+    with engine.begin() as connection:
+        past = (job.result or {}) | {"expires_at": "2020-01-01T00:00:00+00:00"}
+        connection.execute(sa.update(Job).where(Job.id == job.id).values(result=past))
+    with celery(settings):
+        send(tasks.PURGE)
+        assert until(lambda: exporting.find(engine, job.id).state == "removed" and not exporting.files(settings))
 
 
 def test_a_chunk_is_replayed_and_no_other(

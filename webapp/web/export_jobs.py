@@ -10,7 +10,6 @@ from werkzeug.wrappers import Response as AnyResponse
 from werkzeug.wsgi import wrap_file
 
 from webapp.extensions import db
-from webapp.store.homes.scopes import scope_words
 from webapp.store.jobs import export_jobs as store
 from webapp.store.jobs import jobs
 from webapp.store.jobs.jobs import JobLine
@@ -47,7 +46,7 @@ def _made(selection: dict[str, Any]) -> JobLine:
     """A new export, which the worker begins now, or once what waits before it is done."""
     db.session.rollback()
     number = store.ask(db.engine, current_app.config["SETTINGS"], selection)
-    audit_trail.about(export=number, sessions=scope_words(selection)[:_AUDITED])
+    audit_trail.about(export=number, sessions=export_views.words_of(selection)[:_AUDITED])
     worker_process.wake()
     return _find(number)
 
@@ -83,7 +82,7 @@ def ask() -> str:
     return render_template(
         "export_jobs/ask.html",
         active=active,
-        words=scope_words(store.of_filters(filters)),
+        words=export_views.words_of(store.of_filters(filters)),
         page=page,
         most=selected.MOST,
         days=_days(),

@@ -8,7 +8,7 @@ from typing import Any
 
 from flask import url_for
 
-from webapp.store.homes.scopes import scope_words
+from webapp.parsing.words import counted
 from webapp.store.jobs.export_jobs import REMOVED
 from webapp.store.jobs.jobs import JobLine
 
@@ -20,6 +20,7 @@ STATES = {
     "cancelled": ("cancelled", "drop"),
     REMOVED: ("removed", "drop"),
 }
+_SWITCHES = {"failed": "failed responses", "rescued": "failed responses that Fencepost can read"}
 _NOTHING: dict[str, Any] = {"count": 0, "sessions": []}
 
 
@@ -68,13 +69,22 @@ class ExportView:
         return "exporting" if self.chosen is not None else "choosing sessions"
 
 
+def words_of(selection: dict[str, Any]) -> str:
+    """`Sessions with failed responses, model m`."""
+    if "keys" in selection:
+        return counted(len(selection["keys"]), "selected session")
+    filters = selection.get("filters", {})
+    parts = [_SWITCHES.get(name, f"{name} {value}") for name, value in filters.items()]
+    return f"Sessions with {', '.join(parts)}" if parts else "All sessions"
+
+
 def view(job: JobLine) -> ExportView:
     result, progress = job.result or {}, job.progress
     expires_at = result.get("expires_at")
     return ExportView(
         number=job.id,
         state=job.state,
-        words=scope_words(job.selection or {}),
+        words=words_of(job.selection or {}),
         live=job.live,
         cancelling=job.asked and job.live,
         paused=progress.get("phase") == "paused",

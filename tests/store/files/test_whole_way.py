@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import io
 import json
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.store.jobs import exporting
 from tests.store.made import BROKEN, CALL, entry, windlass
 from webapp.config import Settings
 from webapp.store.db import database
@@ -20,8 +22,9 @@ from webapp.store.exports import session_dump
 from webapp.store.files import file_store
 from webapp.store.ingest import kept_dumps
 from webapp.store.ingest.start import ingest_again
-from webapp.store.jobs import jobs, pruning, worker
+from webapp.store.jobs import export_jobs, jobs, pruning, worker
 from webapp.store.models import Dump, Session
+from webapp.store.sessions.filters import Filters
 
 DATA = json.dumps(windlass("s1", [entry(CALL), entry(BROKEN)])).encode()
 
@@ -82,3 +85,18 @@ def test_pruning_removes_kept_files_from_the_store(engine: sa.Engine, settings: 
     assert (pruned.sessions, pruned.left, pruned.files) == (2, 0, 2)
     assert pruned.file_bytes > 0
     assert _names(settings, "dumps") == []
+
+
+def test_an_export_is_written_here_and_downloaded_and_removed_elsewhere(
+    engine: sa.Engine, settings: Settings, elsewhere: Settings
+) -> None:
+    jobs.make(engine, settings, filename="x.json", path=jobs.own(settings, io.BytesIO(DATA)))
+    worker.work(engine, settings)
+    job = exporting.exported(engine, settings, export_jobs.of_filters(Filters()))
+    assert job.result is not None and _names(elsewhere, "exports") == [f"exports/{job.result['sha256']}.zip"]
+    data = exporting.content(elsewhere, job)
+    assert hashlib.sha256(data).hexdigest() == job.result["sha256"] and exporting.names(data) == ["s1.json"]
+    with export_jobs.opened(elsewhere, job) as file:  # as an answer to `Range` reads it
+        file.seek(10)
+        assert file.read(5) == data[10:15]
+    assert export_jobs.remove(engine, elsewhere, job) and _names(settings, "exports") == []
