@@ -41,6 +41,8 @@ PAGES = (
     "/dumps",
     "/homes",
     "/dumps/1",
+    "/exports",
+    "/exports/new?failed=1",
     "/mappings",
     "/mappings/make",
     STORY,

@@ -73,7 +73,7 @@ def test_a_file_that_no_export_names_goes_after_a_day(engine: sa.Engine, setting
 def test_a_file_that_somebody_removed_is_said(engine: sa.Engine, settings: Settings, make: Make) -> None:
     job = make()
     file_store(settings).remove(files(settings)[0])
-    with pytest.raises(export_jobs.ExportRemoved, match="any more"):
+    with pytest.raises(export_jobs.ExportRemoved, match="on another machine"):
         export_jobs.opened(settings, job)
 
 

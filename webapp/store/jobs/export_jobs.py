@@ -26,6 +26,7 @@ REMOVED = "removed"
 """what an export is whose file was removed, by its time or by somebody"""
 UNCLAIMED = 24 * 3600.0
 """seconds after which a file that no export names was left by a killed worker"""
+_AGAIN = "Export the sessions again."
 _exports = sa.select(Job.__table__).where(Job.kind == EXPORT)
 
 
@@ -80,7 +81,7 @@ def name_of(sha256: str) -> str:
 def opened(settings: Settings, job: JobLine) -> BinaryIO:
     """The file of an export, from its beginning. Raises `NotReady`, `ExportRemoved`, `StoreUnreachable`."""
     if job.state == REMOVED:
-        raise ExportRemoved(f"The file of export {job.id} was removed. Export the sessions again.")
+        raise ExportRemoved(f"The file of export {job.id} was removed. {_AGAIN}")
     if job.state != "done" or job.result is None:
         words = "is not written yet" if job.live else f"has no file: it is {job.state}"
         raise NotReady(f"Export {job.id} {words}.")
@@ -89,7 +90,7 @@ def opened(settings: Settings, job: JobLine) -> BinaryIO:
         return store.open(name_of(job.result["sha256"]))
     except FileNotFoundError:
         raise ExportRemoved(
-            f"The file of export {job.id} is not in {store.place} any more. Export the sessions again."
+            f"The file of export {job.id} is not in {store.place}: it was removed, or is on another machine. {_AGAIN}"
         ) from None
 
 
