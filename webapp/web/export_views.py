@@ -102,7 +102,7 @@ def view(job: JobLine) -> ExportView:
 
 def as_dict(job: JobLine) -> dict[str, Any]:
     """An export as the API shows it."""
-    shown, result = view(job), job.result or {}
+    export, result = view(job), job.result or {}
     selection = job.selection or {}
     is_done = job.state == "done"
     return {
@@ -111,12 +111,12 @@ def as_dict(job: JobLine) -> dict[str, Any]:
         "cancelled": job.asked,
         "ids": selection.get("keys"),
         "filters": selection.get("filters"),
-        "sessions": shown.written,
-        "of": shown.chosen,
-        "bytes": shown.size,
-        "sha256": shown.sha256,
-        "deleted": shown.deleted,
-        "changed": shown.changed,
+        "sessions": export.written,
+        "of": export.chosen,
+        "bytes": export.size,
+        "sha256": export.sha256,
+        "deleted": export.deleted,
+        "changed": export.changed,
         "error": result.get("error"),
         "url": url_for("export_jobs.show_api", number=job.id),
         "file": url_for("export_jobs.file_api", number=job.id) if is_done else None,

@@ -109,12 +109,12 @@ def remove(engine: sa.Engine, settings: Settings, job: JobLine) -> bool:
 
 def purge(engine: sa.Engine, settings: Settings) -> int:
     """Remove the files of exports whose time is over, and those that killed workers left; how many exports went."""
-    now, gone = datetime.now(UTC), 0
+    now, removed_count = datetime.now(UTC), 0
     with engine.connect() as connection:
-        done = [jobs.line_of(row) for row in connection.execute(_exports.where(Job.state == "done"))]
-    for job in done:
+        exports = [jobs.line_of(row) for row in connection.execute(_exports.where(Job.state == "done"))]
+    for job in exports:
         if job.result is not None and datetime.fromisoformat(job.result["expires_at"]) <= now:
-            gone += remove(engine, settings, job)
+            removed_count += remove(engine, settings, job)
     store = file_store(settings)
     old_files = [file.name for file in store.files(FOLDER) if file.age > UNCLAIMED]
     with engine.connect() as connection:
@@ -122,7 +122,7 @@ def purge(engine: sa.Engine, settings: Settings) -> int:
     for name in old_files:
         if name not in names:
             store.remove(name)
-    return gone
+    return removed_count
 
 
 def _names(connection: sa.Connection) -> set[str]:

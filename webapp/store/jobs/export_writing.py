@@ -69,7 +69,7 @@ class Chosen:
 
 
 @dataclass(slots=True)
-class Named:
+class NamedSessions:
     """Sessions of which a result says something: how many, and the first by name."""
 
     count: int = 0
@@ -88,8 +88,8 @@ class Named:
 class Meanwhile:
     """What happened to chosen sessions before they were written."""
 
-    deleted: Named = field(default_factory=Named)
-    changed: Named = field(default_factory=Named)
+    deleted: NamedSessions = field(default_factory=NamedSessions)
+    changed: NamedSessions = field(default_factory=NamedSessions)
 
 
 def outcome(
@@ -173,8 +173,8 @@ def _written(
 def _draft(settings: Settings, number: int) -> Iterator[Path]:
     """A file that only this attempt writes to; what a killed worker left of the same export is removed."""
     folder = dump_files.incoming(settings.data)
-    for left in folder.glob(f"export-{number}-*"):
-        left.unlink(missing_ok=True)
+    for draft in folder.glob(f"export-{number}-*"):
+        draft.unlink(missing_ok=True)
     handle, name = tempfile.mkstemp(prefix=f"export-{number}-", dir=folder)
     os.close(handle)
     try:
