@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 _EMOJI = "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
@@ -136,6 +137,19 @@ def clipped(text: str, limit: int) -> str:
     return f"{visible(text[:half])} … {len(text) - 2 * half:,} characters … {visible(text[-half:])}"
 
 
+_ASCII = bytes(range(128))
+
+
+def beyond_ascii(text: str) -> bytes:
+    """The characters of `text` that are not ASCII, as UTF-8: few bytes, in which several look for something."""
+    return b"" if text.isascii() else _beyond_ascii(text)
+
+
+@lru_cache(maxsize=1)
+def _beyond_ascii(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII)
+
+
 class HiddenText(NamedTuple):
     """Text that nobody sees, from `start` to `end`: how it is written, and what it says ("" where that is unknown)."""
 
@@ -149,24 +163,14 @@ _TAGS = "\U000e0000-\U000e007f"
 _SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _ZERO_WIDTH = "\u180e\u200b-\u200f\u2060-\u2064\ufeff"
 _HIDDEN = re.compile(f"{_FLAG}|([{_TAGS}]+)|([{_SELECTORS}]{{2,}})|([{_ZERO_WIDTH}]{{8,}})")
-_SUSPECTS = tuple(
-    character.encode()[:length]
-    for characters, length in (
-        ("\U000e0000\ufe00", 2),
-        ("\u180e\u200b\u200c\u200d\u200e\u200f\ufeff\u2060\u2061\u2062\u2063\u2064", 3),
-    )
-    for character in characters
-)
-"""What the UTF-8 of hidden text begins with: a dozen searches for bytes are forty times as fast as the pattern."""
+_SUSPECT = re.compile(rb"\xf3\xa0|\xef(?:\xb8|\xbb\xbf)|\xe2(?:\x80[\x8b-\x8f]|\x81[\xa0-\xa4])|\xe1\xa0\x8e")
+"""What the UTF-8 of hidden text begins with."""
 _BITS = 8
 
 
 def hidden_texts(text: str) -> Iterator[HiddenText]:
     """What is smuggled in `text`: in tag characters, in variation selectors (a byte each), in zero-width bits."""
-    if text.isascii():
-        return
-    encoded = text.encode("utf-8", "surrogatepass")
-    if not any(suspect in encoded for suspect in _SUSPECTS):
+    if not _SUSPECT.search(beyond_ascii(text)):
         return
     for match in _HIDDEN.finditer(text):
         tags, selectors, bits = match.groups()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from webapp.findings.phrases import code, number
 from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext
 from webapp.findings.turn_view import TurnView
+from webapp.visible import beyond_ascii
 
 _LOOKED_AT = 100_000
 
@@ -43,6 +44,7 @@ _misreadings = (
     _misreading("Windows-1251", ("cp1251",), "Рв", 6),
     _misreading("code page 437", ("cp437",), "Γ├≡", 2),
 )
+_HINT = re.compile("|".join(hint for misread in _misreadings for hint in misread.hints).encode())
 
 
 class GarbledTexts(Observer):
@@ -52,7 +54,7 @@ class GarbledTexts(Observer):
 
     def see(self, turn: TurnView) -> None:
         raw = turn.raw
-        if raw is None or raw.isascii():
+        if raw is None or not _HINT.search(beyond_ascii(raw)):
             return
         example = garbled(raw[:_LOOKED_AT])
         if example is not None:
