@@ -17,8 +17,8 @@ from webapp.dumps.records import SessionStart, Turn
 from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.models import TURNS_A_SESSION, DumpSession, Session
-from webapp.store.search.index import SLOTS
-from webapp.store.write import rows
+from webapp.store.search.pending import SLOTS
+from webapp.store.write import row_values, rows
 
 _session = Session.__table__
 _insert_sessions = sa.insert(_session)  # type: ignore[arg-type]
@@ -75,11 +75,11 @@ def _values(number: int, start: SessionStart, turns: Sequence[Turn], original: O
     return values | {"raw_bytes": sum(len(turn.raw or "") for turn in turns)}
 
 
-def _rows(number: int, turns: Sequence[Turn]) -> Iterator[rows.Row]:
+def _rows(number: int, turns: Sequence[Turn]) -> Iterator[row_values.Row]:
     for ordinal, turn in enumerate(turns):
-        row = rows.turn_row(turn, (turn.raw or "").encode())
+        row = row_values.turn_row(turn, (turn.raw or "").encode())
         row |= {"id": number * TURNS_A_SESSION + ordinal, "session_id": number, "ordinal": ordinal}
-        yield row | {"position": ordinal, "duplicate_of": None, "entry_sha256": rows.entry_digest(turn)}
+        yield row | {"position": ordinal, "duplicate_of": None, "entry_sha256": row_values.entry_digest(turn)}
 
 
 def _copy_rows(connection: sa.Connection, old: int, new: int) -> None:

@@ -8,6 +8,8 @@ from operator import attrgetter
 from typing import Any, Literal
 
 Kind = Literal["prompt", "response", "tool_call", "tool_result", "error", "event"]
+MODEL_KINDS = ("response", "tool_call")
+"""what turns are that a model writes"""
 
 
 class UnknownFormat(ValueError):
@@ -87,7 +89,7 @@ class Turn:
     @property
     def written_by_model(self) -> bool:
         """Whether this is a response, whose text is parsed: a model's text, or a tool call's arguments."""
-        return self.raw is not None and self.kind in ("response", "tool_call")
+        return self.raw is not None and self.kind in MODEL_KINDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ import random
 import pytest
 import sqlalchemy as sa
 
-from webapp.store.search.index import Pending, index_turns
+from webapp.store.search.index import index_turns
+from webapp.store.search.pending import Pending
 from webapp.store.search.vectors import vector_text
 from webapp.store.search.words import LONGEST, words, words_of_bytes
 

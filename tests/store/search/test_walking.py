@@ -15,7 +15,8 @@ from webapp.store import search
 from webapp.store.db import database
 from webapp.store.models import TURNS_A_SESSION, Dump, Session
 from webapp.store.search import hits, walking
-from webapp.store.search.index import SLOTS, Note, index_notes, index_turns
+from webapp.store.search.index import index_notes, index_turns
+from webapp.store.search.pending import SLOTS, Note
 from webapp.store.search.query import parse
 from webapp.store.search.walking import Walk
 

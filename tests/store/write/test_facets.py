@@ -11,7 +11,7 @@ from webapp import parsing
 from webapp.dumps.records import Turn
 from webapp.store.db import database
 from webapp.store.sessions import sessions
-from webapp.store.write import facets
+from webapp.store.write import facets, finding_runner
 from webapp.store.write.facets import Facets, digest, kind_of
 
 FIRST = [
@@ -69,12 +69,12 @@ def test_findings_are_set(bring: Bring, engine: sa.Engine, db: orm.Session) -> N
     session = sessions.find(db, "s")
     before = session.changed
     with database.writing(engine) as connection:
-        facets.set_findings(connection, session.id, {"lost_tool_call": 2})
+        finding_runner.set_counts(connection, session.id, {"lost_tool_call": 2})
     db.refresh(session)
     assert session.facets is not None and session.facets["finding"] == {"lost_tool_call": 2}
     assert session.changed > before
     with database.writing(engine) as connection:
-        facets.set_findings(connection, session.id, {})
+        finding_runner.set_counts(connection, session.id, {})
     db.refresh(session)
     assert "finding" not in session.facets
 

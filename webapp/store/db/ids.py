@@ -1,9 +1,11 @@
-"""Names of sessions: the short key that URLs use, and external ids of any length cut to what an index holds."""
+"""Numbers of turns and names of sessions: the short key that URLs use, external ids cut to what an index holds."""
 
 from __future__ import annotations
 
 import hashlib
 
+TURNS_A_SESSION = 2**24
+"""Turn ids are `session.id * TURNS_A_SESSION + ordinal`: known before the insert; a session's turns lie together."""
 LONGEST_ID = 2048
 """bytes of UTF-8; PostgreSQL's B-tree takes entries up to 2,704 bytes"""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from webapp import jsontext
 from webapp.store.db import packing
+from webapp.store.db.short_text import short
 
 ProfileName = sa.String(64).with_variant(sa.String(255), "postgresql")
 """A profile's name, which of a parser of somebody's own is long; SQLite holds no text to its length."""
@@ -94,15 +95,6 @@ class ShortText(sa.TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
         return None if value is None else short(value, self.length)
-
-
-def short(value: str, length: int) -> str:
-    """`value` as `ShortText(length)` keeps it."""
-    if len(value) > length:
-        value = value[: length - 1] + "…"
-    if value.isascii() and "\0" not in value:
-        return value
-    return "".join("\ufffd" if letter == "\0" or "\ud800" <= letter <= "\udfff" else letter for letter in value)
 
 
 class UtcDateTime(sa.TypeDecorator[datetime]):

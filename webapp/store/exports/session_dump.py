@@ -20,7 +20,7 @@ from webapp.store.exports.filenames import path_in
 from webapp.store.files import file_store
 from webapp.store.models import Session, Turn
 from webapp.store.write import finding_runner
-from webapp.store.write.rows import bare_entry
+from webapp.store.write.row_values import bare_entry
 
 _FOLDER = "logs/session_dumps"
 _AT_ONCE = 200

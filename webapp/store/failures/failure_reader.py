@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from webapp.parsing.failure_group import VERSION
-from webapp.store.db.types import short
+from webapp.store.db.short_text import short
 from webapp.store.index.bit_sliced_index import Bits
 from webapp.store.index.session_reader import microseconds
 from webapp.store.index.state import State

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.parsing import failure_group
-from webapp.store.db.types import short
+from webapp.store.db.short_text import short
 from webapp.store.failures.segment import Segment
 from webapp.store.index.bit_sliced_index import NONE, Bits
 from webapp.store.models import FailureOverlay

@@ -11,7 +11,7 @@ from webapp import parsing
 from webapp.parsing import Profile
 from webapp.store.db import dialect
 from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Turn
-from webapp.store.write import derived, regrouping, rows
+from webapp.store.write import derived, regrouping, row_values, rows
 from webapp.store.write.home import UNKNOWN, Home
 from webapp.store.write.tally import MODEL_KINDS
 
@@ -53,9 +53,9 @@ def _parse(connection: sa.Connection, session_id: int, profile: Profile) -> None
         for table in (Parse, ParseRepair):
             connection.execute(sa.delete(table).where(table.turn_id.in_(ids), table.profile == profile.name))
         parsed = [(row.id, row.raw, trace) for row, (_, trace) in zip(batch, traces, strict=True)]
-        new = [rows.parse_row(*parse) for parse in regrouping.with_ours(connection, parsed)]
+        new = [row_values.parse_row(*parse) for parse in regrouping.with_ours(connection, parsed)]
         connection.execute(rows.parses.insert(), new)
-        if repaired := [row for turn_id, trace in traces for row in rows.repair_rows(turn_id, trace)]:
+        if repaired := [row for turn_id, trace in traces for row in row_values.repair_rows(turn_id, trace)]:
             connection.execute(rows.repairs.insert(), repaired)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from webapp.store.db import database, dialect
-from webapp.store.db.types import short
+from webapp.store.db.short_text import short
 from webapp.store.models import HomeRule
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import is_known

@@ -15,7 +15,7 @@ from webapp.store.jobs import run_chunks
 from webapp.store.jobs.response_chunks import COUNTED, ParsedChunk
 from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Run, Session
 from webapp.store.parts import manifest, part_files
-from webapp.store.write import derived, facets, regrouping, rows
+from webapp.store.write import derived, facets, regrouping, row_values, rows
 from webapp.store.write.parser import OURS
 
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
@@ -86,9 +86,9 @@ def _keep(connection: sa.Connection, profile: str, parsed: ParsedChunk) -> set[i
     locked_sessions = _locked(connection, parsed.added)
     kept_parses = [row for row in parsed.parses if row[0] // TURNS_A_SESSION in locked_sessions]
     versions = _replaced(connection, profile, [row[0] for row in kept_parses])
-    rows.insert_values(connection, rows.parses, rows.PARSE, kept_parses)
+    rows.insert_values(connection, rows.parses, row_values.PARSE, kept_parses)
     kept_repairs = [row for row in parsed.repairs if row[0] // TURNS_A_SESSION in locked_sessions]
-    rows.insert_values(connection, rows.repairs, rows.REPAIR, kept_repairs)
+    rows.insert_values(connection, rows.repairs, row_values.REPAIR, kept_repairs)
     if profile == OURS:
         regrouping.regroup(connection, [row[0] for row in kept_parses])
     overtaken = {turn // TURNS_A_SESSION for turn, _ in versions.items() ^ parsed.versions.items()}

@@ -18,7 +18,7 @@ from webapp.store.jobs.response_chunks import Chunk, ParsedChunk, ParsedPart
 from webapp.store.models import Parse, Turn
 from webapp.store.parts import part_files, reading
 from webapp.store.parts.part_files import Columns
-from webapp.store.write import regrouping, rows
+from webapp.store.write import regrouping, row_values
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE
 
@@ -88,7 +88,7 @@ class _Texts:
         texts = {row.raw_sha256: row for row in batch if row.raw_sha256 not in self.made}
         traces = [(row.id, row.raw, parsing.parse(row.raw, self.parser)) for row in texts.values()]
         for sha256, (turn_id, trace, raw, ours) in zip(texts, regrouping.with_ours(connection, traces), strict=True):
-            made = rows.parse_row(turn_id, trace, raw, ours)
+            made = row_values.parse_row(turn_id, trace, raw, ours)
             self.made[sha256] = (trace.verdict, made["value_digest"], made["failure_group"], made["trace"])
 
 

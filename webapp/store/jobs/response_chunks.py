@@ -25,7 +25,7 @@ from webapp.store.db import database
 from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_response, is_unfinished
 from webapp.store.parts.part_files import Columns
-from webapp.store.write import regrouping, relaxed_gc, rows
+from webapp.store.write import regrouping, relaxed_gc, row_values
 from webapp.store.write.facets import Digest, digest
 from webapp.store.write.tally import READABLE
 
@@ -90,8 +90,8 @@ class ParsedChunk:
 
     chunk: Chunk
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
-    parses: list[rows.Values] = field(default_factory=list)
-    repairs: list[rows.Values] = field(default_factory=list)
+    parses: list[row_values.Values] = field(default_factory=list)
+    repairs: list[row_values.Values] = field(default_factory=list)
     added: dict[int, list[Digest]] = field(default_factory=dict)
     removed: dict[int, list[Digest]] = field(default_factory=dict)
     versions: dict[int, str] = field(default_factory=dict)
@@ -103,11 +103,11 @@ class ParsedChunk:
         self.counts["rescued"] += failed and verdict in READABLE
 
     def add(self, batch: list[tuple[int, Trace, str, Trace]]) -> None:
-        """Take what `rows.parse_row` takes, of many turns."""
-        self.parses += rows.values(rows.PARSE, [rows.parse_row(*parse) for parse in batch])
+        """Take what `row_values.parse_row` takes, of many turns."""
+        self.parses += row_values.values(row_values.PARSE, [row_values.parse_row(*parse) for parse in batch])
         for turn_id, trace, _, _ in batch:
             if trace.verdict == "repaired":
-                self.repairs += rows.values(rows.REPAIR, rows.repair_rows(turn_id, trace))
+                self.repairs += row_values.values(row_values.REPAIR, row_values.repair_rows(turn_id, trace))
             self.added.setdefault(turn_id // TURNS_A_SESSION, []).append(digest(trace))
 
     def remove(self, turn_id: int, version: str, trace: Trace) -> None:

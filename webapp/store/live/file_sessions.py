@@ -14,7 +14,7 @@ from webapp.store.live.reading import SPANS, row
 from webapp.store.live.spans import Arrived, arrived
 from webapp.store.models import LiveSpan
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import rows
+from webapp.store.write import row_values, rows
 
 _AT_ONCE = 500
 _find = sa.select(LiveSpan.entry).where(LiveSpan.session_id == sa.bindparam("session")).limit(1)
@@ -33,7 +33,7 @@ def is_adopted(connection: sa.Connection, session_id: int) -> bool:
 def adopt(connection: sa.Connection, session_id: int) -> None:
     """Note the spans of a session that came as a file, so that it can grow; of a span that stands twice the first."""
     entry_turns = connection.execute(_find_entries, {"session": session_id}, execution_options={"yield_per": _AT_ONCE})
-    listed: dict[tuple[bytes, bytes], rows.Row] = {}
+    listed: dict[tuple[bytes, bytes], row_values.Row] = {}
     for entry, group in groupby(entry_turns, key=lambda turn: turn.entry):
         turns = list(group)
         span = next(iter(_span(whole_entry(turns[0].source, turns[0].raw, turns[0].raw_at))), None)

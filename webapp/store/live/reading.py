@@ -17,7 +17,7 @@ from webapp.exports.session_dump import whole_entry
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveSpan
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import rows
+from webapp.store.write import row_values, rows
 
 BEFORE, AFTER = 32, 4
 """How many stored spans before each new one, and after a late one, are read along."""
@@ -85,7 +85,7 @@ class Read:
 
 
 def digest(entry: dict[str, Any]) -> bytes:
-    """The hash of an entry, as `rows.entry_digest` makes it of its first turn."""
+    """The hash of an entry, as `row_values.entry_digest` makes it of its first turn."""
     return hashlib.sha256(jsontext.dumps(entry).encode("ascii")).digest()
 
 
@@ -163,7 +163,7 @@ def note(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
     rows.insert(connection, SPANS, listed)
 
 
-def row(session_id: int, span: Arrived, entry: int, ordinal: int, turns: int) -> rows.Row:
+def row(session_id: int, span: Arrived, entry: int, ordinal: int, turns: int) -> row_values.Row:
     key = {"trace": span.trace, "span": span.id, "session_id": session_id, "started": span.started}
     return {**key, "entry": entry, "ordinal": ordinal, "turns": turns}
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-TURNS_A_SESSION = 2**24
-"""Turn ids are `session.id * TURNS_A_SESSION + ordinal`: known before the insert; a session's turns lie together."""
+from webapp.store.db.ids import TURNS_A_SESSION as TURNS_A_SESSION
 
 
 class Base(orm.DeclarativeBase):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.dumps.records import MODEL_KINDS as MODEL_KINDS
 from webapp.store.db.types import (
     BigId,
     ExactJson,
@@ -19,9 +20,6 @@ from webapp.store.db.types import (
     UtcDateTime,
 )
 from webapp.store.models.base import Base
-
-MODEL_KINDS = ("response", "tool_call")
-"""what turns are that a model writes"""
 
 
 class Session(Base):

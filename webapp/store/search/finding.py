@@ -10,7 +10,8 @@ from webapp.store.db import heads
 from webapp.store.models import TURNS_A_SESSION, Turn
 from webapp.store.search.fragments import Cutter, Excerpt
 from webapp.store.search.hits import Expression, expression, keys
-from webapp.store.search.index import KINDS, SLOTS, Kind, column
+from webapp.store.search.index import column
+from webapp.store.search.pending import KINDS, SLOTS, Kind
 from webapp.store.search.query import Query, parse
 from webapp.store.search.walking import Allowed, Hits, Walk, visible
 

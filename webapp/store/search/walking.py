@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from webapp.store.models import TURNS_A_SESSION, Session
 from webapp.store.search.hits import Expression, keys
-from webapp.store.search.index import KINDS, SLOTS
+from webapp.store.search.pending import KINDS, SLOTS
 
 Allowed = Sequence[int] | Callable[[int], bool]
 """Session ids that may be found, in ascending order, or a function that says so of one; only of sessions that are there

@@ -7,8 +7,8 @@
      "models": {model: [5 verdicts under a known home profile, 5 under fencepost]},
      "errors": {kind: n}, "agents": [names], "phases": [names], "tools": [names], "finding": {rule: n}}
 
-Each number counts responses but `tried`; empty parts are left out. Whoever stores findings sets their part by
-`set_findings` in the same transaction; growth keeps it until then.
+Each number counts responses but `tried`; empty parts are left out. Whoever stores findings sets their part in the same
+transaction (`finding_runner.set_counts`); growth keeps it until then.
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from webapp.dumps.records import Turn
 from webapp.parsing import Trace
-from webapp.store.db.dialect import change
-from webapp.store.db.types import short
-from webapp.store.models import Session
-from webapp.store.models import Turn as StoredTurn
+from webapp.store.db.short_text import short
 from webapp.store.write.tally import VERDICTS
+
+if TYPE_CHECKING:
+    from webapp.store.models import Turn as StoredTurn
 
 MOST_KINDS = 40
 MOST_NAMES = 200
@@ -223,16 +221,6 @@ def recounted(
     if any(of_profile.verdicts):
         counted.profiles[profile] = of_profile.without_zeros()
     return counted.as_dict()
-
-
-def set_findings(connection: sa.Connection, session_id: int, rules: Mapping[str, int]) -> None:
-    """Set how many findings of each rule a session has; in the transaction that writes them, behind `SessionWriter`."""
-    where = Session.id == session_id
-    stored_facets = connection.scalar(sa.select(Session.facets).where(where).with_for_update()) or {}
-    facets = {name: part for name, part in stored_facets.items() if name != "finding"}
-    if rules:
-        facets["finding"] = dict(rules)
-    connection.execute(sa.update(Session).where(where).values(facets=facets, changed=change()))
 
 
 def _of_profile(counters: Mapping[str, Any]) -> OfProfile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,8 +10,8 @@ from sqlalchemy import orm
 
 from webapp import findings
 from webapp.findings import RuleFinding
+from webapp.store.db.dialect import change
 from webapp.store.models import Finding, Session
-from webapp.store.write import facets
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.session_state import finding_counts, rules_for, turn_view
 from webapp.store.write.stored_turns import StoredTurns
@@ -54,10 +54,11 @@ def runner_for(connection: sa.Connection, session_id: int) -> FindingRunner | No
     return None if home is None else FindingRunner(session_id, home)
 
 
-def insert(connection: sa.Connection, session_id: int, new: Sequence[RuleFinding]) -> None:
-    """Store the findings of a session that has none yet; the caller commits."""
-    if new:
-        connection.execute(_insert, [_row(session_id, finding) for finding in new])
+def insert(connection: sa.Connection, new: Mapping[int, Sequence[RuleFinding]]) -> None:
+    """Store the findings of sessions that have none yet; the caller commits."""
+    rows = [_row(session_id, finding) for session_id, findings_of_it in new.items() for finding in findings_of_it]
+    if rows:
+        connection.execute(_insert, rows)
 
 
 def replace(connection: sa.Connection, session_id: int, new: Sequence[RuleFinding]) -> None:
@@ -67,13 +68,23 @@ def replace(connection: sa.Connection, session_id: int, new: Sequence[RuleFindin
     """
     connection.execute(_lock, {"session": session_id})
     replace_rows(connection, session_id, new)
-    facets.set_findings(connection, session_id, finding_counts(new))
+    set_counts(connection, session_id, finding_counts(new))
 
 
 def replace_rows(connection: sa.Connection, session_id: int, new: Sequence[RuleFinding]) -> None:
     """Store findings in place of those that a session had, which the caller has locked and counts."""
     connection.execute(_drop, {"session": session_id})
-    insert(connection, session_id, new)
+    insert(connection, {session_id: new})
+
+
+def set_counts(connection: sa.Connection, session_id: int, rules: Mapping[str, int]) -> None:
+    """Set how many findings of each rule a session has; in the transaction that writes them, behind `SessionWriter`."""
+    where = Session.id == session_id
+    stored_facets = connection.scalar(sa.select(Session.facets).where(where).with_for_update()) or {}
+    facets = {name: part for name, part in stored_facets.items() if name != "finding"}
+    if rules:
+        facets["finding"] = dict(rules)
+    connection.execute(sa.update(Session).where(where).values(facets=facets, changed=change()))
 
 
 def is_stored(connection: sa.Connection, session_id: int, new: Iterable[RuleFinding]) -> bool:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from webapp.dumps.records import Turn
 from webapp.store.models import Session
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import rows
+from webapp.store.write import row_values
 from webapp.store.write.reread import same_reading
 
 _DIGEST = 32
@@ -86,7 +86,7 @@ def entry_digests(turns: Iterable[Turn]) -> Iterator[bytes]:
     for turn in turns:
         if turn.entry != last:
             last = turn.entry
-            yield rows.entry_digest(turn)
+            yield row_values.entry_digest(turn)
 
 
 def _revisions(connection: sa.Connection, external_id: str) -> Iterator[Stored]:

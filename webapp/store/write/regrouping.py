@@ -10,7 +10,7 @@ from sqlalchemy import orm
 from webapp import parsing
 from webapp.parsing import Trace, stored_trace
 from webapp.store.models import Parse, Turn
-from webapp.store.write import rows
+from webapp.store.write import row_values, rows
 from webapp.store.write.parser import OURS
 
 _AT_ONCE = 200
@@ -34,7 +34,7 @@ _set_group = (
 def with_ours(
     connection: sa.Connection, parsed: Sequence[tuple[int, str, Trace]]
 ) -> list[tuple[int, Trace, str, Trace]]:
-    """What `rows.parse_row` takes, of turns with their texts and new traces.
+    """What `row_values.parse_row` takes, of turns with their texts and new traces.
 
     `fencepost`'s trace is the stored one, made here where there is none; no failure needs it, it is the trace itself.
     """
@@ -64,7 +64,7 @@ def regroup(connection: sa.Connection, turn_ids: Iterable[int]) -> int:
         updates = []
         for row in connection.execute(_failed, {"turns": ids[at : at + _AT_ONCE]}):
             ours = parsing.parse(row.raw, OURS) if row.ours is None else stored_trace.read(row.raw, row.ours)
-            columns = rows.group_columns(row.raw, stored_trace.read(row.raw, row.trace), ours)
+            columns = row_values.group_columns(row.raw, stored_trace.read(row.raw, row.trace), ours)
             updates.append({"parse": row.id, **columns})
             changed += columns["failure_group"] != row.failure_group
         if updates:

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.dumps.records import Turn
-from webapp.store.write import rows
+from webapp.store.write import row_values, rows
 from webapp.store.write.tally import Place, Tally
 
 _EXACT = ("kind", "role", "parent", "raw_sha256", "raw_at")
@@ -78,15 +78,15 @@ def _as_stored(turn: Turn, row: sa.Row[Any]) -> bool:
     if any(values[name] != columns[name] for name in _EXACT):
         return False
     for name in _GATHERED:
-        stored_value = rows.utc(columns[name]) if name == "sent_at" else columns[name]
+        stored_value = row_values.utc(columns[name]) if name == "sent_at" else columns[name]
         if values[name] is not None and values[name] != stored_value:
             return False
     return True
 
 
-def _row(turn: Turn) -> rows.Row:
-    raw = rows.encoded(turn.raw)
+def _row(turn: Turn) -> row_values.Row:
+    raw = row_values.encoded(turn.raw)
     try:
-        return rows.turn_row(turn, raw)
+        return row_values.turn_row(turn, raw)
     except RecursionError:  # stored without its entry, as `SessionRows` does
-        return rows.turn_row(replace(turn, source=None, raw_at=None, tool_calls=None), raw)
+        return row_values.turn_row(replace(turn, source=None, raw_at=None, tool_calls=None), raw)

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import sqlalchemy as sa
-
 from webapp import saved_state
 from webapp.dumps.read_tail import FEWEST
 from webapp.findings import own
 from webapp.saved_state import NotSaved
-from webapp.store.models import GrowingSession
 from webapp.store.write.facets import Facets
 from webapp.store.write.session_state import SessionState, rules_for
 from webapp.store.write.tally import Tally
-
-_find = (
-    sa.select(GrowingSession.fold)
-    .where(
-        GrowingSession.session_id == sa.bindparam("session"),
-        GrowingSession.changed == sa.bindparam("changed"),
-        GrowingSession.made_by == sa.bindparam("made_by"),
-        GrowingSession.fold.is_not(None),
-    )
-    .limit(1)
-)
 
 
 def as_bytes(state: SessionState) -> bytes | None:
@@ -36,20 +22,12 @@ def as_bytes(state: SessionState) -> bytes | None:
         return None
 
 
-def find(connection: sa.Connection, session_id: int, changed: int, home: str) -> SessionState | None:
-    """The state of a session that has not changed since it was saved; None where there is none that can be read."""
-    about = {"session": session_id, "changed": changed, "made_by": saved_state.made_by()}
-    fold = connection.scalar(_find, about)
-    if fold is None:
-        return None
+def restored(session_id: int, home: str, fold: bytes) -> SessionState | None:
+    """The state that a session was saved with; None where it cannot be read, or is another's."""
     try:
-        return _restored(session_id, home, fold)
+        read_home, tally, facets, raw_bytes, (own_rules, states) = saved_state.restored(fold)
     except NotSaved:
         return None
-
-
-def _restored(session_id: int, home: str, fold: bytes) -> SessionState | None:
-    read_home, tally, facets, raw_bytes, (own_rules, states) = saved_state.restored(fold)
     rules = rules_for(home)
     is_whole = isinstance(tally, Tally) and isinstance(facets, Facets)
     if not is_whole or read_home != home or own_rules != _own_rules() or not rules.go_on(states):

@@ -20,8 +20,8 @@ from webapp.findings import RuleFinding
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db import ids
-from webapp.store.models import TURNS_A_SESSION
-from webapp.store.write import relaxed_gc, rows, saved_fold
+from webapp.store.db.ids import TURNS_A_SESSION
+from webapp.store.write import relaxed_gc, row_values, saved_fold
 from webapp.store.write.home import Home
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_state import PlacedTurn, SessionState
@@ -59,9 +59,9 @@ class NewSession:
     external_id: str
     values: dict[str, Any]
     """the columns of `session`, counters included"""
-    turns: list[rows.Values] = field(default_factory=list)
-    parses: list[rows.Values] = field(default_factory=list)
-    repairs: list[rows.Values] = field(default_factory=list)
+    turns: list[row_values.Values] = field(default_factory=list)
+    parses: list[row_values.Values] = field(default_factory=list)
+    repairs: list[row_values.Values] = field(default_factory=list)
     texts: list[search.Text] = field(default_factory=list)
     notes: list[search.Note] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
@@ -92,12 +92,12 @@ class SessionRows:
     on_problem: Callable[[Problem], None]
     twins: dict[int, int] = field(default_factory=dict)
     """which stored turn a single new one repeats, by ordinal; the others say it by their entry"""
-    turns: list[rows.Row] = field(default_factory=list)
-    parses: list[rows.Row] = field(default_factory=list)
-    repairs: list[rows.Row] = field(default_factory=list)
-    failures: list[rows.Row] = field(default_factory=list)
+    turns: list[row_values.Row] = field(default_factory=list)
+    parses: list[row_values.Row] = field(default_factory=list)
+    repairs: list[row_values.Row] = field(default_factory=list)
+    failures: list[row_values.Row] = field(default_factory=list)
     """failures that a later turn records of an earlier one, whose row may be written already"""
-    changes: list[rows.Row] = field(default_factory=list)
+    changes: list[row_values.Row] = field(default_factory=list)
     """what else later turns told of those that are written"""
     size: int = 0
     """bytes that wait in `turns`, about"""
@@ -108,7 +108,7 @@ class SessionRows:
         if len(tally.positions) >= TURNS_A_SESSION:
             self.on_problem(Problem(f"entry {turn.entry}", f"a session has at most {TURNS_A_SESSION} turns"))
             return False
-        raw = rows.encoded(turn.raw)
+        raw = row_values.encoded(turn.raw)
         place = self._place(turn)
         turn, row = self._row(turn, raw, first=tally.firsts[turn.entry] == place.ordinal)
         row["id"] = self.state.turn_id(place.ordinal)
@@ -125,7 +125,7 @@ class SessionRows:
 
     def learn(self, later: LaterKnown) -> bool:
         """Note what later entries tell of a turn that is written; whether more than its row depends on that."""
-        row = rows.turn_row(later.turn, None)
+        row = row_values.turn_row(later.turn, None)
         later_values = {name: row[name] for name in _KNOWN_LATER if row[name] is not None}
         if later_values:
             self.changes.append({"turn": self.state.turn_id(later.ordinal), **later_values})
@@ -137,7 +137,7 @@ class SessionRows:
         """Note a recorded failure of a turn whose row may be written; False where one was noted before."""
         if not self.state.fail(ordinal, text):
             return False
-        self.failures.append({"turn": self.state.turn_id(ordinal), "text": rows.encoded(text)})
+        self.failures.append({"turn": self.state.turn_id(ordinal), "text": row_values.encoded(text)})
         return True
 
     def fill_in_failures(self) -> None:
@@ -155,15 +155,15 @@ class SessionRows:
             return tally.put(turn.entry, turn.kind, turn.written_by_model, twin)
         return tally.place(turn.entry, turn.kind, turn.written_by_model, turn.duplicate_of)
 
-    def _row(self, turn: Turn, raw: bytes | None, *, first: bool) -> tuple[Turn, rows.Row]:
+    def _row(self, turn: Turn, raw: bytes | None, *, first: bool) -> tuple[Turn, row_values.Row]:
         """The turn with what is stored of it, and its row."""
         try:
-            row = rows.turn_row(turn, raw, first=first)
+            row = row_values.turn_row(turn, raw, first=first)
         except RecursionError:
             reason = "nested too deeply: its text is kept, the entry around it is not"
             self.on_problem(Problem(f"entry {turn.entry}", reason))
             turn = replace(turn, source=None, raw_at=None, tool_calls=None)
-            row = rows.turn_row(turn, raw, first=first)
+            row = row_values.turn_row(turn, raw, first=first)
         stored_values = {name: row[name] for name in _STORED if row[name] is not getattr(turn, name)}
         return changed(turn, **stored_values) if stored_values else turn, row
 
@@ -171,8 +171,8 @@ class SessionRows:
         raw = turn.raw or ""
         traces = self.parser.traces(raw)
         for trace in traces:
-            self.parses.append(rows.parse_row(turn_id, trace, raw, traces[-1]))
-            self.repairs.extend(rows.repair_rows(turn_id, trace))
+            self.parses.append(row_values.parse_row(turn_id, trace, raw, traces[-1]))
+            self.repairs.extend(row_values.repair_rows(turn_id, trace))
         return traces
 
     def _answers(self, turn: Turn) -> int | None:
@@ -217,9 +217,9 @@ def folded(session: SessionInput, *, more_may_come: bool = False) -> tuple[NewSe
     new = NewSession(
         external_id,
         values,
-        rows.values(rows.TURN, session_rows.turns),
-        rows.values(rows.PARSE, session_rows.parses),
-        rows.values(rows.REPAIR, session_rows.repairs),
+        row_values.values(row_values.TURN, session_rows.turns),
+        row_values.values(row_values.PARSE, session_rows.parses),
+        row_values.values(row_values.REPAIR, session_rows.repairs),
         index.texts,
         index.notes,
         sorted(state.tally.models),

@@ -18,7 +18,7 @@ from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
 from webapp.findings.entry_facts import finish_reason, most_rounds
 from webapp.parsing import Trace
 from webapp.store import search
-from webapp.store.models import TURNS_A_SESSION
+from webapp.store.db.ids import TURNS_A_SESSION
 from webapp.store.write.facets import Facets, digest
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.tally import MODEL_KINDS, READABLE, Tally

@@ -10,12 +10,22 @@ from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
-from webapp.store.models import Session
+from webapp.store.models import GrowingSession, Session
 from webapp.store.write.session_state import SessionState
 
 MOST_HELD = 64 * 1024 * 1024
 """bytes, about; sessions that grew longest ago go first, and are read again when they grow"""
 find_changed = sa.select(Session.changed).where(Session.id == sa.bindparam("session"))
+find_fold = (
+    sa.select(GrowingSession.fold)
+    .where(
+        GrowingSession.session_id == sa.bindparam("session"),
+        GrowingSession.changed == sa.bindparam("changed"),
+        GrowingSession.made_by == sa.bindparam("made_by"),
+        GrowingSession.fold.is_not(None),
+    )
+    .limit(1)
+)
 _A_TURN, _A_SESSION = 40, 30_000
 """bytes of the tally's arrays, and of all that does not grow: what a process over 2,750 short sessions grew by"""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from webapp.store.models import MODEL_KINDS as MODEL_KINDS
+from webapp.dumps.records import MODEL_KINDS as MODEL_KINDS
 
 LETTERS = {"clean": "c", "extracted": "e", "repaired": "r", "failed": "f", "none": "n"}
 UNREAD = "u"

@@ -9,18 +9,19 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from webapp import saved_state
 from webapp.dumps.records import LaterKnown, Problem, SessionStart, Turn
 from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.db.dialect import change
 from webapp.store.models import Session, SessionModel
-from webapp.store.write import derived, finding_runner, growth, rows, saved_fold, state_cache, stored_turns
+from webapp.store.write import derived, finding_runner, growth, row_values, rows, saved_fold, state_cache, stored_turns
 from webapp.store.write.home import Home
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import NewSession, SessionRows, columns
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.session_writer import SessionWriter
-from webapp.store.write.state_cache import GrownState, find_changed
+from webapp.store.write.state_cache import GrownState, find_changed, find_fold
 
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
 _insert_session = sa.insert(Session).returning(Session.id)
@@ -121,14 +122,17 @@ def _new(connection: sa.Connection, sessions: Sequence[NewSession]) -> list[NewS
 
 
 def _insert(connection: sa.Connection, sessions: Sequence[NewSession], numbers: Mapping[int, int]) -> None:
-    rows.insert_values(connection, rows.turns, rows.TURN, [row for session in sessions for row in session.turns])
-    rows.insert_values(connection, rows.parses, rows.PARSE, [row for session in sessions for row in session.parses])
-    rows.insert_values(connection, rows.repairs, rows.REPAIR, [row for session in sessions for row in session.repairs])
+    rows.insert_values(connection, rows.turns, row_values.TURN, [row for session in sessions for row in session.turns])
+    rows.insert_values(
+        connection, rows.parses, row_values.PARSE, [row for session in sessions for row in session.parses]
+    )
+    rows.insert_values(
+        connection, rows.repairs, row_values.REPAIR, [row for session in sessions for row in session.repairs]
+    )
     models = [{"session_id": numbers[id(session)], "model": name} for session in sessions for name in session.models]
     if models:
         connection.execute(_insert_models, models)
-    for session in sessions:
-        finding_runner.insert(connection, numbers[id(session)], session.findings)
+    finding_runner.insert(connection, {numbers[id(session)]: session.findings for session in sessions})
 
 
 def write(
@@ -197,8 +201,9 @@ def _state(connection: sa.Connection, revision: growth.Stored, changed: int) -> 
     held_state = state_cache.grown_from_dumps(connection.engine).take(revision.id, changed)
     if held_state is not None:
         return held_state.session
-    saved = saved_fold.find(connection, revision.id, changed, revision.home)
-    return saved or stored_turns.fold(connection, revision.id, revision.home)
+    saved = connection.scalar(find_fold, {"session": revision.id, "changed": changed, "made_by": saved_state.made_by()})
+    state = None if saved is None else saved_fold.restored(revision.id, revision.home, saved)
+    return state or stored_turns.fold(connection, revision.id, revision.home)
 
 
 def _refolded(connection: sa.Connection, revision: growth.Stored) -> SessionState:

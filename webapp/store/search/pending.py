@@ -1,0 +1,108 @@
+"""Texts that are to be searched, until they are indexed. Knows no database before it writes to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from webapp.store.db.ids import TURNS_A_SESSION
+from webapp.store.search.vectors import vector
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from webapp.parsing import Trace
+
+Kind = Literal["id", "title", "failure", "error", "note", "raw"]
+
+KINDS: tuple[Kind, ...] = ("id", "title", "failure", "error", "note", "raw")
+SLOTS = 8
+"""A note's key is its turn's id times this, plus the number of its kind; an id and a title stand at ordinal 0."""
+
+MOST_BYTES = 4 * 1024 * 1024
+"""of texts that wait to be indexed"""
+
+
+class Note(NamedTuple):
+    """A text beside the raw ones. `target` is a turn's id; for an id or a title a session's first turn's."""
+
+    kind: Kind
+    target: int
+    text: str
+
+    @property
+    def key(self) -> int:
+        return key(self.target, self.kind)
+
+
+def key(turn_id: int, kind: Kind) -> int:
+    """Where a text stands among all texts: by session, turn, kind."""
+    return turn_id * SLOTS + KINDS.index(kind)
+
+
+def session_notes(session_id: int, external_id: str, title: str | None) -> list[Note]:
+    """What is written for every session: one that lacks its id in the index is not indexed."""
+    first = session_id * TURNS_A_SESSION
+    return [Note("id", first, external_id), *([Note("title", first, title)] if title else [])]
+
+
+def errors(trace: Trace) -> str:
+    """What an `error` note says of a failed trace: each message and reason of its attempts once, a line each."""
+    messages = [
+        attempt.reason if attempt.error is None else f"{attempt.error.type}: {attempt.error.message}"
+        for attempt in trace.attempts
+        if not attempt.ok
+    ]
+    return "\n".join(dict.fromkeys(text for text in messages if text))
+
+
+Text = tuple[int, bytes]
+"""A turn's id and its raw text in UTF-8, or the `Vector` of it, which only PostgreSQL takes."""
+
+
+@dataclass(slots=True)
+class Pending:
+    """Texts that wait to be indexed together: FTS5 writes what it holds whenever a transaction has a savepoint."""
+
+    texts: list[Text] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    size: int = 0
+    has_raw: bool = True
+    """False where raw texts are in the index already, so that only notes are taken"""
+    vectors: bool = False
+    """whether the tsvectors are made as the texts come"""
+
+    def text(self, turn_id: int, raw: bytes) -> None:
+        if self.has_raw:
+            self.texts.append((turn_id, vector(raw) if self.vectors else raw))
+            self.size += len(raw)
+
+    def note(self, *notes: Note) -> None:
+        self.notes += notes
+        self.size += sum(len(note.text) for note in notes)
+
+    def mark(self) -> tuple[int, int, int]:
+        """Where it stands, for `cut` and `flush`."""
+        return len(self.texts), len(self.notes), self.size
+
+    def cut(self, mark: tuple[int, int, int]) -> None:
+        """Forget what came behind `mark`."""
+        del self.texts[mark[0] :]
+        del self.notes[mark[1] :]
+        self.size = mark[2]
+
+    def clear(self) -> None:
+        self.cut((0, 0, 0))
+
+    def flush(self, connection: sa.Connection, mark: tuple[int, int, int] = (0, 0, 0)) -> None:
+        """Index what came behind `mark`."""
+        from webapp.store.search.index import index_notes, index_turns  # what only gathers texts needs no database
+
+        index_turns(connection, self.texts[mark[0] :])
+        index_notes(connection, self.notes[mark[1] :])
+        self.cut(mark)
+
+    def flush_where_much(self, connection: sa.Connection) -> None:
+        """Index all where it is more than is to be kept in memory."""
+        if self.size > MOST_BYTES:
+            self.flush(connection)

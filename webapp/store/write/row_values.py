@@ -1,0 +1,193 @@
+"""Turns and traces as rows: values in the bytes that the columns keep. Knows no database: `rows` inserts them."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any
+
+from webapp import jsontext
+from webapp.dumps.records import Turn
+from webapp.exports.session_dump import whole_entry
+from webapp.parsing import Trace, failure_group
+from webapp.store.db import packing
+from webapp.store.db.short_text import short
+from webapp.store.write.value_digest import value_digest
+
+Row = dict[str, Any]
+Values = tuple[Any, ...]
+
+_LARGEST = 2**63
+_MARK = f"a text stands here {secrets.token_hex(8)}"
+_MARKED = jsontext.quoted(_MARK).encode("ascii")
+
+
+def encoded(text: str | None) -> bytes | None:
+    """What `ExactText` keeps."""
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def encoded_json(value: Any) -> bytes | None:
+    """What `ExactJson` keeps; raises RecursionError where `value` is nested too deeply."""
+    return None if value is None else jsontext.dumps(value).encode("ascii")
+
+
+def packed_json(value: Any) -> bytes | None:
+    """What `PackedJson` keeps; raises as `encoded_json` does."""
+    return None if value is None else packing.pack(jsontext.dumps(value).encode("ascii"))
+
+
+def values(names: tuple[str, ...], batch: Iterable[Row]) -> list[Values]:
+    """Rows as the tuples that `insert_values` takes."""
+    return list(map(itemgetter(*names), batch))
+
+
+def turn_row(turn: Turn, raw: bytes | None, *, first: bool = False) -> Row:
+    """The columns of `turn` that need nothing of its session; `raw` is `encoded(turn.raw)`.
+
+    The `first` turn of an entry has the entry's hash.
+    """
+    source, digest = _entry(turn) if first else (packed_json(turn.source), None)
+    return {
+        "entry": turn.entry,
+        "kind": turn.kind,
+        "role": _name(turn.role),
+        "agent": _name(turn.agent),
+        "model": _name(turn.model),
+        "phase": _name(turn.phase),
+        "sounding": _whole(turn.sounding),
+        "round": _whole(turn.round),
+        "attempt": _whole(turn.attempt),
+        "parent": encoded(turn.parent),
+        "recorded_failure": encoded(turn.failure),
+        "raw": None if raw is None else packing.pack_text(raw),
+        "raw_sha256": None if raw is None else hashlib.sha256(raw).digest(),
+        "tool_calls": encoded_json(turn.tool_calls),
+        "sent_at": utc(turn.sent_at),
+        "tokens_in": _whole(turn.tokens_in),
+        "tokens_out": _whole(turn.tokens_out),
+        "cost": turn.cost,
+        "source": source,
+        "raw_at": None if turn.raw_at is None else _path(turn.raw_at),
+        "entry_sha256": digest,
+    }
+
+
+def entry_digest(turn: Turn) -> bytes:
+    """The hash of an entry as it came, from its first turn: the same whichever format read it."""
+    return hashlib.sha256(_whole_text(turn)).digest()
+
+
+def _whole_text(turn: Turn) -> bytes:
+    if turn.source is None and turn.raw_at is None:
+        whole = bare_entry(turn.kind, turn.role, turn.raw)
+    else:
+        whole = whole_entry(turn.source, turn.raw, turn.raw_at)
+    return jsontext.dumps(whole).encode("ascii")
+
+
+def _entry(turn: Turn) -> tuple[bytes | None, bytes]:
+    """What is kept of an entry without its text, and the hash of it with its text."""
+    if turn.raw is not None and turn.raw_at and isinstance(turn.source, dict) and len(turn.raw_at) == 1:
+        before, after = _around(turn.source, turn.raw_at[0])
+        if before is not None:
+            quoted = jsontext.quoted(turn.raw).encode("ascii")
+            return packing.pack(b"%bnull%b" % (before, after)), hashlib.sha256(before + quoted + after).digest()
+    return packed_json(turn.source), entry_digest(turn)
+
+
+def _around(source: dict[str | int, Any], key: str | int) -> tuple[bytes | None, bytes]:
+    """What `source` is as JSON before and after the value of `key`; None where the value is not the place of a text."""
+    if key not in source or source[key] is not None:
+        return None, b""
+    source[key] = _MARK
+    try:
+        before, mark, after = jsontext.dumps(source).encode("ascii").partition(_MARKED)
+    finally:
+        source[key] = None
+    return (before, after) if mark and _MARKED not in after else (None, b"")
+
+
+def bare_entry(kind: str, role: str | None, raw: str | None) -> dict[str, str | None]:
+    """The entry that a turn stands for where its format has no entries, or where it could not be kept."""
+    return {"kind": kind, "role": role, "content": raw}
+
+
+def parse_row(turn_id: int, trace: Trace, raw: str, ours: Trace) -> Row:
+    """A trace of `raw` as a row of `parse`; `ours` is what `fencepost` makes of the same text."""
+    chosen = trace.attempts[trace.chosen[0]] if trace.chosen else None
+    return {
+        "turn_id": turn_id,
+        "profile": trace.profile,
+        "version": trace.version,
+        "verdict": trace.verdict,
+        "strategy": short(chosen.strategy, 64) if chosen else None,
+        "truncated": trace.truncated,
+        "ambiguous": trace.ambiguous,
+        "exhausted": trace.exhausted,
+        "microseconds": trace.microseconds,
+        "trace": _trace(trace),
+        "value_digest": value_digest(trace.values) if trace.chosen else None,
+        **group_columns(raw, trace, ours),
+    }
+
+
+def group_columns(raw: str, trace: Trace, ours: Trace) -> Row:
+    """The columns of `parse` that say which failure group it is of; all None where it is no failure."""
+    group = failure_group.group(raw, trace, ours)
+    if group is None:
+        return dict.fromkeys(("failure_group", "failure_path", "failure_tokens"))
+    return {"failure_group": group.key, "failure_path": group.path, "failure_tokens": group.tokens}
+
+
+def repair_rows(turn_id: int, trace: Trace) -> Iterator[Row]:
+    """How often the chosen attempts of `trace` needed each repair."""
+    counts: dict[str, int] = {}
+    for index in trace.chosen:
+        for edit in trace.attempts[index].edits:
+            counts[edit.repair] = counts.get(edit.repair, 0) + 1
+    for repair, count in counts.items():
+        yield {"turn_id": turn_id, "profile": trace.profile, "repair": repair, "count": count}
+
+
+def utc(when: datetime | None) -> datetime | None:
+    """`when` in UTC; a naive time is taken as UTC."""
+    if when is None or when.tzinfo is UTC:
+        return when
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+
+
+def _trace(trace: Trace) -> bytes:
+    try:
+        text = jsontext.dumps(trace.as_dict())
+    except RecursionError:  # decoded just below the decoder's limit, and so past the encoder's
+        bare = {**trace.as_dict(), "values": [None] * len(trace.values), "exhausted": True}
+        text = jsontext.dumps(bare)
+    return packing.pack(text.encode("ascii"))
+
+
+@lru_cache(maxsize=1024)
+def _path(raw_at: tuple[str | int, ...]) -> bytes:
+    return jsontext.dumps(raw_at).encode("ascii")
+
+
+def _name(text: str | None) -> str | None:
+    return None if text is None else short(text, 255)
+
+
+def _whole(number: int | None) -> int | None:
+    """A whole number that fits the column; what does not is in `source` and nowhere else."""
+    return number if number is None or -_LARGEST <= number < _LARGEST else None
+
+
+TURN = ("id", "session_id", "duplicate_of", "ordinal", "position", *turn_row(Turn(0, "event"), None))
+PARSE = (
+    *("turn_id", "profile", "version", "verdict", "strategy", "truncated", "ambiguous", "exhausted", "microseconds"),
+    *("trace", "value_digest", "failure_group", "failure_path", "failure_tokens"),
+)
+REPAIR = ("turn_id", "profile", "repair", "count")
+"""The columns of what is prepared before its session has a number: first those that this number changes."""
