@@ -10,7 +10,7 @@ from alembic import op
 from webapp.parsing import Trace
 from webapp.store.db.backfill import Backfill, whole
 from webapp.store.models import Parse, Turn
-from webapp.store.write import regrouping, rows
+from webapp.store.write import regrouping, row_values, rows
 from webapp.store.write.value_digest import value_digest
 
 revision = "0006"
@@ -83,12 +83,12 @@ def _indexes() -> None:
 backfill = Backfill("parse", _fill_in, at_once=200, finish=_indexes)
 
 
-def _columns(raw: str, trace: Trace, ours: Trace) -> rows.Row:
+def _columns(raw: str, trace: Trace, ours: Trace) -> row_values.Row:
     # values that were nested too deeply to be stored cannot be compared either
     is_bare = trace.exhausted and not any(value is not None for value in trace.values)
     return {
         "value_digest": value_digest(trace.values) if trace.chosen and not is_bare else None,
-        **rows.group_columns(raw, trace, ours),
+        **row_values.group_columns(raw, trace, ours),
     }
 
 
