@@ -11,6 +11,7 @@ from flask.json.provider import DefaultJSONProvider
 
 from webapp import jsontext
 from webapp.visible import sign
+from webapp.web.late_rules import LateRule
 
 ERRORS = "fencepost-signs"
 
@@ -42,6 +43,8 @@ def _encoded(pieces: Iterable[str | bytes]) -> Iterator[bytes]:
 
 class LinkingApp(Flask):
     """An app whose links can be built of any stored text; one that no URL can hold leads to what is nearest."""
+
+    url_rule_class = LateRule
 
     def url_for(self, endpoint: str, **values: Any) -> str:
         try:
