@@ -35,16 +35,19 @@ class ShownCommand:
 
 def of_file(path: Path, *programs: str) -> list[ShownCommand]:
     """The commands of these programs that `path` shows, in order, each once."""
-    lines = [line for code in _code(path) for line in code.replace("\\\n", " ").splitlines()]
-    found = (command for line in lines for command in _of_line(line.split(" #")[0]))
+    text = path.read_text("utf-8")
+    if not any(program in text for program in programs):
+        return []  # parsing every module took a second of each worker's start
+    lines = [line for code in _code(path.suffix, text) for line in code.replace("\\\n", " ").splitlines()]
+    named = (line for line in lines if any(program in line for program in programs))
+    found = (command for line in named for command in _of_line(line.split(" #")[0]))
     return list(dict.fromkeys(command for command in found if command.program in programs))
 
 
-def _code(path: Path) -> Iterator[str]:
-    text = path.read_text("utf-8")
-    if path.suffix == ".py":
+def _code(suffix: str, text: str) -> Iterator[str]:
+    if suffix == ".py":
         yield from (match for said in _strings(text) for match in MESSAGE.findall(said))
-    elif path.suffix == ".html":
+    elif suffix == ".html":
         yield from (html.unescape(match[2]) for match in ELEMENT.finditer(text))
     else:
         yield from (match[2] for match in FENCE.finditer(text) if match[1] in ("", "sh", "console", "yaml"))

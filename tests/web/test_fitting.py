@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from webapp.capture.specs import BadSpec, schemas
 from webapp.cli import main
 from webapp.parsing.fitting import is_held, misfits
 
-pytest.importorskip("jsonschema")
+if importlib.util.find_spec("jsonschema") is None:  # asked, not imported: that takes seconds of every worker
+    pytest.skip("needs the library jsonschema", allow_module_level=True)
 SCHEMA = {
     "type": "object",
     "properties": {"steps": {"type": "array", "items": {"type": "integer"}}},
