@@ -12,6 +12,9 @@ from typing import Any
 
 import hypothesis
 import pytest
+import sqlalchemy as sa
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.util import LRUCache
 
 from webapp.store.db import database
 
@@ -21,6 +24,9 @@ ROOT = Path(__file__).resolve().parents[1]
 hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("untimed")
 
+
+WRITING = ("server_version_info", "paramstyle", "max_identifier_length", "label_length", "_json_serializer")
+"""of a dialect: what the SQL that it writes, and the values it makes of rows, depend on"""
 
 LONGEST = "test_a_hundred_labels_by_keyboard_alone"
 """takes a sixth of the time of all browser tests; begun late, it goes on where the other workers have nothing left"""
@@ -56,6 +62,28 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     database.migrate(engine)
     engine.dispose()
     return path
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_once() -> Iterator[None]:
+    """A statement is compiled once for each kind of database, not again for each test's engine."""
+    compiled: LRUCache[Any, Any] = LRUCache(1000)
+    make_engine = sa.Engine.__init__
+
+    def sharing(self: sa.Engine, *arguments: Any, **options: Any) -> None:
+        make_engine(self, *arguments, **options)
+        self.update_execution_options(compiled_cache=compiled)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sa.Engine, "__init__", sharing)
+        patch.setattr(DefaultDialect, "__eq__", alike)
+        patch.setattr(DefaultDialect, "__hash__", lambda self: hash(type(self)))
+        yield
+
+
+def alike(one: DefaultDialect, other: object) -> bool:
+    """Whether both write the same SQL: two engines for servers of one version, made with the same options."""
+    return type(one) is type(other) and all(getattr(one, name) == getattr(other, name) for name in WRITING)
 
 
 @pytest.fixture(autouse=True, scope="session")
