@@ -41,13 +41,14 @@ CHOSEN = f"not ({' or '.join(AS_BEFORE)}) or last-line or chatty or responses"
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of the tree with the examples in it, beside the shared folder."""
+    """A copy of the tree with the examples in it, beside the shared folder.
+
+    Compiled modules come along: each names the size and the time of its source, which copies keep.
+    """
     root = tmp_path / "fencepost"
     for part in PARTS:
         if (ROOT / part).is_dir():
-            shutil.copytree(
-                ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__", "one_file", "browser")
-            )
+            shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("one_file", "browser"))
         else:
             shutil.copy(ROOT / part, root / part)
     for example in sorted(EXAMPLES.iterdir()):

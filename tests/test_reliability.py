@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -23,11 +24,11 @@ Check = Callable[[Any, Ledger], Iterator[str]]
 
 
 @pytest.fixture
-def world(tmp_path: Any) -> Iterator[Any]:
+def world(tmp_path: Any, migrated: Any) -> Iterator[Any]:
     """A database with what two uploads brought, and the ledger of them."""
-    settings = Settings(data=tmp_path, database=f"sqlite:///{tmp_path / 'store.sqlite3'}")
+    file = shutil.copyfile(migrated, tmp_path / "store.sqlite3")
+    settings = Settings(data=tmp_path, database=f"sqlite:///{file}")
     engine = database.connect(settings.database)
-    database.migrate(engine)
     ledger = Ledger()
     maker = Maker(ledger, "seed", "m", ("sync",))
     for _ in range(2):

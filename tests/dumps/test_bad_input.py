@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import tarfile
 import unicodedata
 import zipfile
@@ -17,13 +18,13 @@ from flask.testing import FlaskClient
 
 
 @pytest.fixture
-def made(tmp_path: Any) -> Any:
+def made(tmp_path: Any, migrated: Any) -> Any:
     """An app over a data folder of this test's own."""
     from webapp.app import create_app
     from webapp.config import Settings
     from webapp.extensions import db
 
-    app = create_app(Settings(data=tmp_path, database=f"sqlite:///{tmp_path / 'f.sqlite3'}"))
+    app = create_app(Settings(data=tmp_path, database=f"sqlite:///{shutil.copyfile(migrated, tmp_path / 'f.sqlite3')}"))
     yield app
     with app.app_context():
         db.engine.dispose()

@@ -8,6 +8,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,20 @@ def administer(*statements: str) -> None:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The name of a migrated database of this run; skipped where no server answers, failing then under CI."""
-    name = f"fencepost_test_{os.getpid()}_{uuid.uuid4().hex[:8]}"
+    with on_server(f"fencepost_test_{os.getpid()}_{uuid.uuid4().hex[:8]}") as name:
+        yield name
+
+
+@pytest.fixture(scope="session")
+def template(postgres: str) -> Iterator[str]:
+    """The name of another one, to which nothing connects, so that the server can copy it."""
+    with on_server(f"{postgres}_template") as name:
+        yield name
+
+
+@contextmanager
+def on_server(name: str) -> Iterator[str]:
+    """A migrated database of this name."""
     try:
         administer(f"CREATE DATABASE {name}")
     except sa.exc.OperationalError as error:
@@ -88,23 +102,39 @@ def clear(engine: sa.Engine) -> None:
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine]:
     """A database of the test's own without any tables."""
     if request.param == "sqlite":
-        url = f"sqlite:///{tmp_path / 'blank.sqlite3'}"
+        with connected(f"sqlite:///{tmp_path / 'blank.sqlite3'}") as engine:
+            yield engine
     else:
-        name = f"{request.getfixturevalue('postgres')}_{next(_numbers)}"
-        administer(f"CREATE DATABASE {name}")
-        url = f"{SERVER}/{name}"
+        with copied(request.getfixturevalue("postgres"), "template1") as engine:
+            yield engine
+
+
+@pytest.fixture(params=BOTH)
+def blank(request: pytest.FixtureRequest, tmp_path: Path, migrated: Path) -> Iterator[sa.Engine]:
+    """A migrated database of the test's own, whose schema it may change."""
+    if request.param == "sqlite":
+        with connected(f"sqlite:///{shutil.copyfile(migrated, tmp_path / 'blank.sqlite3')}") as engine:
+            yield engine
+    else:
+        with copied(request.getfixturevalue("postgres"), request.getfixturevalue("template")) as engine:
+            yield engine
+
+
+@contextmanager
+def connected(url: str) -> Iterator[sa.Engine]:
     engine = database.connect(url)
     yield engine
     engine.dispose()
-    if request.param != "sqlite":
-        administer(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.fixture
-def blank(empty: sa.Engine) -> sa.Engine:
-    """A migrated database of the test's own, whose schema it may change."""
-    database.migrate(empty)
-    return empty
+@contextmanager
+def copied(prefix: str, template: str) -> Iterator[sa.Engine]:
+    """A copy of a database of the server, which is dropped in the end."""
+    name = f"{prefix}_{next(_numbers)}"
+    administer(f"CREATE DATABASE {name} TEMPLATE {template}")
+    with connected(f"{SERVER}/{name}") as engine:
+        yield engine
+    administer(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -252,9 +253,10 @@ def test_a_body_that_ends_early_is_refused_whole(client: FlaskClient, tmp_path: 
 
 
 @pytest.fixture
-def address(tmp_path: Path) -> Iterator[tuple[str, int]]:
+def address(tmp_path: Path, migrated: Path) -> Iterator[tuple[str, int]]:
     """A waitress of our own."""
-    settings = Settings(data=tmp_path / "w", database=f"sqlite:///{tmp_path / 'w.sqlite3'}")
+    file = shutil.copyfile(migrated, tmp_path / "w.sqlite3")
+    settings = Settings(data=tmp_path / "w", database=f"sqlite:///{file}")
     server = make_server(settings, "127.0.0.1", 0, 2, False)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

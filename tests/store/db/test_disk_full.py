@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -49,11 +50,11 @@ except disk_full.DiskFull as error:
 
 
 @pytest.fixture
-def limited(tmp_path: Path) -> Settings:
+def limited(tmp_path: Path, migrated: Path) -> Settings:
     """A database with one session in it, on a disk that will have no room: no file may grow beyond a size."""
-    settings = Settings(data=tmp_path / "data", database=f"sqlite:///{tmp_path / 'x.sqlite3'}", home="direct")
+    file = shutil.copyfile(migrated, tmp_path / "x.sqlite3")
+    settings = Settings(data=tmp_path / "data", database=f"sqlite:///{file}", home="direct")
     engine = database.connect(settings.database)
-    database.migrate(engine)
     ingest(engine, settings, io.BytesIO(lines(1)), filename="first.jsonl")
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,9 +23,8 @@ PATIENCE = 20.0
 
 
 @pytest.fixture
-def sqlite(tmp_path: Path) -> Iterator[sa.Engine]:
-    engine = database.connect(f"sqlite:///{tmp_path / 'store.sqlite3'}")
-    database.migrate(engine)
+def sqlite(tmp_path: Path, migrated: Path) -> Iterator[sa.Engine]:
+    engine = database.connect(f"sqlite:///{shutil.copyfile(migrated, tmp_path / 'store.sqlite3')}")
     yield engine
     engine.dispose()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,8 +18,9 @@ Address = tuple[str, int]
 
 
 @pytest.fixture
-def serving(tmp_path: Path) -> Iterator[Callable[..., Address]]:
+def serving(tmp_path: Path, migrated: Path) -> Iterator[Callable[..., Address]]:
     """Starts servers with changed settings; gives their addresses."""
+    shutil.copyfile(migrated, tmp_path / "w.sqlite3")
     with ExitStack() as stack:
         yield lambda **changes: stack.enter_context(running(tmp_path, **changes))
 
