@@ -9,7 +9,7 @@ export HOST ?= 127.0.0.1
 export PORT ?= 5001
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test lint check audit sbom extras screenshot clean
+.PHONY: run test lint style types tools check audit sbom extras screenshot clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/fencepost serve
@@ -19,12 +19,19 @@ test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.tested browser
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(TESTS)
 
-lint: $(VENV)/.linted
+lint: style types
+
+style: $(VENV)/.linted
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/djlint templates --lint --quiet
+
+types: $(VENV)/.linted
+	$(BIN)/mypy
+
+# All that tests and lint need, for what runs several of them at once.
+tools: $(VENV)/.tested $(VENV)/.linted browser
 
 check: lint test
 
