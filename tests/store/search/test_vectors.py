@@ -37,7 +37,11 @@ PIECES = [
 TEXTS = [
     "",
     "one",
+    "a " * 255 + "b",
+    "a " * 256 + "b",
+    "a " * 257 + "b",
     "a " * 300,
+    "it’s — “so” it is… cafe\u0301’s été",
     "w" * (LONGEST + 1),
     "é" * (LONGEST + 1) + " end",
     *(" ".join(random.Random(seed).choices(PIECES, k=400)) for seed in range(20)),

