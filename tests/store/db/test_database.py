@@ -63,7 +63,7 @@ def test_an_older_database_is_brought_to_head_and_says_so(blank: sa.Engine, capl
             connection.execute(sa.text(f"ALTER TABLE job DROP COLUMN {column}"))
         database.set_revision(connection, "0017")
     database.migrate(blank)
-    assert "from revision 0017 to 0018" in caplog.text and database.revision(blank) == database.HEAD
+    assert f"from revision 0017 to {database.HEAD}" in caplog.text and database.revision(blank) == database.HEAD
 
 
 def test_two_may_migrate_at_once(tmp_path: Path) -> None:

@@ -119,3 +119,17 @@ def test_what_copy_refuses_is_an_error_like_any_other(engine: sa.Engine) -> None
     with engine.connect() as connection:
         count = sa.text("SELECT count(*) FROM search_raw WHERE id >= :first")
         assert connection.scalar(count, {"first": FREE}) == 1
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_a_vector_of_a_few_kilobytes_is_stored_as_it_is(engine: sa.Engine) -> None:
+    """Its size in the row is the one that it has in memory, where nothing is compressed."""
+    text = as_utf8(" ".join(f"word{number}" for number in range(300)))
+    with engine.connect() as connection:
+        index_turns(connection, [(FREE + 10**6, text)])
+        query = sa.text(
+            "SELECT pg_column_size(words), pg_column_size(words || ''::tsvector) FROM search_raw WHERE id = :id"
+        )
+        stored_size, size = connection.execute(query, {"id": FREE + 10**6}).one()
+    assert stored_size == size > 4000
