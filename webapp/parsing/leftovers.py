@@ -19,12 +19,8 @@ _call_tag = (
 )
 _key = r'"[^"\n]{1,100}+"\s{0,20}+:'
 _tag = r"\[/?[A-Z][A-Z_]{2,30}\]"
-_targets: tuple[Target, ...] = (
-    *((char, None) for char in "{}[]"),
-    ("[", re.compile(_tag)),
-    ("<", re.compile(f"<(?:{_call_tag})")),
-    ('"', re.compile(_key)),
-)
+_begun_by = (("<", re.compile(f"<(?:{_call_tag})")), ('"', re.compile(_key)))
+_targets: tuple[Target, ...] = (*((char, None) for char in "{}[]"), ("[", re.compile(_tag)), *_begun_by)
 FEW = 8
 """Among so many candidates each gap is looked at by itself; among more, one pass over the text costs less."""
 LONG = 10_000
@@ -66,8 +62,10 @@ def _may_remain(raw: str, covered: list[Span]) -> bool:
     at = 0
     for start, end in (*covered, Span(len(raw), len(raw))):
         gap = raw[at:start]
-        for char, pattern in _targets if gap else ():
-            if char in gap and (not pattern or ((match := pattern.search(raw, at)) and match.start() < start)):
+        if "{" in gap or "}" in gap or "[" in gap or "]" in gap:
+            return True
+        for char, pattern in _begun_by:
+            if char in gap and (match := pattern.search(raw, at)) and match.start() < start:
                 return True
         at = end
     return False

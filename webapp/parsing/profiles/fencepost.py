@@ -31,7 +31,6 @@ _THOUGHT_WORDS = (
     "analysis<|",
 )
 """No text without one of these has a thought in tags; looking for them costs less than the pattern."""
-_THOUGHT_MARKS = ("<", "◁", "THINK]")
 _thought = re.compile(
     r"<(?:\w+:)?(?P<closes>/?)(?:think|thinking|thought|thoughts|reasoning|scratchpad|reflection)>|◁(?P<moon>/?)think▷"
     r"|<\|(?:START|(?P<end>END))_THINKING\|>|\[(?P<bracket>/?)THINK\]"
@@ -160,7 +159,8 @@ def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """The text outside of thoughts and the thoughts themselves; a thought may lack its opening or its closing tag."""
     outside: list[tuple[int, int]] = []
     inside: list[tuple[int, int]] = []
-    if not any(mark in raw for mark in _THOUGHT_MARKS) or not any(word in raw for word in _THOUGHT_WORDS):
+    is_marked = "<" in raw or "◁" in raw or "THINK]" in raw
+    if not is_marked or not any(word in raw for word in _THOUGHT_WORDS):
         return [(0, len(raw))], []
     at, depth = 0, 0
     for match in _thought.finditer(raw):

@@ -30,6 +30,7 @@ JSON_LABELS = {
     "javascript",
     "js",
 }
+_COMMENTS = {"//": "\n", "/*": "*/"}
 _label = later(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
 _space = later(r"\s*+")
 _call = later(r"<(?:[\w]+:)?(?:tool_calls?|function|function_calls|invoke|tool_use|tools?)\b")
@@ -66,7 +67,7 @@ def _content(raw: str, at: int, end: int) -> int:
     for _ in range(20):
         space = _space.match(raw, at, end)
         at = space.end() if space else at
-        closer = {"//": "\n", "/*": "*/"}.get(raw[at : at + 2])
+        closer = _COMMENTS.get(raw[at : at + 2])
         close_at = raw.find(closer, at, min(end, at + 5_000)) if closer else -1
         if not closer or close_at < 0:
             break
