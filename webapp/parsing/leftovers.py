@@ -38,7 +38,8 @@ _REASONS = {
 def name_leftovers(tracer: Tracer, thoughts: list[tuple[int, int]]) -> None:
     """Add an attempt for each run of unexplained brackets and keys; beside a value they make the trace ambiguous."""
     covered = _merged([attempt.span for attempt in tracer.attempts[1:]])
-    runs = list(_runs(tracer, covered, thoughts)) if _may_remain(tracer.raw, covered) else []
+    values = _passed_over(tracer)
+    runs = list(_runs(tracer.raw, covered, values, thoughts)) if _may_remain(tracer.raw, covered, values) else []
     for kind, start, end in runs:
         tracer.reject("leftover", Span(start, end), _REASONS[kind])
     if tracer.chosen and not tracer.ambiguous:
@@ -55,14 +56,23 @@ def _is_ambiguous(tracer: Tracer, kinds: set[str]) -> bool:
     return any(attempt.strategy == "unopened" and attempt.outcome == "rejected" for attempt in tracer.attempts)
 
 
-def _may_remain(raw: str, covered: list[Span]) -> bool:
-    """Whether a leftover may begin outside of the attempts; most responses have none, and this costs a tenth."""
+def _passed_over(tracer: Tracer) -> list[Span]:
+    """What is not looked through for leftovers: the values, and attempts that are very long."""
+    long = [attempt.span for attempt in tracer.attempts[1:] if attempt.span.end - attempt.span.start > LONG]
+    return _merged([*(tracer.attempts[index].span for index in tracer.chosen), *long])
+
+
+def _may_remain(raw: str, covered: list[Span], values: list[Span]) -> bool:
+    """Whether a leftover may begin outside of the attempts; most responses have none, and this costs a tenth.
+
+    A closing bracket is one only behind a value.
+    """
     if len(covered) > FEW:
         return True
-    at = 0
+    at, first = 0, values[0].start if values else len(raw)
     for start, end in (*covered, Span(len(raw), len(raw))):
         gap = raw[at:start]
-        if "{" in gap or "}" in gap or "[" in gap or "]" in gap:
+        if "{" in gap or "[" in gap or (at > first and ("}" in gap or "]" in gap)):
             return True
         for char, pattern in _begun_by:
             if char in gap and (match := pattern.search(raw, at)) and match.start() < start:
@@ -122,13 +132,13 @@ def _core(raw: str, attempt: Attempt) -> int:
     return start + len(raw[start:core].rstrip("}] \t\r\n"))
 
 
-def _runs(tracer: Tracer, covered: list[Span], thoughts: list[tuple[int, int]]) -> Iterator[tuple[str, int, int]]:
+def _runs(
+    raw: str, covered: list[Span], values: list[Span], thoughts: list[tuple[int, int]]
+) -> Iterator[tuple[str, int, int]]:
     """Kind, start and end of each run of leftovers outside of `covered` that no attempt parts."""
     starts = [span.start for span in covered]
-    passed = [attempt.span for attempt in tracer.attempts[1:] if attempt.span.end - attempt.span.start > LONG]
-    values = _merged([*(tracer.attempts[index].span for index in tracer.chosen), *passed])
     run: tuple[str, int, int] | None = None
-    for kind, start, end in _leftovers(tracer.raw, values):
+    for kind, start, end in _leftovers(raw, values):
         index = bisect_right(starts, start) - 1
         if index >= 0 and start < covered[index].end:
             continue
