@@ -72,10 +72,13 @@ def test_a_taken_port_is_said(data: Path) -> None:
         ("nonsense://x", 2, "Error: FENCEPOST_DATABASE is not a usable database URL: "),
     ],
 )
-def test_a_database_that_cannot_be_used_is_said_in_words(data: Path, url: str, code: int, reason: str) -> None:
+@pytest.mark.parametrize("command", ["serve --no-examples --port 0", "work"])
+def test_a_database_that_cannot_be_used_is_said_in_words(
+    data: Path, command: str, url: str, code: int, reason: str
+) -> None:
     (data / "text.sqlite3").write_text("not a database\n" * 100)
     done = subprocess.run(
-        [sys.executable, "-m", "webapp", "serve", "--no-examples", "--port", "0"],
+        [sys.executable, "-m", "webapp", *command.split()],
         cwd=ROOT,
         env={**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": url.format(folder=data)},
         capture_output=True,

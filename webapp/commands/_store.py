@@ -45,7 +45,6 @@ MISSING = (
     PartDamaged,
     StoreUnreachable,
     database.NewerDatabase,
-    sa.exc.OperationalError,
 )
 WRONG_USE = (BadFilter, BadMapping, BadPattern, BadRole, UnknownExport, UnknownProfile)
 
@@ -96,9 +95,18 @@ def in_words() -> Iterator[None]:
     try:
         yield
     except MISSING as error:
-        raise click.ClickException(str(getattr(error, "orig", None) or error)) from None
+        raise click.ClickException(str(error)) from None
+    except sa.exc.DatabaseError as error:
+        if isinstance(error, (sa.exc.IntegrityError, sa.exc.ProgrammingError)):
+            raise  # a fault of ours
+        raise click.ClickException(unusable_database(error)) from None
     except WRONG_USE as error:
         raise click.UsageError(str(error)) from None
+
+
+def unusable_database(error: sa.exc.DatabaseError) -> str:
+    """What the database answered, and the setting that names it."""
+    return f"the database cannot be used: {error.orig} (FENCEPOST_DATABASE; unset, it is a file in FENCEPOST_DATA)"
 
 
 def print_json(document: Any) -> None:

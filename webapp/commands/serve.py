@@ -149,9 +149,7 @@ def _app(settings: Settings, on_upgrade: Callable[[Progress], None]):  # type: i
     except NewerDatabase as error:
         raise click.ClickException(str(error)) from error
     except sa.exc.DatabaseError as error:
-        raise click.ClickException(
-            f"the database cannot be used: {error.orig} (FENCEPOST_DATABASE; unset, it is a file in FENCEPOST_DATA)"
-        ) from error
+        raise click.ClickException(_store.unusable_database(error)) from error
     except OSError as error:
         raise click.ClickException(_start.unusable_data(settings, error)) from None
 
