@@ -11,7 +11,8 @@ from webapp.parsing.multi_search import MultiSearch, Place, Target
 
 CHARS = "{[<é"
 PATTERNS = (re.compile(r'"[a-c]{1,3}"\s*:'), re.compile(r"\[[AB]+\]"), re.compile("<a+>"))
-TARGETS: tuple[Target, ...] = (*((char, None) for char in CHARS), *zip('"[<', PATTERNS, strict=True))
+NEEDS = (re.compile(r'"\s*:'), None, None)
+TARGETS = (*map(Target, CHARS), *map(Target, '"[<', PATTERNS, NEEDS))
 texts = st.text(alphabet='{}[]<>"abcAB :\né字', max_size=60)
 
 
@@ -41,7 +42,7 @@ def _nearest(raw: str, at: int, end: int) -> Place | None:
 def test_each_pattern_passes_over_a_text_without_it_once() -> None:
     raw = "{" * 2_000
     counting = _CountingPattern()
-    search = MultiSearch(raw, 0, len(raw), [("{", None), ("{", counting)])  # type: ignore[list-item]
+    search = MultiSearch(raw, 0, len(raw), [Target("{"), Target("{", counting)])  # type: ignore[arg-type]
     places = [search.next(at) for at in range(len(raw))]
     assert places == [(at, at + 1) for at in range(len(raw))]
     assert counting.searches == 1

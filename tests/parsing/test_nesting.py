@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from webapp import jsontext
 from webapp.parsing import Trace, parse
-from webapp.parsing.nesting import nesting, too_deep
+from webapp.parsing.decode import scan_once
+from webapp.parsing.nesting import DEEPEST, if_not_too_deep, nesting, too_deep
 
 
 def below(frames: int, raw: str) -> Trace:
@@ -26,6 +30,29 @@ def test_the_failure_names_the_depth_and_the_innermost_bracket() -> None:
     error = parse("[" * 1_200 + "]" * 1_200).attempts[-1].error
     assert error and error.type == "RecursionError" and error.message.startswith("Nested 1,200 deep")
     assert error.at == 1_199
+
+
+@given(st.text(alphabet='{}[]"\\\n ,a', max_size=40))
+def test_runs_of_brackets_count_as_brackets_one_by_one(text: str) -> None:
+    depth, deepest, at = 0, 0, 0
+    for match in re.finditer(r'"(?:[^"\\]|\\.)*+"?+|[{}\[\]]', text, re.DOTALL):
+        depth += (match[0] in "{[") - (match[0] in "}]")
+        if depth > deepest:
+            deepest, at = depth, match.start()
+    assert nesting(text) == (deepest, at)
+
+
+@pytest.mark.parametrize("depth", [DEEPEST + 1, DEEPEST + 50])
+def test_what_is_too_deep_is_never_taken_for_less(depth: int) -> None:
+    with pytest.raises(RecursionError):
+        if_not_too_deep(lambda: scan_once("[" * depth + "]" * depth, 0))
+
+
+@pytest.mark.parametrize("depth", [DEEPEST - 20, DEEPEST, DEEPEST + 1, DEEPEST + 50])
+def test_a_long_value_in_prose_has_the_same_limit(depth: int) -> None:
+    value = "[" * (depth - 1) + "]" * (depth - 1)
+    trace = parse(f'Here: [{value}, "{"x" * 20_000}"] and no more')
+    assert (trace.verdict == "extracted") == (depth <= DEEPEST)
 
 
 def test_brackets_in_strings_do_not_count() -> None:

@@ -31,10 +31,6 @@ class ParserFailure:
     said: str
     position: int | None = None
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ParserFailure:
-        return cls(data["type"], data["message"], data["said"], data["position"])
-
 
 @dataclass(slots=True)
 class Call:
@@ -51,17 +47,7 @@ class Call:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Call:
-        error = ParserFailure(*data["error"]) if data["error"] else None
-        return cls(
-            data["sink"],
-            data["text"],
-            data["ok"],
-            data["value"],
-            error,
-            data["site"],
-            data["inside"],
-            data["count"],
-        )
+        return cls(**data | {"error": ParserFailure(*data["error"]) if data["error"] else None})
 
 
 @dataclass(frozen=True)
@@ -222,7 +208,7 @@ def _write(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> Non
 
 
 def _outcome(answer: dict[str, Any]) -> ParserOutcome:
-    error = None if answer["ok"] else ParserFailure.from_dict(answer["error"])
+    error = None if answer["ok"] else ParserFailure(**answer["error"])
     calls = tuple(Call.from_dict(call) for call in answer["calls"])
     return ParserOutcome(answer["ok"], answer.get("value"), error, calls, answer["dropped"], answer["microseconds"])
 

@@ -8,7 +8,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,8 @@ def _schemas(folder: str) -> Mapping[str, Path]:
 
 def add(text: str) -> str:
     """Configure one more parser, for this process and those that it starts; its name. Raises `BadSpec`."""
-    (spec,) = read(text, _defaults(Path.cwd())) or (None,)
+    here = Path.cwd()
+    (spec,) = read(text, _from_environment(project(here)[0], here)) or (None,)
     if spec is None:
         raise BadSpec("a parser is named as module:function or cmd:…, and this is empty")
     if configured().get(spec.name) != spec:
@@ -143,15 +144,11 @@ def _configured(variable: str, folder: str) -> Mapping[str, ParserSpec]:
     return specs
 
 
-def _defaults(folder: Path) -> Defaults:
-    return _from_environment(project(folder)[0], folder)
-
-
 def _from_environment(defaults: Defaults | None, folder: Path) -> Defaults:
     """The project's defaults hold for the variable as well, so that python = is said once."""
     if defaults is None:
         return Defaults(sys.executable, folder, VARIABLE)
-    return Defaults(defaults.python, defaults.folder, VARIABLE, defaults.seconds, defaults.memory)
+    return replace(defaults, origin=VARIABLE)
 
 
 def project(folder: Path) -> tuple[Defaults | None, list[ParserSpec]]:

@@ -19,6 +19,8 @@ _expression = later(
     r"(?:\b(?:print|len|str|dict|list|set|json\.loads|json\.dumps|JSON\.parse|JSON\.stringify|console\.log|loads|dumps"
     r"|jsonify|update|append|format)\(\s*[rbuf]?['\"]{0,3}|\b\w++=|=>\s*+\(?|\b[fF][\"'][^\"']{0,40}|[$%#@\\])\Z"
 )
+_expression_sign = later(r"[(=fF$%#@\\](?<![fF](?![\"']))")
+"""No text without one of these characters, or an f before a quote, ends in such an expression: far cheaper to find."""
 _shell = later(
     r"(?:.{0,60}`)?[ \t$>]*+(?:curl|wget|http|echo|python3?|node|jq|npx|docker|kubectl|aws|gh|printf|export|awk|sed)\b"
 )
@@ -36,7 +38,7 @@ def code(before: str, lenient: bool) -> str | None:
     """What the text before a bracket says that it is, where that is a piece of program, in words; else None."""
     if before.rstrip()[-1:] in _HARMLESS:
         return "an expression in program code" if "lambda" in before and not lenient else None
-    if _assigned.match(before):
+    if "=" in before and _assigned.match(before):
         return "it is assigned to a name in program code"
     if _shell.match(before):
         return "an argument in a shell command"
@@ -44,14 +46,16 @@ def code(before: str, lenient: bool) -> str | None:
         return None
     if _chained.search(before, max(0, len(before) - 40)):
         return "an argument of a method call in program code"
-    if _statement.match(before) or _expression.search(before, max(0, len(before) - 60)):
+    near = max(0, len(before) - 60)
+    is_expression = _expression_sign.search(before, near) and _expression.search(before, near)
+    if is_expression or _statement.match(before):
         return "an expression in program code"
     return None
 
 
-def subscript(before: str, raw: str, at: int) -> bool:
-    """Whether the square bracket at `at`, right behind `before`, is a subscript: not if it holds objects or lists."""
-    last = before[-1:]
+def subscript(raw: str, at: int) -> bool:
+    """Whether the square bracket at `at` is a subscript: not if it holds objects or lists."""
+    last = raw[at - 1] if at else ""
     if not (last.isalnum() or (last != "" and last in "_)]'\"")):
         return False
     return not (_objects.match(raw, at) or (last > "\x7f" and last.isalpha() and not last.islower()))
@@ -60,6 +64,9 @@ def subscript(before: str, raw: str, at: int) -> bool:
 _objects = later(r"""[\[［]\s{0,50}+(?:\{\s{0,50}+["'}]|\[\s{0,50}+[\["{\d])""")
 
 
-def called(before: str) -> bool:
-    """Whether a square bracket right behind `before` is an argument of a call inside a longer line of program."""
-    return before[-1:] == "(" and before[-2:-1].isalnum() and not _call_line.match(before)
+def called(raw: str, at: int) -> bool:
+    """Whether the square bracket at `at` is an argument of a call inside a longer line of program."""
+    if not at or raw[at - 1] != "(":
+        return False
+    before = line_before(raw, at)
+    return before[-2:-1].isalnum() and not _call_line.match(before)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from webapp.parsing.nesting import COUNTED, SHORT, at_one_depth, is_shallow, nesting, too_deep
+from webapp.parsing.nesting import COUNTED, SHORT, at_one_depth, if_not_too_deep, is_shallow, nesting, too_deep
 from webapp.parsing.span import place
 
 
@@ -82,8 +83,14 @@ def _failure(message: str, text: str, at: int) -> Failure:
     return Failure("JSONDecodeError", message, at, f"{message}: line {line} column {column} (char {at})")
 
 
-def scan(text: str, at: int) -> tuple[Any, int]:
-    """The value that begins at `at`, and its end. Raises as the decoder does, `StopIteration` where none begins."""
+def scan(text: str, at: int, *, is_long: bool = False) -> tuple[Any, int]:
+    """The value that begins at `at`, and its end. Raises as the decoder does, `StopIteration` where none begins.
+
+    Of a value that `is_long` the brackets are counted only where it cannot be told else that it is not too deep.
+    """
+    if is_long:
+        with suppress(RecursionError):
+            return if_not_too_deep(lambda: scan_once(text, at))
     try:
         value, end = scan_once(text, at)
     except RecursionError:
@@ -93,13 +100,13 @@ def scan(text: str, at: int) -> tuple[Any, int]:
     return value, end
 
 
-def read(text: str, at: int) -> tuple[int, Any, int]:
+def read(text: str, at: int, *, is_long: bool = False) -> tuple[int, Any, int]:
     """The JSON value that begins at `at`: `(end or -1, value, cost in code points)`. NaN is not read.
 
     A failed attempt costs its offset in the whole text, since the decoder counts the lines before it.
     """
     try:
-        value, end = scan(text, at)
+        value, end = scan(text, at, is_long=is_long)
     except json.JSONDecodeError as error:
         return -1, None, error.pos
     except StopIteration as stop:

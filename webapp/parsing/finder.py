@@ -27,6 +27,8 @@ QUOTED, WEAK, PROSE, MARKED = 1, 2, 3, 4
 """How plainly a place says that JSON is meant as the answer: quoted input, numbers in a sentence, an object in prose, a
 fence or a tag."""
 _NO_MARK, _NOWHERE = Mark(), Span(0, 0)
+LONG, FIRST = 16_384, 4
+"""One of the first attempts that has so much text before it is likely to be a long value."""
 SHOWN = 2_000
 """So many rejected candidates are shown one by one."""
 
@@ -123,7 +125,8 @@ class Finder:
     def consider(self, strategy: str, start: int, limits: Limits, tier: int, note: str | None = None) -> int:
         """Try the value that begins at `start`: as it is, swept, then repaired up to one of `limits`; where it ends."""
         if self.budget > 0:
-            end, value, cost = decode.read(self.tracer.raw, start)
+            is_long = self.end - start > LONG and len(self.tracer.attempts) < FIRST
+            end, value, cost = decode.read(self.tracer.raw, start, is_long=is_long)
             if end > 0 and not closers.goes_on(self.tracer.raw, start, end, self.end):
                 return self._as_it_is(strategy, start, end, value, tier, note)
             self.budget -= cost
@@ -239,8 +242,7 @@ class Finder:
         self.tracer.exhausted = self.tracer.exhausted or machine.exhausted
         name = self._name(strategy, start, tail)
         attempt = self.tracer.attempt(name, span, machine.edits(), finite=True)
-        note = self._noted(start, attempt.value, note)
-        if note:
+        if note := self._noted(start, attempt.value, note):
             attempt = self.tracer.amend(attempt, note=note)
         if attempt.ok and closers.text_goes_on.match(raw, tail) and raw[tail] != raw[start - 1 : start]:
             self.tracer.amend(attempt, outcome="failed", reason="the text behind it goes on as if it were not over")
@@ -264,8 +266,7 @@ class Finder:
         final = layer.end >= self.whole.end
         machine = Machine(layer.text, 0, len(layer.text), final=final, look=self.look, tries=self.tries)
         whole = decode.decode(layer.text, finite=True)
-        patches = list(layer.patches)
-        end = layer.end
+        patches, end = list(layer.patches), layer.end
         if whole.failure:
             try:
                 self.run(machine)
@@ -284,8 +285,7 @@ class Finder:
 
     def _refused(self, strategy: str, start: int, limit: int, refused: NotJson, tier: int) -> int:
         """Record that the machine gave up, and step over all that it gave up on, so that no fragment is taken."""
-        end = self.skip(start, limit)
-        end = end if end > refused.at else max(refused.at, start + 1)
+        end = max(self.skip(start, limit), refused.at, start + 1)
         if self.lenient(start, tier):
             self.tracer.fail(strategy, Span(start, end), str(refused))
             return end

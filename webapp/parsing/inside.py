@@ -59,7 +59,7 @@ class capture:  # noqa: N801 — it is used like a function
         calls = tuple(Call.from_dict(call) for call in RECORDER.stop())
         dropped = RECORDER.dropped
         _one_at_a_time.release()
-        failure = ParserFailure.from_dict(failure_of(error)) if error else None
+        failure = ParserFailure(**failure_of(error)) if error else None
         value = None if self.value is _NOTHING else plain(self.value)
         outcome = ParserOutcome(failure is None, value, failure, calls, dropped, microseconds)
         self._trace = trace_of(self.raw, outcome, returned=error is not None or self.value is not _NOTHING)

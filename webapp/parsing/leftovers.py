@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from webapp.parsing.engine import Tracer
 from webapp.parsing.multi_search import MultiSearch, Target
 from webapp.parsing.one_character import closed_twice, opened_twice
-from webapp.parsing.patterns import later
+from webapp.parsing.patterns import KEY_END, later
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
@@ -19,10 +19,8 @@ _call_tag = (
 )
 _key = r'"[^"\n]{1,100}+"\s{0,20}+:'
 _tag = r"\[/?[A-Z][A-Z_]{2,30}\]"
-_begun_by = (("<", re.compile(f"<(?:{_call_tag})")), ('"', re.compile(_key)))
-_targets: tuple[Target, ...] = (*((char, None) for char in "{}[]"), ("[", re.compile(_tag)), *_begun_by)
-FEW = 8
-"""Among so many candidates each gap is looked at by itself; among more, one pass over the text costs less."""
+_begun_by = (Target("<", re.compile(f"<(?:{_call_tag})")), Target('"', re.compile(_key), re.compile(KEY_END)))
+_targets = (*map(Target, "{}[]"), Target("[", re.compile(_tag)), *_begun_by)
 LONG = 10_000
 """What an attempt so long passes over is not looked at again."""
 _REASONS = {
@@ -67,18 +65,16 @@ def _may_remain(raw: str, covered: list[Span], values: list[Span]) -> bool:
 
     A closing bracket is one only behind a value.
     """
-    if len(covered) > FEW:
+    begins, ends = [0, *(span.end for span in covered)], [*(span.start for span in covered), len(raw)]
+    gaps = [raw[begin:end] for begin, end in zip(begins, ends, strict=True)]
+    outside = "\n".join(gaps)
+    behind = "\n".join(gaps[bisect_right(begins, values[0].start) :]) if values else ""
+    if "{" in outside or "[" in outside or "}" in behind or "]" in behind:
         return True
-    at, first = 0, values[0].start if values else len(raw)
-    for start, end in (*covered, Span(len(raw), len(raw))):
-        gap = raw[at:start]
-        if "{" in gap or "[" in gap or (at > first and ("}" in gap or "]" in gap)):
-            return True
-        for char, pattern in _begun_by:
-            if char in gap and (match := pattern.search(raw, at)) and match.start() < start:
-                return True
-        at = end
-    return False
+    if '"' not in outside and "<" not in outside:
+        return False
+    begun = MultiSearch(raw, 0, len(raw), _begun_by)
+    return any((place := begun.next(begin)) and place[0] < end for begin, end in zip(begins, ends, strict=True))
 
 
 _MOVED = {"missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
@@ -96,12 +92,18 @@ def read_otherwise(raw: str, attempt: Attempt) -> bool:
     names = {edit.repair for edit in attempt.edits}
     if {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names:
         return True
+    if not names & _DOUBTFUL:
+        return False
     single = False
     for edit in attempt.edits:
-        single ^= edit.repair == "single_quotes"
         if edit.repair not in _DOUBTFUL:
+            single ^= edit.repair == "single_quotes"
             continue
         at = edit.span.start
+        if edit.repair == "unescaped_quote":
+            if not single and _may_end_a_key(raw, at):
+                return True
+            continue
         if edit.repair in _MOVED and attempt.span.start < at < core:
             return True
         if edit.repair == "stray_text":
@@ -112,13 +114,14 @@ def read_otherwise(raw: str, attempt: Attempt) -> bool:
             return True
         if edit.repair == "extra_closer" and closed_twice(raw, attempt.span.start, at, attempt.span.end):
             return True
-        if (
-            edit.repair == "unescaped_quote"
-            and not single
-            and (_key_behind.match(raw, at) or raw[max(0, at - 20) : at].rstrip()[-1:] == ",")
-        ):
-            return True
     return False
+
+
+def _may_end_a_key(raw: str, at: int) -> bool:
+    """Whether a colon follows the quote at `at`, or a comma stands before it."""
+    if raw[at - 1] == "," or (raw[at - 1].isspace() and raw[max(0, at - 20) : at].rstrip()[-1:] == ","):
+        return True
+    return _key_behind.match(raw, at) is not None
 
 
 def _core(raw: str, attempt: Attempt) -> int:
@@ -186,6 +189,8 @@ def _kind(raw: str, start: int, end: int) -> str:
 
 def _merged(spans: list[Span]) -> list[Span]:
     """The spans in order, those that overlap made one."""
+    if len(spans) < 2:
+        return spans
     merged: list[Span] = []
     for span in sorted(spans):
         if merged and span.start < merged[-1].end:

@@ -12,7 +12,8 @@ Result = TypeVar("Result")
 SHORT = 1_000
 """A text that is so short is nested too deep for no caller that matters."""
 FEW = 200
-"""A text with so few brackets neither."""
+"""A text with so few brackets neither; of one longer than `COUNTABLE` to count them costs more than it saves."""
+COUNTABLE = 8_192
 DEEPEST = 900
 """So deep nesting every caller can read."""
 COUNTED = 100_000
@@ -20,7 +21,9 @@ COUNTED = 100_000
 _FRAMES = 90
 """Decoding begins below so many frames: more than a command or a request has used, and the encoder needs some too."""
 _STRETCH = 16_384
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"?+|[{}\[\]]', re.DOTALL)
+_DECODER_TAKES_FRAMES = sys.version_info < (3, 12)
+_BRACKETS = re.compile(r'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"?+)*+([{\[]*+)[}\]]*+', re.DOTALL)
+"""What is no bracket, then a run of opening ones, then a run of closing ones; any of the three may be empty."""
 
 
 def at_one_depth(call: Callable[[], Result], size: int) -> Result:
@@ -46,9 +49,21 @@ def at_one_depth(call: Callable[[], Result], size: int) -> Result:
     return results[0]
 
 
+def if_not_too_deep(call: Callable[[], Result]) -> Result:
+    """`call()`, which decodes, with no more of the stack left than `DEEPEST` brackets in each other take.
+
+    What it decodes need not be counted. Raises `RecursionError` for what is deeper, and where the decoder's depth is
+    not limited by the stack of Python.
+    """
+    frames = sys.getrecursionlimit() - DEEPEST
+    if not _DECODER_TAKES_FRAMES or frames > FEW:
+        raise RecursionError
+    return _below(frames, call)
+
+
 def is_shallow(text: str) -> bool:
     """Whether a text is nested too deep for no caller that matters, as its length or its brackets tell."""
-    return len(text) <= SHORT or text.count("{") + text.count("[") <= FEW
+    return len(text) <= SHORT or (len(text) <= COUNTABLE and text.count("{") + text.count("[") <= FEW)
 
 
 def _below(frames: int, call: Callable[[], Result]) -> Result:
@@ -81,11 +96,12 @@ def too_deep(text: str, start: int, end: int) -> bool:
 def nesting(text: str) -> tuple[int, int]:
     """How deep brackets stand in each other, as far as is counted, and where the innermost one of them stands."""
     depth = deepest = at = 0
-    for match in _BRACKET.finditer(text):
-        char = match[0][0]
-        depth += (char in "{[") - (char in "}]")
+    for match in _BRACKETS.finditer(text):
+        start, end = match.span(1)
+        depth += end - start
         if depth > deepest:
-            deepest, at = depth, match.start()
+            deepest, at = depth, end - 1
             if deepest >= COUNTED:
-                break
+                return COUNTED, at - deepest + COUNTED
+        depth -= match.end() - end
     return deepest, at

@@ -14,6 +14,8 @@ from webapp.parsing.span import Span
 
 LONGEST = 100_000
 """So much text behind a candidate's beginning is looked at."""
+SHORT = 300
+"""So much text shows of most candidates that fail at their beginning that no single character is to blame."""
 MOST = 6
 """So many characters are taken out, one after the other."""
 _MISSING = {
@@ -44,6 +46,8 @@ class Mended(NamedTuple):
 
 def one_character(raw: str, start: int, end: int) -> Mended | None:
     """The value that begins at `start`, where it decodes but for characters written twice or one lost; else None."""
+    if _is_hopeless(raw[start : min(end, start + SHORT)]):
+        return None
     text = raw[start : min(end, start + LONGEST)]
     if _everywhere.match(text):
         return _quotes_everywhere(raw, start, text)
@@ -64,6 +68,20 @@ def one_character(raw: str, start: int, end: int) -> Mended | None:
     if removed:
         return None
     return _bracket(raw, start, text, failed) or _inserted(raw, start, text, failed)
+
+
+def _is_hopeless(text: str) -> bool:
+    """Whether decoding fails early in `text`, where no value begins, and no character there is one that is tried."""
+    try:
+        scan(text, 0)
+    except StopIteration as stop_at:
+        at = int(stop_at.value)
+        if at + 100 > len(text) or text[at] in '"]' or _spot(text, at) >= 0 or _everywhere.match(text):
+            return False
+        return next(_pairs(text, at), None) is None and next(_lost(text, at), None) is None
+    except (RecursionError, ValueError):
+        return False
+    return False
 
 
 def _decoded(text: str) -> tuple[int, Any, int]:
@@ -171,7 +189,11 @@ def opened_twice(raw: str, span: Span) -> bool:
 def _pairs(text: str, failed: int) -> Iterator[int]:
     """Where equal brackets stand side by side before `failed`, the nearest first."""
     low = max(0, failed - 2_000)
-    kinds = [pair for pair in ("}}", "]]", "[[") if pair != "[[" or "\n" in text[:failed]]
+    kinds = [pair for pair in ("}}", "]]", "[[") if text.find(pair, low, failed) >= 0]
+    if not kinds:
+        return
+    if "[[" in kinds and text.find("\n", 0, failed) < 0:
+        kinds.remove("[[")
     places = sorted((match for pair in kinds for match in _places(text, pair, low, failed)), reverse=True)
     yield from places[:4]
 
@@ -210,7 +232,6 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     char = text[failed : failed + 1]
     if text[failed - 1 : failed] == "\\":
         return
-    values = [match.end() for match in _before_value.finditer(text, low, failed)][-3:][::-1]
     if char == "\n":
         yield failed - (text[failed - 1] == ","), '"'
     if char == '"' and not text.rstrip().endswith('"') and text.find('"', failed + 1) < 0:
@@ -222,7 +243,7 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     bare = _word_quote.match(text, failed)
     if bare:
         yield failed, '"'
-    before = text[low:failed].rstrip()
+    before = text[low:failed].rstrip() if char and char in '"{[],' else ""
     if char and char in '"{[' and before[-1:] not in ",:[{" and before[-2:] != ',"':
         yield low + len(before), ","
     if char and char in "]," and before[-1:] in ":[,":
@@ -232,9 +253,12 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         if key > 0 and text[:key].rstrip()[-1:] == ":":
             yield key, "{"
     if char == '"' or bare:
+        values = [match.end() for match in _before_value.finditer(text, low, failed)][-3:][::-1]
         yield from ((at, '"') for at in values if text[at] != '"' and not _scalar.fullmatch(text, at, failed))
     if char and text[failed - 1] == '"' and char not in ",:}]":
         yield from _closing_quotes(text, low, failed)
+    if text.find("\n", 0, failed + 1) < 0:
+        return
     for match in (*_bare_colon.finditer(text, max(0, failed - 4_000), failed),):
         yield match.end(), "{" if text[match.end() :].lstrip()[:1] == '"' else "["
         yield match.end(), "["

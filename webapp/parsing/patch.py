@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import NamedTuple
 
 from webapp.parsing.edit import Edit
@@ -20,17 +21,17 @@ class Patch(NamedTuple):
 def in_order(raw: str, patches: list[Patch]) -> list[Edit]:
     """The patches as edits, sorted by place; one that overlaps the one before it is left out."""
     patches.sort(key=_place)
+    make = tuple.__new__  # which costs half of what the classes take to call it
     edits: list[Edit] = []
     at = 0
     for start, end, new, repair in patches:
         if start >= at:
-            edits.append(Edit(repair, Span(start, end), raw[start:end], new))
+            edits.append(make(Edit, (repair, make(Span, (start, end)), raw[start:end], new)))
             at = end
     return edits
 
 
-def _place(patch: Patch) -> tuple[int, int]:
-    return patch.start, patch.end
+_place = itemgetter(0, 1)
 
 
 class NotJson(Exception):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
+KEY_END = r'"\s{0,20}+:'
+"""The end of a key and its colon, with which a text has keys: far cheaper to look for than whole keys."""
 _METHODS = ("match", "fullmatch", "search", "finditer", "findall", "sub", "split")
 
 

@@ -6,7 +6,7 @@ import re
 
 from webapp.parsing import context
 from webapp.parsing.machine.repair import opening
-from webapp.parsing.machine.tokens import ASCII, COLON
+from webapp.parsing.machine.tokens import COLON
 from webapp.parsing.patterns import later
 
 _S = r"(?:[\s\u200b-\u200f\u2060\ufeff]|\\[nrt]|(?<=\n)>){0,200}+"
@@ -62,30 +62,32 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
 
     `lenient` where the place says that JSON is meant: a fence, a tag, or the response's very beginning.
     """
-    if _fence.match(raw, at, end):
+    if not raw[at + 1 : at + 2].isalnum() and _fence.match(raw, at, end):
         return "it only wraps a fence"
-    before = context.line_before(raw, at)
     if (opens := opening()) and opens.match(raw, at, end):
-        return context.code(before, lenient)
-    if ASCII.get(raw[at], raw[at]) == "{":
-        return _no_object(raw, at, end, before, lenient)
-    return _no_array(raw, at, end, before, lenient)
+        return context.code(context.line_before(raw, at), lenient)
+    if raw[at] in "{｛﹛":
+        return _no_object(raw, at, end, lenient)
+    return _no_array(raw, at, end, lenient)
 
 
-def _no_object(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
+def _no_object(raw: str, at: int, end: int, lenient: bool) -> str | None:
     look = _object.match(raw, at, end)
     if not look and lenient and _crossed.match(raw, at, end):
         return None
     if not look:
         return "no key follows the brace: a placeholder or program code"
+    if look["word"]:
+        return _no_word(raw, at, end, look, lenient)
     kind = look.lastgroup
+    if kind in ("comma", "inside", "dots", "note") and not lenient:
+        return "no key and colon follow the brace"
+    before = context.line_before(raw, at)
     if kind == "empty" and not lenient and not _alone(raw, look.end(), before):
         return "an empty pair of brackets in a sentence"
-    if look["word"]:
-        return _no_word(raw, at, end, look, before, lenient)
     if kind in ("end", "quote") and before.strip()[-1:] in ("", ":") and _cut_short.match(raw, at, end):
         return None
-    if kind in ("end", "comma", "inside", "dots", "quote", "note") and not lenient:
+    if kind in ("end", "quote") and not lenient:
         return "no key and colon follow the brace"
     if kind == "quote" and not _worth(raw, at, end):
         return "no key and colon follow the brace"
@@ -98,14 +100,14 @@ def _worth(raw: str, at: int, end: int) -> bool:
     return end - at < 300 or ":" in near or "," in near
 
 
-def _no_word(raw: str, at: int, end: int, look: re.Match[str], before: str, lenient: bool) -> str | None:
+def _no_word(raw: str, at: int, end: int, look: re.Match[str], lenient: bool) -> str | None:
     """A brace and a name: an unquoted key, a placeholder, a format or a piece of program."""
     word = look["word"]
     if not look["colon"]:
         if lenient and (_quote_next.match(raw, look.end("word"), end) or end - look.end("word") < 2):
             return None
         return f"{{{word[:20]}… is a placeholder or program code: no colon follows"
-    if _comprehension.match(raw, at + 1, end):
+    if _is_comprehension(raw, at, end):
         return "a comprehension in Python"
     if not lenient and look["spec"] is not None and not look["value"]:
         return "a format specification in a template"
@@ -113,6 +115,7 @@ def _no_word(raw: str, at: int, end: int, look: re.Match[str], before: str, leni
         return None if lenient else "no value follows the name: a template or program code"
     if not lenient and raw[look.start("value") - 1] == ":" and look["value"].isalnum():
         return "a name and a format in a template"
+    before = context.line_before(raw, at)
     if not lenient and (look["value"].isalpha() or look["value"] == "_"):
         meant = before.rstrip(" ")[-1:] in ("", ":", "(")
         if not meant or not _bare_value.match(raw, look.end("colon") - 1, end):
@@ -124,14 +127,19 @@ _quote_next = later(r"""\s{0,20}+(?:["'][^"'\n]{0,80}+["']|[“‘][^”’\n]{0
 _bare_value = later(r"[\w .@/-]{1,80}+(?:\}|,\s{0,50}+(?:[\"']?[A-Za-z_$][\w $-]{0,40}+[\"']?\s{0,10}+:|\}))")
 
 
-def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | None:
-    if context.subscript(before, raw, at):
+def _is_comprehension(raw: str, at: int, end: int) -> bool:
+    """Whether the bracket at `at` opens a comprehension; to look for its word costs less than the pattern."""
+    return raw.find("for", at, at + 125) >= 0 and _comprehension.match(raw, at + 1, end) is not None
+
+
+def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
+    if context.subscript(raw, at):
         return "a subscript, not an array"
-    if not lenient and context.called(before):
+    if not lenient and context.called(raw, at):
         return "an argument of a call in program code"
     look = _array.match(raw, at, end)
     if not look:
-        if _comprehension.match(raw, at + 1, end):
+        if _is_comprehension(raw, at, end):
             return "a comprehension in Python"
         return (
             None
@@ -139,17 +147,17 @@ def _no_array(raw: str, at: int, end: int, before: str, lenient: bool) -> str | 
             else "no value follows the bracket: a mark or a word in brackets"
         )
     kind = look.lastgroup
-    if kind == "empty" and not lenient and not _alone(raw, look.end(), before):
+    if kind == "empty" and not lenient and not _alone(raw, look.end(), context.line_before(raw, at)):
         return "an empty pair of brackets in a sentence"
     if kind in ("end", "quote", "comma", "dots", "pair") and not lenient:
         return "no value follows the bracket"
-    if _comprehension.match(raw, at + 1, end):
+    if _is_comprehension(raw, at, end):
         return "a comprehension in Python"
-    if look["number"] and not lenient and not _numbers_meant(raw, at, end, before):
+    if look["number"] and not lenient and not _numbers_meant(raw, at, end):
         return "a reference or an interval, not an array"
     if raw.startswith("](", look.end() - 1) or (kind == "empty" and raw.startswith("(", look.end())):
         return "a Markdown link"
-    return context.code(before, lenient)
+    return context.code(context.line_before(raw, at), lenient)
 
 
 _lenient_array = later(
@@ -168,10 +176,11 @@ def _alone(raw: str, end: int, before: str) -> bool:
 _numbers = later(r"\[\s*+(-?[\d.eE+]++)(?:\s*+,\s*+-?[\d.eE+]++){0,50}+\s*+(?:,|\])")
 
 
-def _numbers_meant(raw: str, at: int, end: int, before: str) -> bool:
+def _numbers_meant(raw: str, at: int, end: int) -> bool:
     """A list of numbers in a sentence is data where it has three or more, or a colon or line's start before it."""
     if _lone_number.match(raw, at, end):
         return False
+    before = context.line_before(raw, at)
     if not before.strip() or before.rstrip()[-1:] in ":=":
         return True
     inner = _numbers.match(raw, at, end)

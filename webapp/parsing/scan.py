@@ -8,7 +8,7 @@ from functools import cache
 from webapp import plugins
 from webapp.parsing.finder import Finder
 from webapp.parsing.multi_search import MultiSearch, Target
-from webapp.parsing.strategy import Strategy
+from webapp.parsing.strategy import Strategy, Take
 
 MOST = 4_000
 """So many attempts are made; a response with more values than that is not read to its end, and the trace says so."""
@@ -17,7 +17,7 @@ MOST = 4_000
 def scan_region(finder: Finder, start: int, end: int) -> None:
     """Let the strategies look at `raw[start:end]`."""
     raw, attempts, at = finder.tracer.raw, finder.tracer.attempts, finder.enter(start, end)
-    pattern, strategies = _events(), _strategies()
+    pattern, takes, starts = _events(), _takes(), _starts()
     hints: MultiSearch | None = None
     near_end = at  # the first look is at the very beginning, whatever stands there
     while True:
@@ -25,8 +25,11 @@ def scan_region(finder: Finder, start: int, end: int) -> None:
             finder.give_up(at)
             break
         match = pattern.match(raw, at, end)
-        take = strategies[match.lastgroup or ""].take if match else None
+        take = takes[match.lastgroup or ""] if match else None
         at = max(take(finder, match), at + 1) if match and take else near_end
+        if at < end and raw[at] in starts:
+            near_end = at + 1
+            continue
         hints = hints or MultiSearch(raw, at, end, _hints())
         if (near := hints.next(at)) is None:
             break
@@ -40,11 +43,22 @@ def _strategies() -> dict[str, Strategy]:
 
 
 @cache
+def _takes() -> dict[str, Take | None]:
+    return {name: strategy.take for name, strategy in _strategies().items()}
+
+
+@cache
+def _starts() -> str:
+    """The characters with which a candidate may begin."""
+    return "".join(sorted({char for strategy in _strategies().values() for char in strategy.starts}))
+
+
+@cache
 def _hints() -> tuple[Target, ...]:
     """The characters and the patterns with which any candidate begins: a search for them is what prose costs."""
-    starts = sorted({char for strategy in _strategies().values() for char in strategy.starts})
-    hints = sorted({strategy.hint for strategy in _strategies().values() if strategy.hint})
-    return (*((char, None) for char in starts), *((hint[0], re.compile(hint)) for hint in hints))
+    hints = sorted({(strategy.hint, strategy.hint_needs) for strategy in _strategies().values() if strategy.hint})
+    patterns = (Target(hint[0], re.compile(hint), re.compile(needs) if needs else None) for hint, needs in hints)
+    return (*map(Target, _starts()), *patterns)
 
 
 @cache

@@ -16,7 +16,7 @@ Take = Callable[[Finder, "re.Match[str]"], int]
 class Strategy:
     """A way to find candidates. All patterns are tried together, in one pass, where one of the characters in
     `starts` stands, or where `hint` matches, whose first character is a common one; and where the text begins.
-    Lower `order` wins at one place.
+    No text without a match of `hint_needs`, which costs less, has one of `hint`. Lower `order` wins at one place.
     """
 
     name: str
@@ -25,3 +25,4 @@ class Strategy:
     order: int = 50
     take: Take | None = None
     hint: str = ""
+    hint_needs: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from webapp.parsing.patterns import later
@@ -80,6 +81,7 @@ class Mark(NamedTuple):
         return at - last < 160 and "\n\n" not in raw[last:at].strip("\n")
 
 
+@lru_cache(maxsize=256)
 def kind_of(tag: str) -> str | None:
     """What a tag (with its brackets) says about what follows: a call, an answer, quoted input, an end, or nothing."""
     word = _word.search(tag)

@@ -68,6 +68,12 @@ def _colon(machine: Machine, char: str) -> None:
 
 
 def _value(machine: Machine, char: str) -> None:
+    if char in "{[":
+        _container(machine, char)
+        return
+    if char in "}])":
+        closers.close(machine, char)
+        return
     raw, at, end = machine.raw, machine.at, machine.end
     item = machine.inside != "{"
     if item and machine.frames and (run := tokens.items.match(raw, at, end)):
@@ -82,10 +88,6 @@ def _value(machine: Machine, char: str) -> None:
     if clean:
         machine.string_end = clean.end() if char == '"' else -1
         machine.value_done(clean.end())
-    elif char in "{[":
-        _container(machine, char)
-    elif char in "}])":
-        closers.close(machine, char)
     elif not _mend(machine, char) and not strings.read_string(machine, "i" if item else "v"):
         missing_tokens.no_value(machine, char)
 

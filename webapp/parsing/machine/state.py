@@ -85,10 +85,11 @@ class Machine:
 
     def push(self, kind: str, width: int = 1, *, as_kind: str = "") -> None:
         """Open a container that stands at `at`."""
-        self.frames.append(Frame(kind, self.at, as_kind=as_kind or kind))
+        as_kind = as_kind or kind
+        self.frames.append(Frame(kind, self.at, 0, False, as_kind))
         self.at += width
         self.comma = -1
-        self.state = "k" if self.frames[-1].as_kind == "{" else "v"
+        self.state = "k" if as_kind == "{" else "v"
 
     @property
     def inside(self) -> str:

@@ -77,7 +77,7 @@ def score(machine: Machine, reading: Reading, after: int) -> int:
     if reading.where == "k":
         match = after_key.match(raw, after, machine.end)
         return _score_key(match, reading) if match else _score_repaired(machine, reading, after)
-    if _apostrophe(raw, reading, after):
+    if raw[after - 1] == "'" and _apostrophe(raw, reading, after):
         return 0
     if reading.where == "v" or (reading.where == "i" and machine.inside == "{"):
         match = _after_value.match(raw, after, machine.end)
@@ -89,7 +89,7 @@ def score(machine: Machine, reading: Reading, after: int) -> int:
 def _apostrophe(raw: str, reading: Reading, after: int) -> bool:
     """Whether the single quote just before `after` stands between two letters."""
     at = after - 1
-    return raw[at] == "'" and at - 1 > reading.open_end and raw[at - 1].isalnum() and raw[after : after + 1].isalpha()
+    return at - 1 > reading.open_end and raw[at - 1].isalnum() and raw[after : after + 1].isalpha()
 
 
 def _score_key(match: re.Match[str], reading: Reading) -> int:
@@ -105,10 +105,12 @@ def _score_key(match: re.Match[str], reading: Reading) -> int:
 
 def _score_repaired(machine: Machine, reading: Reading, after: int) -> int:
     """Nothing mendable follows the quote: it closes where a repair knows what stands there."""
-    space = tokens.space.match(machine.raw, after, machine.end)
-    at = space.end() if space else after
-    mendable = fits("c" if reading.where == "k" else "a", machine.raw, at, machine.end)
-    return (2 if not reading.inner else 1) if mendable else 0
+    raw, end = machine.raw, machine.end
+    if after < end and raw[after] in " \t\r\n" and (space := tokens.space.match(raw, after, end)):
+        after = space.end()
+    if not fits("c" if reading.where == "k" else "a", raw, after, end):
+        return 0
+    return 2 if not reading.inner else 1
 
 
 def _score_value(machine: Machine, reading: Reading, match: re.Match[str]) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from itertools import accumulate
+from bisect import bisect_left, bisect_right
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
@@ -18,6 +17,7 @@ _ACTION_INPUT = re.compile(r'"action_input":\s*"(.*?)"', re.DOTALL)
 _IN_ACTION_INPUT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 WORK = 5_000_000  # characters decoded while dropping from the end; the library itself has no limit
 _CLOSERS = {"{": "}", "[": "]"}
+_MARK = re.compile(r'["\\\n{}\[\]]')
 
 
 class LangChain(LibraryParser):
@@ -75,60 +75,69 @@ def _escaped(raw: str, at: int) -> Edit:
 
 
 class _Completion:
-    """The response's pieces as the library rewrites them, and the closers that it puts behind."""
+    """The response's characters as the library rewrites them, and the closers that it puts behind.
 
-    def __init__(self, span: Span, pieces: list[str], places: list[Span], closers: str) -> None:
-        self.span, self.pieces, self.places, self.closers = span, pieces, places, closers
+    An escape in "action_input" makes two characters of one, which may be dropped one by one; a line feed in any other
+    string becomes one of two code points. Only these changes are stored: all else stands in the response.
+    """
+
+    def __init__(
+        self, span: Span, escapes: list[Edit], feeds: list[Edit], closers: str, end: int, quoted: bool
+    ) -> None:
+        self.span, self.closers, self.quoted = span, closers, quoted
+        self.changes = sorted([*escapes, *feeds], key=lambda edit: edit.span.start)
+        doubled = {edit.span.start for edit in escapes}
+        self.firsts: list[int] = []
+        """the number of each change's first character …"""
+        self.seconds: list[int] = []
+        """… of the second one of each escape …"""
+        self.feeds: list[int] = []
+        """… and of each line feed"""
+        for edit in self.changes:
+            first = edit.span.start - span.start + len(self.seconds)
+            self.firsts.append(first)
+            if edit.span.start in doubled:
+                self.seconds.append(first + 1)
+            else:
+                self.feeds.append(first)
+        self.count = end - span.start + len(self.seconds) + quoted
 
     @classmethod
     def of(cls, raw: str, span: Span, escapes: list[Edit]) -> _Completion | None:
         """None where a closer does not match."""
-        changed = {edit.span.start: edit for edit in escapes}
-        pieces, places, stack, inside, escaped = [], [], [], False, False
-        for at in range(*span):
-            edit = changed.get(at)
-            for char in edit.new if edit else raw[at]:
-                piece = char
-                if inside:
-                    if char == '"' and not escaped:
-                        inside = False
-                    elif char == "\n" and not escaped:
-                        piece = "\\n"
-                    elif char == "\\":
-                        escaped = not escaped
-                    else:
-                        escaped = False
-                elif char == '"':
-                    inside, escaped = True, False
-                elif char in _CLOSERS:
-                    stack.append(_CLOSERS[char])
-                elif char in "}]" and (not stack or stack.pop() != char):
-                    return None
-                pieces.append(piece)
-                places.append(Span(at, at + 1))
-        if inside:
-            if escaped:
-                pieces.pop()
-                places.pop()
-            pieces.append('"')
-            places.append(Span(span.end, span.end))
-        return cls(span, pieces, places, "".join(reversed(stack)))
+        changed = {edit.span.start for edit in escapes}
+        feeds: list[Edit] = []
+        stack: list[str] = []
+        inside, behind_backslash = False, -1
+        for match in _MARK.finditer(raw, *span):
+            at, char = match.start(), match[0]
+            if inside:
+                if at == behind_backslash:
+                    continue
+                if char == '"':
+                    inside = False
+                elif char == "\\":
+                    behind_backslash = at + 1
+                elif char == "\n" and at not in changed:
+                    feeds.append(_escaped(raw, at))
+            elif char == '"':
+                inside = True
+            elif char in _CLOSERS:
+                stack.append(_CLOSERS[char])
+            elif char in "}]" and (not stack or stack.pop() != char):
+                return None
+        end = span.end - (inside and behind_backslash == span.end)
+        return cls(span, escapes, feeds, "".join(reversed(stack)), end, inside)
 
     def edits(self, raw: str, count: int) -> list[Edit]:
-        """What makes the first `count` pieces and the closers of the span."""
-        edits: list[Edit] = []
-        at = 0
-        while at < count:
-            place, last = self.places[at], at
-            while last + 1 < count and self.places[last + 1] == place:
-                last += 1
-            new = "".join(self.pieces[at : last + 1])
-            if place.of(raw) != new and place.end > place.start:
-                edits.append(Edit("control_character", place, place.of(raw), new))
-            at = last + 1
-        quoted = count > 0 and self.places[count - 1].start == self.span.end
-        last_kept = count - 2 if quoted else count - 1
-        end = self.places[last_kept].end if last_kept >= 0 else self.span.start
+        """What makes the first `count` characters and the closers of the span."""
+        edits = self.changes[: bisect_left(self.firsts, count)]
+        quoted = self.quoted and count == self.count
+        last = count - quoted
+        doubles = bisect_left(self.seconds, last)
+        if self.seconds[doubles : doubles + 1] == [last]:  # of the last escape its backslash alone
+            edits[-1] = edits[-1]._replace(new="\\")
+        end = self.span.start + last - doubles
         tail = ('"' if quoted else "") + self.closers
         rest = raw[end : self.span.end]
         if rest:
@@ -137,14 +146,17 @@ class _Completion:
             edits.append(inserted("missing_closer", self.span.end, tail))
         return edits
 
+    def before(self, at: int, count: int) -> int:
+        """How many of the first `count` characters end at or before this place in the rewritten text."""
+        return bisect_right(range(count), at, key=lambda number: number + 1 + bisect_right(self.feeds, number))
+
 
 def _dropping(tracer: Tracer, strategy: str, completed: _Completion) -> bool:
     """Decode, and where that fails cut at the place of the error and try again, until something decodes."""
-    ends = list(accumulate(map(len, completed.pieces)))
-    count, tries = len(completed.pieces), 0
+    count, tries = completed.count, 0
     while count:
         tries += 1
-        if tries * len(completed.pieces) > WORK:
+        if tries * completed.count > WORK:
             tracer.exhausted = True
             tracer.fail(strategy, completed.span, f"stopped after {tries:,} tries at dropping characters from the end")
             return True
@@ -160,7 +172,7 @@ def _dropping(tracer: Tracer, strategy: str, completed: _Completion) -> bool:
         if probe.type != "JSONDecodeError":
             tracer.fail(strategy, completed.span, f"{probe.wording}: the library lets this error escape")
             return True
-        cut = bisect_right(ends, probe.at, 0, count)
+        cut = completed.before(probe.at, count)
         count = cut if cut < count else count - 1
     tracer.reject(
         strategy, completed.span, f"nothing decoded when characters were dropped from the end ({tries:,} tries)"

@@ -10,13 +10,16 @@ from webapp.parsing.machine.tokens import DELIMITED
 from webapp.parsing.patterns import later
 
 _based = later(r"([-+]?)0([xXoObB])([0-9a-fA-F_]++)")
+_json = later(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 _grouped = later(r"-?[1-9]\d{0,2}(?:,\d{3})++(?:\.\d++)?(?=\s*+(?:\}|,\s*+[\"'A-Za-z_}]))")
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
     text = match[0]
+    if _json.fullmatch(text):
+        return False
     new = _based_number(text) if _based.match(text) else _plain_number(text)
-    if new is None or new == text:
+    if new is None:
         return False
     return machine.replace(plugin.name, match, new, value=True)
 
@@ -38,7 +41,7 @@ def _plain_number(text: str) -> str | None:
     number = text.rstrip("nLlfFdD").lstrip("+").replace("_", "").replace(",", "")
     number = re.sub(r"^(-?)\.", r"\g<1>0.", number)
     number = re.sub(r"\.(?=$|[eE])", ".0", number)
-    return number if re.fullmatch(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?", number) else None
+    return number if _json.fullmatch(number) else None
 
 
 def _mend_grouped(machine: Machine, match: re.Match[str]) -> bool:

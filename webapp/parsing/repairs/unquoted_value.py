@@ -23,7 +23,7 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     raw, start = machine.raw, match.start()
     end = _end(machine, start)
     text = raw[start:end]
-    code = _CODE.search(_braced.sub("", text))
+    code = _CODE.search(_braced.sub("", text) if "{" in text else text)
     if code and ("(" not in text or ")" not in text or not machine.lenient):
         raise NotJson(start + code.start(), "the value is program code")
     if not text:

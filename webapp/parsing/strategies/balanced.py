@@ -16,8 +16,9 @@ _empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 
 def _take(finder: Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
-    observed = _observation.search(raw, max(0, at - 60), at)
-    tier = finder.tier(at, MARKED if finder.meant else QUOTED if observed else PROSE)
+    tier = MARKED if finder.meant else QUOTED if _is_observed(raw, at) else PROSE
+    if finder.mark.kind:
+        tier = finder.tier(at, tier)
     reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at, tier))
     if reason and reason.startswith("it is assigned") and _whole_statement(finder, at):
         return finder.consider("balanced", at, None, PROSE)
@@ -31,6 +32,12 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
         return finder.consider("tagged", at, lambda: [until, finder.end] if until > at else [finder.end], tier)
     name = "lines" if lines.on_a_line(raw, finder.last_end(), at) else "balanced"
     return finder.consider(name, at, None, tier)
+
+
+def _is_observed(raw: str, at: int) -> bool:
+    """Whether the word right before `at` says that a tool answered; a look at one character spares most searches."""
+    low = max(0, at - 60)
+    return raw[low:at].rstrip()[-1:] in ":*" and _observation.search(raw, low, at) is not None
 
 
 def _whole_statement(finder: Finder, at: int) -> bool:

@@ -9,5 +9,4 @@ plugin = Strategy("lines")
 
 def on_a_line(raw: str, last: int, start: int) -> bool:
     """Whether a value that begins at `start` stands on the line right after the one where the last ended."""
-    between = raw[last:start]
-    return last > 0 and between.strip(" \t\r,;") == "\n"
+    return last > 0 and raw[last:start].strip(" \t\r,;") == "\n"

@@ -7,6 +7,7 @@ import re
 from webapp.parsing.finder import Finder
 from webapp.parsing.machine.state import Frame, Machine
 from webapp.parsing.patch import NotJson
+from webapp.parsing.patterns import KEY_END
 from webapp.parsing.strategy import Strategy
 
 
@@ -43,4 +44,4 @@ def _members(finder: Finder, start: int, key_end: int) -> int:
 
 _NO_BRACKET = "a key and a value that no bracket opens or closes"
 _KEY = r'"[^"\n\\{}\[\]]{1,80}+"[ \t]{0,20}+:\s{0,20}+(?=["\d\[{tfn-])'
-plugin = Strategy("unopened", _KEY, hint=_KEY, order=80, take=_take)
+plugin = Strategy("unopened", _KEY, hint=_KEY, hint_needs=KEY_END, order=80, take=_take)
