@@ -5,10 +5,15 @@ from __future__ import annotations
 import pytest
 
 from webapp.dumps import Problem, Turn
-from webapp.dumps.call_failures import with_call_failures
+from webapp.dumps.call_failures import CallFailures
 from webapp.dumps.turn_window import LOOKAHEAD
 
 SAID = "Error: failed to parse tool call arguments as JSON: Expecting ',' delimiter: line 1 column 5 (char 4)"
+
+
+def with_call_failures(turns: list[Turn | Problem]) -> list[Turn | Problem]:
+    failures = CallFailures()
+    return [*(left for turn in turns for left in failures.put(turn)), *failures.rest()]
 
 
 def talk(arguments: str | None, answer: str | None, failure: str | None = None, between: int = 0) -> list[Turn]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,20 @@ def test_reading_closes_the_file_when_left_early(tmp_path):
     next(records)
     records.close()
     path.unlink()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"data": {"type": {"x": 1}}},
+        {"type": "content_block_start", "index": {"x": 1}, "content_block": {"type": "text", "text": "A"}},
+        {"object": "chat.completion.chunk", "choices": [{"index": ["x"], "delta": {"content": "A"}, "text": "A"}]},
+        {"contentBlockIndex": {"x": 1}, "delta": {"text": "A"}},
+        {"candidates": [{"index": {"x": 1}, "content": {"parts": [{"text": "A"}]}}]},
+    ],
+)
+def test_an_object_where_a_name_or_a_number_should_be(got, line):
+    for value in (line, {"request": {"messages": [{"role": "user", "content": "q"}]}, "response": json.dumps(line)}):
+        with suppress(UnknownFormat, BadDump):
+            got(json.dumps(value) + "\n" + json.dumps(value))
+            got(f"data: {json.dumps(value)}\n\ndata: {json.dumps(value)}\n\n")

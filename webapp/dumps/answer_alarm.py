@@ -87,6 +87,10 @@ class SessionAnswers:
             return self._named(f"{self.bare:,} of its {self.counts['tool_call']:,} tool calls have no arguments")
         if 2 * self.mute > self.turns:
             return self._named(f"nothing was read from {self.mute:,} of its {self.turns:,} entries")
+        if not self.prompts and self.mute > 1 and 2 * self.mute == self.turns:  # one side of two
+            counts = f"{self.mute:,} of its {self.turns:,} entries"
+            reason = self._named(f"no prompt was read, and nothing from {counts}").reason
+            return Problem(f"session {self.name[:200]!r}", reason)
         if any(self.empty.values()):
             counts = f"{sum(self.empty.values()):,} of its {answers:,} answers and calls are empty"
             return Problem(f"session {self.name[:200]!r}", self._named(counts).reason)

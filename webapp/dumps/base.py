@@ -33,7 +33,7 @@ from typing import Any
 from webapp.dumps.entries import Entry as Entry
 from webapp.dumps.entries import RepeatedIds as RepeatedIds
 from webapp.dumps.head import DumpHead as DumpHead
-from webapp.dumps.keyed_sessions import session_keys
+from webapp.dumps.keyed_sessions import keyed, session_keys
 from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
@@ -93,11 +93,13 @@ class Format:
         return id_text(entry.get("session_id"))
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        """The sessions of a dump: its lines, its list's items or the document itself, grouped by `session_of`.
+        """The sessions of a dump: its lines, its list's items or the document itself, grouped by `session_of` or a key.
 
         Each session's entries are taken before the next session is asked for. Raises `BadDump` where nothing at all
         can be read.
         """
+        if self.by_key:
+            return keyed(source, head, self.session_key, self.follows)
         return grouped(source, head, self.session_of)
 
     def with_key(self, key: str) -> Format:
@@ -143,6 +145,10 @@ class Format:
     def side(self, turn: Turn, conversation: Any) -> Side | None:
         """What the turn, of the entry read last, may be a twin of."""
         return None
+
+    def is_echo(self, entry: dict[str, Any]) -> bool:
+        """Whether an entry of which nothing is read says only what others say, too."""
+        return False
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
         """Ids of the entry that came before."""
@@ -193,6 +199,10 @@ class Format:
             except BadEntry as bad:
                 turns = bad.turns
                 yield Problem(at, f"{bad}; kept as an event"), None
+            else:
+                reader.answer_places.learn(value, turns)
+                if not conversation.notes and not self.is_echo(value):
+                    conversation.notes.extend(reader.answer_places.unread(value, turns))
             for note in conversation.notes:
                 yield Problem(at, note), None
             conversation.notes.clear()

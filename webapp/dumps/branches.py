@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from webapp.dumps.entries import Entry, entry_or_problem
 from webapp.dumps.messages.turns import Conversation
 from webapp.dumps.records import Problem
 from webapp.dumps.values import as_list, as_object, id_text
@@ -32,13 +33,20 @@ class BranchedConversation(Conversation):
         return number
 
 
-def depth_first(
-    nodes: dict[str, Any], parent_of: Callable[[dict[str, Any]], str | None], children_key: str
-) -> Iterator[tuple[str, Any]]:
+def tree_entries(
+    at: str, nodes: dict[str, Any], called: str, parent_key: str, children_key: str
+) -> Iterator[Entry | Problem]:
+    """The messages of a tree as entries, depth first, and what is wrong with it; `called` is the tree's own key."""
+    yield from _missing_children(at, nodes, children_key)
+    for ident, node in _depth_first(nodes, parent_key, children_key):
+        yield entry_or_problem(f"{at}, {called}[{ident!r}]", node)
+
+
+def _depth_first(nodes: dict[str, Any], parent_key: str, children_key: str) -> Iterator[tuple[str, Any]]:
     """The nodes of a tree by their ids, each before those below it, in the order of the children that it names."""
     below: dict[str | None, list[str]] = {}
     for ident, node in nodes.items():
-        parent = parent_of(node) if isinstance(node, dict) else None
+        parent = id_text(as_object(node).get(parent_key))
         below.setdefault(parent if parent in nodes else None, []).append(ident)
     waiting, passed = list(reversed(below.get(None, []))), set[str]()
     while waiting:
@@ -53,7 +61,7 @@ def depth_first(
     yield from ((ident, node) for ident, node in nodes.items() if ident not in passed)
 
 
-def missing_children(at: str, nodes: dict[str, Any], children_key: str) -> Iterator[Problem]:
+def _missing_children(at: str, nodes: dict[str, Any], children_key: str) -> Iterator[Problem]:
     """What to say of messages that others name as those below them, and that are not there."""
     named = (id_text(child) for node in nodes.values() for child in as_list(as_object(node).get(children_key)))
     missing = list(dict.fromkeys(name for name in named if name is not None and name not in nodes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from webapp.dumps.records import Problem, Turn, changed
 from webapp.dumps.turn_window import Slot, TurnWindow
@@ -19,25 +19,15 @@ _ARGUMENTS = re.compile(r"\bargument|\btool[ _]?(call|use|input)|\bfunction[ _]?
 _IDS = ("call_id", "id", "tool_call_id", "toolUseId", "tool_use_id")
 
 
-def with_call_failures(turns: Iterable[Turn | Problem]) -> Iterator[Turn | Problem]:
-    """The turns in the order they came, with `failure` on calls whose answer says that they could not be read.
+class CallFailures(TurnWindow):
+    """Passes turns on in the order they came, with `failure` on calls whose answer says that they could not be read.
 
     An answer says so by a `failure` of its own, which its call takes over, or by a text as runtimes write it
     ("Error parsing arguments: …"), if the arguments are indeed no JSON object.
     """
-    failures = CallFailures()
-    for turn in turns:
-        yield from failures.put(turn)
-    yield from failures.rest()
-
-
-class CallFailures:
-    """The same, for turns that come one by one."""
-
-    is_saved = True
 
     def __init__(self) -> None:
-        self._window = TurnWindow()
+        super().__init__()
         self._calls: dict[str, Slot] = {}
 
     def put(self, turn: Turn | Problem) -> Iterator[Turn | Problem]:
@@ -45,17 +35,12 @@ class CallFailures:
         slot = Slot(turn)
         if isinstance(turn, Turn):
             _enter(slot, turn, self._calls)
-        for leaving in self._window.push(slot):
-            yield _leave(leaving, self._calls)
+        return self.push(slot)
 
-    def waiting(self) -> list[Turn | Problem]:
-        """What is held back, in order."""
-        return self._window.waiting()
-
-    def rest(self) -> Iterator[Turn | Problem]:
-        """All that is held back still."""
-        for leaving in self._window.rest():
-            yield _leave(leaving, self._calls)
+    def leave(self, slot: Slot) -> Turn | Problem:
+        if slot.call is not None and self._calls.get(slot.call) is slot:
+            del self._calls[slot.call]
+        return slot.turn
 
 
 def _enter(slot: Slot, turn: Turn, calls: dict[str, Slot]) -> None:
@@ -67,12 +52,6 @@ def _enter(slot: Slot, turn: Turn, calls: dict[str, Slot]) -> None:
         if isinstance(call, Turn) and (reason := turn.failure or _unread_reason(turn.raw, call.raw)):
             calls[turn.parent].turn = changed(call, failure=call.failure or reason)
             slot.turn = changed(turn, failure=None)
-
-
-def _leave(slot: Slot, calls: dict[str, Slot]) -> Turn | Problem:
-    if slot.call is not None and calls.get(slot.call) is slot:
-        del calls[slot.call]
-    return slot.turn
 
 
 def call_id(turn: Turn) -> str | None:

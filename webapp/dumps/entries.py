@@ -60,17 +60,24 @@ class RepeatedIds:
 
 
 def joined_runs(
-    entries: Iterable[Entry | Problem], joins: Callable[[dict[str, Any]], bool], key: str
+    entries: Iterable[Entry | Problem],
+    joins: Callable[[dict[str, Any]], bool],
+    key: str,
+    ident: Callable[[dict[str, Any]], Any] = lambda value: None,
 ) -> Iterator[Entry | Problem]:
-    """The entries, with each run of those that `joins` as one: `{key: [entry, …]}`, where the first stood."""
+    """The entries, with each run of those that `joins` and have the same `ident` as one: `{key: [entry, …]}`.
+
+    It stands where the first stood.
+    """
     run: list[Entry] = []
     for entry in entries:
-        if not isinstance(entry, Problem) and joins(entry[1]):
-            run.append(entry)
-            continue
-        if run:
+        joined = not isinstance(entry, Problem) and joins(entry[1])
+        if run and (isinstance(entry, Problem) or not joined or ident(entry[1]) != ident(run[0][1])):
             yield run[0][0], {key: [value for _, value in run]}
             run = []
-        yield entry
+        if joined and not isinstance(entry, Problem):
+            run.append(entry)
+        else:
+            yield entry
     if run:
         yield run[0][0], {key: [value for _, value in run]}

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal
 
-from webapp.dumps import binary, parquet_rows, sqlite_tables
+from webapp.dumps import parquet_rows, protobuf, sqlite_tables
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.records import BadDump, Problem
-from webapp.dumps.source import CHUNK, Cut, Source, too_long
+from webapp.dumps.source import BLOCK, CHUNK, TAR, TAR_AT, ZIPS, Cut, Source, too_long
 from webapp.dumps.stream import DocumentMember, Item, ListStart, walk
 from webapp.dumps.values import as_object
 
@@ -23,6 +24,9 @@ SAMPLES = 5
 MOST_PASSED = 20
 """How many damaged items, or lines, of a dump whose first is longer than the head are passed to find a sound one."""
 
+_BinaryShape = Literal["zip", "tar", "protobuf", "parquet", "sqlite"]
+_MOST_NAMES = 1000
+_PARQUET, _SQLITE = b"PAR1", b"SQLite format 3\0"
 Shape = Literal["empty", "object", "array", "lines", "text", "zip", "tar", "protobuf", "parquet", "sqlite"]
 
 
@@ -87,7 +91,7 @@ class DumpHead:
 
 def look(source: Source) -> DumpHead:
     """Read the head (and the tail) of `source`."""
-    if (binary_shape := binary.shape_of(source)) is not None:
+    if (binary_shape := _binary_shape(source)) is not None:
         return _binary_head(source, binary_shape)
     text = "".join(source.text(limit=HEAD))
     start = text.lstrip()
@@ -112,10 +116,10 @@ def look(source: Source) -> DumpHead:
     return head
 
 
-def _binary_head(source: Source, shape: binary.BinaryShape) -> DumpHead:
+def _binary_head(source: Source, shape: _BinaryShape) -> DumpHead:
     head = DumpHead(source.filename, "", shape)
     if shape == "zip":
-        head.names = binary.names(source)
+        head.names = _zip_names(source)
     if shape == "parquet":
         try:
             head.items[""] = list(islice(parquet_rows.rows(source), SAMPLES))
@@ -211,3 +215,27 @@ def trailing(source: Source) -> dict[str, Any]:
         except Damage:
             continue
     return {}
+
+
+def _binary_shape(source: Source) -> _BinaryShape | None:
+    """What kind of binary dump this is; None where it is text, or nothing known."""
+    source.file.seek(source.start)
+    block = source.file.read(BLOCK)
+    if block.startswith(ZIPS):
+        return "zip"
+    if block[TAR_AT : TAR_AT + len(TAR)] == TAR:
+        return "tar"
+    if block.startswith(_PARQUET):
+        return "parquet"
+    if block.startswith(_SQLITE):
+        return "sqlite"
+    return "protobuf" if protobuf.is_otlp(source.file) else None
+
+
+def _zip_names(source: Source) -> list[str]:
+    """The names of a zip's first members; none where it is damaged."""
+    try:
+        with zipfile.ZipFile(source.file) as archive:
+            return [info.filename for info in archive.infolist()[:_MOST_NAMES]]
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
+        return []

@@ -17,44 +17,29 @@ _PLACE = ("sounding", "phase", "round", "model", "answers")
 _TAKEN_OVER = (*_PLACE[:4], "agent", "attempt", "sent_at", "tokens_in", "tokens_out", "cost", "tool_calls")
 
 LAST_RESPONSE = -1
-"""Stands in `Turn.answers` for the last response of the same sounding until `merged` knows which that is."""
+"""Stands in `Turn.answers` for the last response of the same sounding until `Twins` knows which that is."""
 
 
-def merged(turns: Iterable[tuple[Turn | Problem, Side | None]]) -> Iterator[Turn | Problem]:
-    """The turns in the order they came, twins and answers linked; a turn's `Side` says what it may be a twin of."""
-    twins = Twins()
-    for turn, side in turns:
-        yield from twins.put(turn, side)
-    yield from twins.rest()
-
-
-class Twins:
-    """The same, for turns that come one by one."""
-
-    is_saved = True
+class Twins(TurnWindow):
+    """Passes turns on in the order they came, twins and answers linked."""
 
     def __init__(self) -> None:
-        self._window = TurnWindow()
+        super().__init__()
         self._waiting: dict[Side, deque[Slot]] = {}
         self._last: dict[int | None, int] = {}
 
     def put(self, turn: Turn | Problem, side: Side | None) -> Iterator[Turn | Problem]:
-        """Take a turn; gives those that leave for it."""
+        """Take a turn, whose `Side` says what it may be a twin of; gives those that leave for it."""
         slot = Slot(turn if isinstance(turn, Problem) else _answering(turn, self._last))
         if side is not None and isinstance(slot.turn, Turn):
             _pair(slot, slot.turn, side, self._waiting)
         _remember(slot.turn, self._last)
-        for leaving in self._window.push(slot):
-            yield _leave(leaving, self._waiting)
+        return self.push(slot)
 
-    def waiting(self) -> list[Turn | Problem]:
-        """What is held back, in order."""
-        return self._window.waiting()
-
-    def rest(self) -> Iterator[Turn | Problem]:
-        """All that is held back still."""
-        for leaving in self._window.rest():
-            yield _leave(leaving, self._waiting)
+    def leave(self, slot: Slot) -> Turn | Problem:
+        if slot.side is not None:
+            self._waiting[slot.side].popleft()
+        return slot.turn
 
 
 def _answering(turn: Turn, last: dict[int | None, int]) -> Turn:
@@ -120,9 +105,3 @@ def _completed(first: Turn, later: Turn) -> Turn:
     missing = (name for name in _TAKEN_OVER if getattr(first, name) is None)
     values = {name: value for name in missing if (value := getattr(later, name)) is not None}
     return changed(first, **values) if values else first
-
-
-def _leave(slot: Slot, waiting: dict[Side, deque[Slot]]) -> Turn | Problem:
-    if slot.side is not None:
-        waiting[slot.side].popleft()
-    return slot.turn

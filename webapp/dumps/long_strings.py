@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from webapp.dumps import msgpack, otlp_protobuf, parquet_rows, sqlite_tables
 from webapp.dumps.archive_members import of_tar, of_zip
+from webapp.dumps.entries import Entry
 from webapp.dumps.head import look
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.sessions import lines
@@ -56,15 +57,12 @@ def long_strings(path: Path, filename: str) -> Iterator[LongString | Problem]:
         if head.shape in ("object", "array"):
             yield from _of_document(source)
         elif head.shape == "lines":
-            for entry in lines(source):
-                yield from (entry,) if isinstance(entry, Problem) else strings_of(entry[1], entry[0])
+            yield from _of_entries(lines(source))
         elif head.shape == "text" and (cassette := _CASSETTE.search(head.text)):
-            for entry in items(source, cassette[1]):
-                yield from (entry,) if isinstance(entry, Problem) else strings_of(entry[1], entry[0])
+            yield from _of_entries(items(source, cassette[1]))
         elif head.shape == "text" and _APART.search(head.text):
             for key in ("requests", "responses"):
-                for entry in items(source, key):
-                    yield from (entry,) if isinstance(entry, Problem) else strings_of(entry[1], entry[0])
+                yield from _of_entries(items(source, key))
         elif head.shape == "text" and _SPEAKERS.match(head.text):
             yield from _of_marked_lines(source)
         elif head.shape == "text" and _RECORD.match(head.text):
@@ -73,6 +71,11 @@ def long_strings(path: Path, filename: str) -> Iterator[LongString | Problem]:
             yield from _of_text(source)
         else:
             yield from _of_binary(source, head.shape)
+
+
+def _of_entries(entries: Iterable[Entry | Problem]) -> Iterator[LongString | Problem]:
+    for entry in entries:
+        yield from (entry,) if isinstance(entry, Problem) else strings_of(entry[1], entry[0])
 
 
 def _of_binary(source: Source, shape: str) -> Iterator[LongString | Problem]:
@@ -107,13 +110,12 @@ def _of_members(source: Source, shape: str) -> Iterator[LongString | Problem]:
 
 
 def _of_rows(source: Source) -> Iterator[LongString | Problem]:
-    for number, row in enumerate(parquet_rows.rows(source), start=1):
-        yield from strings_of(row, f"row {number}")
+    return _of_entries((f"row {number}", row) for number, row in enumerate(parquet_rows.rows(source), start=1))
 
 
 def _of_protobuf(source: Source) -> Iterator[LongString | Problem]:
-    for at, group in otlp_protobuf.groups(source.file):
-        yield from (group,) if isinstance(group, Problem) else strings_of(group, at)
+    groups = otlp_protobuf.groups(source.file)
+    return _of_entries(group if isinstance(group, Problem) else (at, group) for at, group in groups)
 
 
 def _of_tables(source: Source) -> Iterator[LongString | Problem]:

@@ -9,12 +9,13 @@ from typing import Any
 
 from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.documents import array_as_lines, whole_document
+from webapp.dumps.documents import array_as_lines, whole_document, with_list
 from webapp.dumps.entries import Entry, entry_or_problem, objects
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, LinesRead, ReadsOtherwise, Source, too_long
 from webapp.dumps.stream import walk
+from webapp.dumps.values import first_id, first_text
 
 SessionOf = Callable[[dict[str, Any]], str | None]
 Place = Callable[[int], str]
@@ -42,6 +43,22 @@ def entries_of(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
     if head.shape == "parquet":
         return ((f"row {number}", row) for number, row in enumerate(parquet_rows.rows(source)))
     return whole_document(source) if head.shape == "object" else lines(source)
+
+
+def document_session(
+    source: Source, head: DumpHead, key: str, *, needed: str, ids: Iterable[str] = (), title: Iterable[str] = ()
+) -> SessionEntries:
+    """A document as a session: its list under `key`; what stands around that names it, by the first of `ids`."""
+    extra, entries = with_list(source, head, key, needed=needed)
+    return SessionEntries(first_id(extra, *ids) or source.stem, entries, first_text(extra, *title), extra=extra)
+
+
+def each_session(
+    entries: Iterable[Entry | Problem], stem: str, make: Callable[[str, str, dict[str, Any]], SessionEntries | Problem]
+) -> Iterator[SessionEntries | Problem]:
+    """A session of each entry; `make` gets the name of one that has none, the entry's place and the entry."""
+    for number, entry in enumerate(entries, start=1):
+        yield entry if isinstance(entry, Problem) else make(f"{stem}-{number}", *entry)
 
 
 def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Iterator[SessionEntries | Problem]:

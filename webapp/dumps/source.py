@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from webapp.dumps.amount import most_characters, where_more_may
-from webapp.dumps.records import Problem
+from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.texts_as_lines import as_lines
 
 CHUNK = 1024 * 1024
 LONGEST_LINE = 64 * CHUNK
 """bytes; of a longer line no more than the beginning is held, and it is passed over"""
+
+MOST_PLAIN_TEXT = 64 * CHUNK
 
 BLOCK = 512
 ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
@@ -100,6 +102,13 @@ class Source:
     def line_place(self, number: int) -> str:
         """What a line is called, by its number from 1 among those of `lines`."""
         return f"line {self.before.count + number}"
+
+    def plain_text(self) -> str:
+        """All of a plain text. Raises `BadDump` where it is longer than is held in memory."""
+        if self.file.seek(0, 2) > (most := most_characters(MOST_PLAIN_TEXT)):
+            words = f"a plain text of more than {most // 2**20} MB, the most{where_more_may()}"
+            raise BadDump(words, f"byte {most}")
+        return "".join(self.text())
 
     def text(self, limit: int | None = None) -> Iterator[str]:
         """The text from its beginning in pieces of about a megabyte (fewer bytes than `limit` in all)."""

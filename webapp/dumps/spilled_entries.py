@@ -33,6 +33,11 @@ class SpilledEntries:
         places.append(self.file.seek(0, 2))
         self.file.write(jsontext.dumps([at, value]).encode("ascii") + b"\n")
 
+    @property
+    def names(self) -> list[str]:
+        """The sessions, as they were first met."""
+        return list(self._sessions)
+
     def rename(self, names: dict[str, str]) -> None:
         """Call sessions by other names; those that get the same one become one session."""
         merged: dict[str, tuple[array[int], array[int]]] = {}
@@ -62,8 +67,13 @@ def by_time(
     entries: Iterable[Entry | Problem],
     session_of: Callable[[dict[str, Any]], str],
     time_of: Callable[[dict[str, Any]], Any],
+    title: str | None = None,
+    extra: dict[str, Any] | None = None,
 ) -> Iterator[SessionEntries | Problem]:
-    """Entries by session, each session's in the order of their times; what has none comes first."""
+    """Entries by session, each session's in the order of their times; what has none comes first.
+
+    With an `extra` there is a session where there are no entries, too.
+    """
     with spilled() as aside:
         problems = []
         for entry in entries:
@@ -72,7 +82,9 @@ def by_time(
             else:
                 aside.put(session_of(entry[1]), microseconds(time_of(entry[1])), *entry)
         for name, of_session in aside.sessions():
-            yield SessionEntries(name, of_session)
+            yield SessionEntries(name, of_session, title, extra=extra or {})
+        if extra and not aside.names:
+            yield SessionEntries(session_of({}), (), title, extra=extra)
         yield from problems
 
 

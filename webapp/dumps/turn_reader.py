@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from webapp.dumps.answer_places import AnswerPlaces
 from webapp.dumps.call_failures import CallFailures
 from webapp.dumps.entries import RepeatedIds
 from webapp.dumps.logged_twice import Twins
@@ -26,6 +27,7 @@ class TurnReader:
     ids: RepeatedIds = field(default_factory=RepeatedIds)
     twins: Twins | None = None
     failures: CallFailures | None = field(default_factory=CallFailures)
+    answer_places: AnswerPlaces = field(default_factory=AnswerPlaces)
     left: int = 0
     """how many turns have left"""
 

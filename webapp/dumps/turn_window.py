@@ -38,7 +38,7 @@ class Slot:
 
 
 class TurnWindow:
-    """The slots that are held back, in order."""
+    """The slots that are held back, in order; who derives from it knows what to forget of one that leaves."""
 
     is_saved = True
 
@@ -46,20 +46,24 @@ class TurnWindow:
         self._slots: deque[Slot] = deque()
         self._size = 0
 
-    def push(self, slot: Slot) -> Iterator[Slot]:
-        """Take a slot in; gives those that must leave for it."""
+    def leave(self, slot: Slot) -> Turn | Problem:
+        """The turn of a slot that leaves, for which nothing waits any more."""
+        raise NotImplementedError
+
+    def push(self, slot: Slot) -> Iterator[Turn | Problem]:
+        """Take a slot in; gives the turns that must leave for it."""
         self._slots.append(slot)
         slot.size = len(slot.turn.raw or "") if isinstance(slot.turn, Turn) else 0
         self._size += slot.size
         while len(self._slots) > LOOKAHEAD or self._size > MOST_TEXT:
             self._size -= self._slots[0].size
-            yield self._slots.popleft()
+            yield self.leave(self._slots.popleft())
 
     def waiting(self) -> list[Turn | Problem]:
         """What is held back, in order."""
         return [slot.turn for slot in self._slots]
 
-    def rest(self) -> Iterator[Slot]:
+    def rest(self) -> Iterator[Turn | Problem]:
         """All that is held back still."""
         while self._slots:
-            yield self._slots.popleft()
+            yield self.leave(self._slots.popleft())

@@ -56,7 +56,7 @@ class Window:
         self.base = 0
         self.ended = False
         self.cut = False
-        """whether the end of the text was already with_call_failures as a problem"""
+        """whether the end of the text was already told as a problem"""
         self.decoder = Decoder()
         self._chunks = chunks
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.dumps.conftest import gather
 
 HISTORY = [
@@ -71,3 +73,16 @@ def test_thinking_blocks_and_the_call_that_an_observation_answers(got):
         *[("event", "Hm", None), ("tool_call", "{}", None), ("tool_result", "x", "c")]
     ]
     assert found.entries() == history
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        ({"trajectory": [STEP], "info": {}, "environment": "e"}, "history"),
+        ({"trajectory": [STEP], "history": {"0": HISTORY[0]}, "info": {}}, "history"),
+        ({"history": HISTORY, "info": {}}, "trajectory"),
+        ({"history": HISTORY, "trajectory": "[]", "info": {}}, "trajectory"),
+    ],
+)
+def test_a_list_that_is_missing_is_named(got, document, place):
+    assert [problem.at for problem in got(json.dumps(document), "t.traj").problems] == [place]

@@ -79,6 +79,16 @@ def test_odd_nodes(got):
     assert got(json.dumps({"tree": {"tree": None}, "answer_generation": {}, "win": False}), "t.json").problems
 
 
+def test_nodes_that_are_not_read_are_named(got):
+    for odd in (
+        {"childs": [node("Action Input", "{}")]},
+        {"children": {"0": node("Thought", "x")}},
+        node("Thougt", "x"),
+    ):
+        problems = got(tree(odd, node("Thought", "y")), "t.json").problems
+        assert [problem.at for problem in problems] == ["node 0.0"]
+
+
 def test_a_title_that_is_cut_ends_with_dots(got):
     (start,) = got(tree(node("Thought", "One")).replace("Find it", "a question " * 20), "t.json").starts
     assert start.title.startswith("a question") and start.title.endswith("…") and len(start.title) <= 120

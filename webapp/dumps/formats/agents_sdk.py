@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import whole_document, with_list
+from webapp.dumps.documents import with_list
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import Path, Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, each_with, spent, turns_of, with_once
+from webapp.dumps.messages.turns import each_filled, each_with, note_unknown_kind, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import microseconds, spilled
@@ -21,6 +21,13 @@ from webapp.dumps.values import as_object, first_id, first_text, id_text, text
 
 _LISTS = ("data", "spans", "items", "traces")
 _ANSWERS = ("generation", "response")
+_OTHERS = frozenset(
+    (
+        *("agent", "task", "turn", "handoff", "custom", "guardrail", "transcription", "speech", "speech_group"),
+        *("mcp_tools", "sandbox"),
+    )
+)
+"""the types of spans in which no model answers"""
 _SPOKEN = {"transcription": "output", "speech": "input"}
 
 
@@ -87,12 +94,9 @@ def _is_span(value: Any) -> bool:
 
 def _entries(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
     key = next((key for key in _LISTS if any(map(_is_span, head.items.get(key, [])))), None)
-    if head.shape != "object":
-        yield from entries_of(source, head)
-    elif key is not None:
-        yield from with_list(source, head, key, needed="object")[1]
-    else:
-        yield from whole_document(source)
+    if head.shape != "object" or key is None:
+        return entries_of(source, head)
+    return with_list(source, head, key, needed="object")[1]
 
 
 def _span(data: dict[str, Any], error: Any, conversation: _Trace) -> list[PlacedTurn]:
@@ -101,6 +105,8 @@ def _span(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Placed
         return _answered(data, error, at, conversation)
     if kind == "function":
         return _called(data, error, at, conversation)
+    if kind not in _OTHERS:
+        note_unknown_kind(kind, conversation)
     key = _SPOKEN.get(str(kind))
     raw = text(data.get(key)) if key else None
     agent, phase = first_text(data, "name", "to_agent"), text(data.get("from_agent"))

@@ -9,7 +9,7 @@ from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessio
 from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.turns import each_with, text_turns
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.values import as_list, first_id, text
 
 _ANSWERS = {"output": None, "response": None, "chosen": 1, "rejected": 2}
@@ -25,12 +25,7 @@ class Alpaca(Format):
         return 90 if fitting and 2 * fitting >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        for number, entry in enumerate(entries_of(source, head), start=1):
-            if isinstance(entry, Problem):
-                yield entry
-            else:
-                name = first_id(entry[1], "id") or f"{source.stem}-{number}"
-                yield SessionEntries(name, [entry])
+        yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         turns: list[PlacedTurn] = []
@@ -65,6 +60,10 @@ class Alpaca(Format):
 
 
 plugin = Alpaca()
+
+
+def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
+    return SessionEntries(first_id(value, "id") or fallback, [(at, value)])
 
 
 def _is_item(value: dict[str, Any]) -> bool:

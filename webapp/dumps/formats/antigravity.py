@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turns import each_filled, turns_of
 from webapp.dumps.records import Turn
@@ -37,7 +38,7 @@ def _step(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]
     if kind == "PLANNER_RESPONSE":
         thought = text(entry.get("thinking"))
         pieces = [Piece("thinking", thought, ("thinking",)), *texts] if thought else texts
-        pieces += [_call(call) for call in as_list(entry.get("tool_calls")) if isinstance(call, dict)]
+        pieces += map(_call, listed_calls(entry, "tool_calls", conversation.notes))
         if entry.get("content") == "" and not as_list(entry.get("tool_calls")):
             conversation.notes.append("an answer that says nothing and calls nothing")
         return turns_of(pieces, "assistant", conversation)

@@ -11,12 +11,11 @@ from typing import Any
 from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.entries import entry_or_problem
 from webapp.dumps.messages.pieces import Path, Piece, as_json, block, call, content
-from webapp.dumps.messages.thread_events import whole_messages
+from webapp.dumps.messages.thread_events import sse_events, whole_messages
 from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import microseconds, spilled
-from webapp.dumps.sse_events import sse_events
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import nested
+from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
 from webapp.dumps.messages.turns import each_filled, each_with, spent, turns_of, with_once
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, text, whole
 
@@ -32,12 +34,7 @@ class Atif(Format):
             extra, entries = with_list(source, head, "steps", needed="schema_version")
             yield _session(source.stem, extra, entries)
             return
-        for number, entry in enumerate(entries_of(source, head), start=1):
-            if isinstance(entry, Problem):
-                yield entry
-            else:
-                steps = nested(entry[0], "steps", as_list(entry[1].pop("steps", None)))
-                yield _session(f"{source.stem}-{number}", entry[1], steps)
+        yield from each_session(entries_of(source, head), source.stem, _listed)
 
     def conversation(self, context: Context) -> Conversation:
         return Conversation(first_text(context.get("agent"), "model_name"))
@@ -54,10 +51,18 @@ class Atif(Format):
 plugin = Atif()
 
 
+def _listed(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
+    steps = nested(at, "steps", as_list(value.pop("steps", None)))
+    return _session(fallback, value, steps)
+
+
 def _session(fallback: str, extra: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:
     inner = extra.pop("subagent_trajectories", None)
     name = first_id(extra, *_IDS) or fallback
-    return SessionEntries(name, _with_subagents(entries, as_list(inner)), extra=extra)
+    strange = [key for key, value in extra.items() if any("steps" in as_object(item) for item in as_list(value))]
+    strange += ["subagent_trajectories"] if inner and not isinstance(inner, list) else []
+    left_out = [Problem("the trajectory", f"{key[:40]!r} is no list of subagents' trajectories") for key in strange]
+    return SessionEntries(name, chain(_with_subagents(entries, as_list(inner)), left_out), extra=extra)
 
 
 def _with_subagents(entries: Iterator[Entry | Problem], subagents: list[Any]) -> Iterator[Entry | Problem]:
@@ -78,7 +83,7 @@ def _step(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]
     role = _ROLES.get(str(entry.get("source")), text(entry.get("source")))
     thought = text(entry.get("reasoning_content"))
     pieces = [Piece("thinking", thought, ("reasoning_content",))] if thought else []
-    calls = [call for call in as_list(entry.get("tool_calls")) if isinstance(call, dict)]
+    calls = listed_calls(entry, "tool_calls", conversation.notes)
     if entry.get("message") or not calls:
         pieces += content(entry.get("message"), ("message",))
     for index, call in enumerate(calls):

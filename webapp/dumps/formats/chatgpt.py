@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.branches import BranchedConversation, depth_first, missing_children
-from webapp.dumps.entries import Entry, entry_or_problem
+from webapp.dumps.branches import BranchedConversation, tree_entries
 from webapp.dumps.json_texts import long_texts
 from webapp.dumps.messages.pieces import Path, Piece, joined
 from webapp.dumps.messages.turns import each_filled, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 
@@ -33,8 +32,7 @@ class ChatGpt(Format):
         return 90 if head.mentions("mapping") and head.mentions("current_node", "conversation_id") else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        for number, entry in enumerate(entries_of(source, head), start=1):
-            yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+        yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
         parent = id_text(entry.get("parent"))
@@ -64,13 +62,8 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | 
     if not isinstance(nodes, dict):
         return Problem(at, "no mapping of messages; skipped")
     name = first_id(value, "conversation_id", "id") or fallback
-    return SessionEntries(name, _nodes(at, nodes), text(value.get("title")), extra=value)
-
-
-def _nodes(at: str, nodes: dict[str, Any]) -> Iterator[Entry | Problem]:
-    yield from missing_children(at, nodes, "children")
-    for ident, node in depth_first(nodes, lambda node: id_text(node.get("parent")), "children"):
-        yield entry_or_problem(f"{at}, mapping[{ident!r}]", node)
+    entries = tree_entries(at, nodes, "mapping", "parent", "children")
+    return SessionEntries(name, entries, text(value.get("title")), extra=value)
 
 
 def _message(message: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
@@ -95,6 +88,9 @@ def _message(message: dict[str, Any], conversation: BranchedConversation) -> lis
         unread = unread or bool(long_texts([part for part in parts if "asset_pointer" not in as_object(part)]))
         if role == "assistant" and kind in _SPOKEN and unread:
             conversation.notes.append(f"a message of kind {kind!r} without a readable part")
+        elif kind is None and any(content.values()):
+            keys = ", ".join(repr(str(key)[:40]) for key in content)
+            conversation.notes.append(f"the content has no kind that is known (its keys: {keys}); it was left out")
         elif kind not in _SPOKEN and (paths := long_texts([content])):
             conversation.notes.append(
                 f"a message of the unknown kind {kind!r} was left out (texts at {', '.join(paths)})"

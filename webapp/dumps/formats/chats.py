@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.entries import Entry, entry_or_problem
 from webapp.dumps.json_texts import long_texts
-from webapp.dumps.keyed_sessions import keyed
 from webapp.dumps.messages.speakers import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.turns import each_filled, message_turns, unplaced
 from webapp.dumps.records import Problem, changed
@@ -58,7 +57,7 @@ class Chats(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.shape != "object" and is_chat(head.objects):
-            yield from keyed(source, head, self.session_key, self.follows)
+            yield from super().sessions(source, head)
             return
         count = 0
         for entry in entries_of(source, head):
@@ -177,9 +176,23 @@ def _left_over(at: str, value: dict[str, Any], chats: list[list[Any]]) -> Iterat
     if deep := list(_too_deep(_without(value, chats), "$", 0)):
         more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
         yield Problem(at, f"nested too deeply, not searched for messages: {deep[0][:200]}{more}")
+    for place, count in _one_sided(_without(value, chats), "$", 0) if chats else ():
+        words = "one message" if count == 1 else f"{count:,} messages"
+        yield Problem(at, f"{words} at {place[:200]} of which not both sides are known: left out")
     paths = [path for path in long_texts([_without(value, chats)]) if not _NO_ANSWER.search(path.rpartition(".")[2])]
     if paths:
         yield Problem(at, f"beside the messages there are texts that were not read (at {', '.join(paths)})")
+
+
+def _one_sided(value: Any, at: str, depth: int) -> Iterator[tuple[str, int]]:
+    """The lists in which somebody who is known speaks, and that are no chats for want of the other side."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, list) and any(spoken(item) for item in value):
+        yield at, len(value)
+    elif isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _one_sided(inner, f"{at}[{key}]" if isinstance(value, list) else f"{at}.{key}", depth + 1)
 
 
 def _too_deep(value: Any, at: str, depth: int) -> Iterator[str]:

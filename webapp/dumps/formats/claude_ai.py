@@ -10,7 +10,7 @@ from webapp.dumps.branches import BranchedConversation
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.turns import each_filled, message_turns, text_turns
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, first_text, id_text, text
 
@@ -27,8 +27,7 @@ class ClaudeAi(Format):
         return 95 if head.all_have("chat_messages") and not head.any_has("mapping") else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        for number, entry in enumerate(entries_of(source, head), start=1):
-            yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+        yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
         role = {"human": "user"}.get(str(entry.get("sender")), text(entry.get("sender")))

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
-from webapp.dumps.messages.pieces import Path, Piece, text_or_json
-from webapp.dumps.messages.turns import each_with, message_turns, spent, turns_of
+from webapp.dumps.messages.pieces import Path, text_or_json
+from webapp.dumps.messages.turns import message_turns, spent
 from webapp.dumps.records import Kind, Problem, Turn, changed
-from webapp.dumps.sessions import grouped
+from webapp.dumps.sessions import document_session, grouped
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_object, first_text, id_text, text
 from webapp.text_hash import text_hash
@@ -51,8 +50,7 @@ class ClaudeCode(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if _is_wrapped(head):
-            extra, lines = with_list(source, head, "loglines", needed="loglines")
-            return iter([SessionEntries(id_text(extra.get("sessionId")) or source.stem, lines, extra=extra)])
+            return iter([document_session(source, head, "loglines", needed="loglines", ids=("sessionId",))])
         return grouped(source, head, lambda line: _session(line, source.stem))
 
     def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[PlacedTurn]:
@@ -122,8 +120,8 @@ def _note(value: dict[str, Any], about: dict[str, Any], transcript: _Transcript)
         raw = reason or text_or_json(value.get("error"), ())[0]
         return [(Turn(0, "error", raw=raw, role="api_error", **about), None)]
     key = next((key for key in ("summary", "content", "message") if isinstance(value.get(key), str)), None)
-    pieces = [] if key is None else [Piece("text", value[key], (key,))]
-    return each_with(turns_of(pieces, None, transcript, **about), role=text(value.get("type")))
+    raw, path = (None, None) if key is None else (value[key], (key,))
+    return [(Turn(0, "event", raw=raw, role=text(value.get("type")), **about), path)]
 
 
 def _spent(message: dict[str, Any], value: dict[str, Any], transcript: _Transcript) -> dict[str, Any]:

@@ -64,6 +64,9 @@ class ClaudeStream(Format):
         role = "/".join(name for key in ("type", "subtype") if (name := text(entry.get(key))))
         return [(Turn(0, "event", role=role or None, **about), None)]
 
+    def is_echo(self, entry: dict[str, Any]) -> bool:
+        return _is_part(entry)
+
 
 plugin = ClaudeStream()
 

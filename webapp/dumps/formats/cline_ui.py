@@ -55,6 +55,8 @@ def _shown(entry: dict[str, Any], model: str | None, conversation: _Task) -> lis
         event = "task"  # Roo's first text, as older Clines have it
     if event == "text" and raw and not by_program and raw == conversation.task:  # Cline shows the task again as a text
         return [(Turn(0, "event", raw=raw, role="task"), ("text",))]
+    if event in _ANSWERS and not by_program and not isinstance(entry.get("text"), str | None):
+        conversation.notes.append(f"{event!r} is said without a readable text")
     if event in _ANSWERS and raw and not by_program:
         return turns_of([Piece("text", raw, ("text",))], "assistant", conversation, model=model)
     if event in _PROMPTS and not by_program:

@@ -152,6 +152,8 @@ def _event(body: dict[str, Any], at: Path, about: dict[str, Any], conversation: 
     plan = as_object(body.get("item"))
     if plan.get("type") == "Plan" and not isinstance(plan.get("text"), str):
         conversation.notes.append("a plan without a readable text")
+    if kind == "item_completed" and not plan.get("type"):
+        conversation.notes.append("an item that was completed and does not say what it is")
     if kind == "item_completed" and isinstance(plan.get("text"), str):
         return turns_of([Piece("text", plan["text"], (*at, "item", "text"))], "assistant", conversation, **about)
     if kind == "agent_message" and key is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
-from webapp.dumps.messages.turns import spent, turns_of, with_once
+from webapp.dumps.messages.turns import note_unknown_kind, spent, turns_of, with_once
 from webapp.dumps.records import Turn
 from webapp.dumps.values import as_object, id_text, text
 
@@ -21,6 +21,7 @@ _OLDER = (
     "exec_command_begin",
     "task_complete",
 )
+_WITHOUT_TEXT = ("file_change", "web_search", "todo_list", "collab_tool_call", "plan_update", "patch_apply")
 _TEXTS = {"agent_message": "text", "assistant_message": "text", "reasoning": "thinking"}
 
 
@@ -50,6 +51,8 @@ class CodexExec(Format):
             raw, path = text_or_json(as_object(error).get("message"), ())
             path = None if path is None else ("error", "message") if "error" in entry else ("message",)
             return [(Turn(0, "error", raw=raw, role=kind), path)]
+        if kind not in (*_ITEMS, *_TURNS, "thread.started") and "provider" not in entry:  # the older form's first
+            note_unknown_kind(kind, conversation)
         return with_once([(Turn(0, "event", role=kind), None)], spent(entry.get("usage")))
 
 
@@ -107,6 +110,8 @@ def _item(item: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         return _tool(item, ident, conversation)
     if kind == "error":
         return [(Turn(0, "error", raw=text(item.get("message")), role=kind), ("item", "message"))]
+    if kind not in _WITHOUT_TEXT:
+        note_unknown_kind(kind, conversation)
     return [(Turn(0, "event", role=kind or None), None)]
 
 

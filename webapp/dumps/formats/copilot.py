@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, text_turns, turns_of
+from webapp.dumps.messages.turns import each_filled, turns_of
 from webapp.dumps.records import Turn
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+from webapp.dumps.values import as_object, first_text, id_text, text
 
 _ROLES = {"user.message": "user", "system.message": "system", "assistant.message": "assistant"}
 _BEGINNINGS = (
@@ -55,13 +56,15 @@ def _is_event(value: dict[str, Any]) -> bool:
 def _event(kind: str, data: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
     if kind in _ROLES:
         raw = text(data.get("content"))
-        calls = [_call(call, conversation) for call in as_list(data.get("toolRequests")) if isinstance(call, dict)]
+        calls = [_call(call, conversation) for call in listed_calls(data, "toolRequests", conversation.notes)]
         thought = text(data.get("reasoningText"))
         pieces = [Piece("thinking", thought, ("data", "reasoningText"))] if thought else []
+        if not isinstance(data.get("content", ...), str | None):
+            conversation.notes.append("a message without a text as its content")
         if raw or not calls:
             pieces.append(Piece("text", raw or "", ("data", "content")))
         return turns_of([*pieces, *calls], _ROLES[kind], conversation)
-    if kind == "tool.execution_start" and data.get("toolCallId") not in conversation.calls:
+    if kind == "tool.execution_start" and text(data.get("toolCallId")) not in conversation.calls:
         return turns_of([_call({**data, "name": data.get("toolName")}, conversation)], "assistant", conversation)
     if kind == "tool.execution_complete":
         result = data.get("result", data.get("error"))
@@ -72,7 +75,7 @@ def _event(kind: str, data: dict[str, Any], conversation: _Session) -> list[Plac
         return [(Turn(0, "error", raw=text(data.get("message")), role=kind), ("data", "message"))]
     conversation.model = first_text(data, "newModel", "selectedModel") or conversation.model
     raw = text(data.get("message"))
-    return text_turns(raw, ("data", "message"), kind, conversation) if raw else [(Turn(0, "event", role=kind), None)]
+    return [(Turn(0, "event", raw=raw, role=kind), ("data", "message"))]
 
 
 def _call(call: dict[str, Any], conversation: _Session) -> Piece:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
 from webapp.dumps.messages.turns import each_filled, text_turns
 from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import document_session
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import first_text, text
 
@@ -24,8 +24,7 @@ class CrewAi(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.shape == "object":
-            extra, entries = with_list(source, head, "tasks_output", needed="raw")
-            yield SessionEntries(source.stem, entries, extra=extra)
+            yield document_session(source, head, "tasks_output", needed="raw")
         else:
             yield from super().sessions(source, head)
 

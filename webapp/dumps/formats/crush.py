@@ -84,7 +84,9 @@ def _piece(kind: Any, data: dict[str, Any], at: Path | None) -> Iterator[Piece]:
         return raw, path if at is not None else None
 
     name, ident = text(data.get("name")), first_id(data, "tool_call_id", "id")
-    if kind == "text":
+    if kind == "text" and not isinstance(data.get("text"), str):
+        yield Piece("unread", "a part of type 'text' without a text; it was left out")
+    elif kind == "text":
         yield Piece("text", *placed("text"))
     elif kind == "reasoning":
         yield Piece("thinking", *placed("thinking"))

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.branches import BranchedConversation, depth_first, missing_children
-from webapp.dumps.entries import Entry, entry_or_problem
+from webapp.dumps.branches import BranchedConversation, tree_entries
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 
@@ -30,8 +29,7 @@ class DeepSeek(Format):
         return 97 if own and not any("author" in message for message in messages) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        for number, entry in enumerate(entries_of(source, head), start=1):
-            yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+        yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
         parent, message = id_text(entry.get("parent")), as_object(entry.get("message"))
@@ -50,13 +48,8 @@ plugin = DeepSeek()
 
 def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
     nodes = as_object(value.pop("mapping", None))
-    return SessionEntries(first_id(value, "id") or fallback, _nodes(at, nodes), text(value.get("title")), extra=value)
-
-
-def _nodes(at: str, nodes: dict[str, Any]) -> Iterator[Entry | Problem]:
-    yield from missing_children(at, nodes, "children")
-    for ident, node in depth_first(nodes, lambda node: id_text(node.get("parent")), "children"):
-        yield entry_or_problem(f"{at}, mapping[{ident!r}]", node)
+    entries = tree_entries(at, nodes, "mapping", "parent", "children")
+    return SessionEntries(first_id(value, "id") or fallback, entries, text(value.get("title")), extra=value)
 
 
 def _fragments(fragments: list[Any], model: str | None, conversation: BranchedConversation) -> list[PlacedTurn]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.keyed_sessions import keyed
 from webapp.dumps.messages.bodies import is_answer, unanswered
 from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.turns import each_filled, filled, spent, with_once
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Turn
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text
 
@@ -56,9 +54,6 @@ class ExchangePairs(Format):
         best = max(map(_score, head.objects), default=0)
         fitting = sum(_sides(value) is not None for value in head.objects)  # a call that failed has no response
         return best if 2 * fitting >= len(head.objects) else 0
-
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        yield from keyed(source, head, self.session_key, self.follows)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         sides = _sides(entry)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
+from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, content, text_or_json
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
+from webapp.dumps.messages.turns import each_filled, note_unknown_kind, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import document_session, entries_of
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
@@ -39,8 +39,7 @@ class GeminiCli(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.shape == "object" and "messages" in head.keys:
-            extra, entries = with_list(source, head, "messages", needed="sessionId")
-            yield SessionEntries(id_text(extra.get("sessionId")) or source.stem, entries, extra=extra)
+            yield document_session(source, head, "messages", needed="sessionId", ids=("sessionId",))
             return
         name = next((ident for line in head.objects if (ident := id_text(line.get("sessionId")))), source.stem)
         yield SessionEntries(name, _current(source, head))
@@ -51,11 +50,13 @@ class GeminiCli(Format):
         kind, when = entry.get("type"), moment(entry.get("timestamp"))
         if kind not in _SPOKEN:
             raw = text(entry.get("content")) if kind in _NOTES else None
+            if kind not in _NOTES and (kind is not None or "toolCalls" in entry):
+                note_unknown_kind(kind, conversation)
             role = text(kind) or next((key for key in entry if key.startswith("$")), None) or "session"
             turn = Turn(0, "error" if kind == "error" else "event", raw=raw, role=role)
             return each_filled([(turn, ("content",) if raw else None)], sent_at=when)
         role = "user" if kind == "user" else "assistant"
-        turns = turns_of(_pieces(entry), role, conversation, model=text(entry.get("model")))
+        turns = turns_of(_pieces(entry, conversation.notes), role, conversation, model=text(entry.get("model")))
         turns = with_once(turns, spent(entry.get("tokens")))
         return each_filled(turns, sent_at=when, sounding=conversation.rewinds or None)
 
@@ -97,7 +98,7 @@ def _messages(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
         yield at, value
 
 
-def _pieces(entry: dict[str, Any]) -> list[Piece]:
+def _pieces(entry: dict[str, Any], notes: list[str]) -> list[Piece]:
     pieces = []
     for index, thought in enumerate(as_list(entry.get("thoughts"))):
         if description := first_text(thought, "description", "subject"):
@@ -111,9 +112,8 @@ def _pieces(entry: dict[str, Any]) -> list[Piece]:
         pieces.append(Piece("unread", "an answer that says nothing and calls nothing"))
     if entry.get(key) or not as_list(entry.get("toolCalls")):
         pieces += content(entry.get(key), (key,))
-    for call in as_list(entry.get("toolCalls")):
-        if isinstance(call, dict):
-            pieces += _call(call)
+    for call in listed_calls(entry, "toolCalls", notes):
+        pieces += _call(call)
     return pieces
 
 

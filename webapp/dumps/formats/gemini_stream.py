@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import whole_document
 from webapp.dumps.entries import joined_runs
 from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
+from webapp.dumps.messages.turns import each_filled, note_unknown_kind, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
@@ -19,11 +19,21 @@ from webapp.dumps.values import as_list, as_object, first_text, text
 _BAD_CALL = "invalid_tool_params"
 
 
+@dataclass(slots=True)
+class _Stream(Conversation):
+    has_pieces: bool = False
+    """whether an answer came in pieces: others may be expected to"""
+    spoke: bool = False
+    """whether the line before was a message of the assistant's"""
+
+
 class GeminiStream(Format):
     name = "gemini_stream"
     shapes = (
         'Gemini CLI\'s stream-json {"type": "init", "session_id"}, {"type": "message", "role", "content"} one a line'
     )
+
+    conversation_type = _Stream
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object" and _is_output(head.document):
@@ -41,7 +51,7 @@ class GeminiStream(Format):
             else:
                 yield replace(session, entries=joined_runs(session.entries, _is_delta, "deltas"))
 
-    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: _Stream) -> list[PlacedTurn]:
         deltas = [delta for delta in as_list(entry.get("deltas")) if isinstance(delta, dict)]
         line = deltas[0] if deltas else entry
         return each_filled(_line(line, deltas, conversation), sent_at=moment(line.get("timestamp")))
@@ -68,11 +78,23 @@ def _is_delta(value: dict[str, Any]) -> bool:
     return value.get("type") == "message" and value.get("role") == "assistant" and value.get("delta") is True
 
 
-def _line(line: dict[str, Any], deltas: list[dict[str, Any]], conversation: Conversation) -> list[PlacedTurn]:
+def _unsaid(line: dict[str, Any], spoke: bool, conversation: _Stream) -> Iterator[str]:
+    """What to say of an answer that may be a piece of one, and does not say whether it is."""
+    may_be_piece = spoke or conversation.has_pieces or "delta" in line
+    if may_be_piece and line.get("role") == "assistant" and not isinstance(line.get("delta"), bool):
+        yield "a message of the assistant's that does not say whether it is a piece of one"
+
+
+def _line(line: dict[str, Any], deltas: list[dict[str, Any]], conversation: _Stream) -> list[PlacedTurn]:
     kind, ident = line.get("type"), text(line.get("tool_id"))
+    spoke, conversation.spoke = conversation.spoke, kind == "message" and line.get("role") == "assistant"
     if kind is None and _is_output(line):
         return turns_of([Piece("text", line["response"], ("response",))], "assistant", conversation)
     if kind == "message":
+        if not all(isinstance(part.get("content"), str) for part in deltas or [line]):
+            conversation.notes.append("a piece of a message without a text as its content; it was left out")
+        conversation.has_pieces = conversation.has_pieces or bool(deltas)
+        conversation.notes.extend(_unsaid(line, spoke, conversation))
         raw = "".join(text(delta.get("content")) or "" for delta in deltas) if deltas else text(line.get("content"))
         piece = Piece("text", raw or "", None if deltas else ("content",))
         return turns_of([piece], text(line.get("role")), conversation)
@@ -88,5 +110,7 @@ def _line(line: dict[str, Any], deltas: list[dict[str, Any]], conversation: Conv
     if kind == "error" or (kind == "result" and line.get("status") == "error"):
         message = first_text(line, "message") or first_text(line.get("error"), "message")
         return [(Turn(0, "error", raw=message, role=text(kind)), None)]
+    if kind not in ("init", "result"):
+        note_unknown_kind(kind, conversation)
     conversation.model = text(line.get("model")) or conversation.model
     return with_once([(Turn(0, "event", role=text(kind)), None)], spent(line.get("stats")))

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
 from webapp.dumps.messages.http import is_body
 from webapp.dumps.messages.turns import message_turns
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
-from webapp.dumps.values import first_id
+from webapp.dumps.sessions import document_session, entries_of
 
 _ROLES = ("user", "model", "function", "system", "tool")
+_IDS = ("session_id", "sessionId", "id")
 _LISTS = ("contents", "history")
 
 
@@ -29,8 +28,7 @@ class GoogleContents(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.shape == "object":
-            extra, entries = with_list(source, head, _list(head), needed="session_id")
-            yield SessionEntries(first_id(extra, "session_id", "sessionId", "id") or source.stem, entries, extra=extra)
+            yield document_session(source, head, _list(head), needed="session_id", ids=_IDS)
         else:
             yield SessionEntries(source.stem, entries_of(source, head))
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.pieces import Piece, block, text_or_json
-from webapp.dumps.messages.turns import message_turns, turns_of
+from webapp.dumps.messages.turns import message_turns, note_unknown_kind, turns_of
 from webapp.dumps.values import as_object, first_text, text
 
 _ROLES = {"system": "system", "user": "user", "assistant": "assistant", "tool_result": "tool"}
@@ -22,7 +22,9 @@ class Grok(Format):
     def sniff(self, head: DumpHead) -> int:
         lines = head.objects if head.shape in ("lines", "array") else []
         marked = any("model_id" in line or "prompt_index" in line or "tool_call_id" in line for line in lines)
-        return 85 if marked and all(map(_is_line, lines)) else 0
+        known = sum(map(_is_line, lines))
+        is_grok = known == len(lines) or (known > 1 and len(lines) - known == 1 and all(map(_has_kind, lines)))
+        return 85 if marked and is_grok else 0
 
     def session_of(self, entry: dict[str, Any]) -> str | None:
         return None
@@ -32,12 +34,19 @@ class Grok(Format):
             return turns_of(list(block(entry, ())), "assistant", conversation)
         if entry.get("type") == "backend_tool_call":
             return turns_of([_backend_call(as_object(entry.get("kind")))], "assistant", conversation)
+        if entry.get("type") not in _ROLES:
+            note_unknown_kind(entry.get("type"), conversation)
         role = _ROLES.get(str(entry.get("type")), text(entry.get("type")))
         message = {key: value for key, value in entry.items() if key != "type"}
         return message_turns({**message, "role": role}, conversation, model=text(entry.get("model_id")))
 
 
 plugin = Grok()
+
+
+def _has_kind(value: dict[str, Any]) -> bool:
+    """Whether it is of a kind that Grok has, though its content may be called otherwise."""
+    return value.get("type") in (*_ROLES, *_OTHERS) and not value.keys() & {"role", "message", "data"}
 
 
 def _is_line(value: dict[str, Any]) -> bool:

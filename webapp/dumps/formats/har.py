@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.documents import inner_list
 from webapp.dumps.entries import objects
 from webapp.dumps.messages.http import HttpExchange, body_text, http_turns, speaks_of_models
 from webapp.dumps.messages.turns import each_filled
-from webapp.dumps.nested_lists import inner_list
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, text

@@ -7,12 +7,11 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import with_list
-from webapp.dumps.keyed_sessions import keyed
 from webapp.dumps.messages.http import HttpExchange, http_turns, speaks_of_models
 from webapp.dumps.messages.recorded import body_of, is_recorded, recorded
 from webapp.dumps.messages.turns import each_filled, unplaced
 from webapp.dumps.records import Problem, Turn
+from webapp.dumps.sessions import document_session
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_object, first_text, text
 
@@ -41,9 +40,8 @@ class HttpLog(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.first_of("events"):
-            extra, entries = with_list(source, head, "events", needed="events")
-            return iter([SessionEntries(source.stem, entries, extra=extra)])
-        return keyed(source, head, self.session_key, self.follows)
+            return iter([document_session(source, head, "events", needed="events")])
+        return super().sessions(source, head)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         opened = _opened(entry)

@@ -36,7 +36,7 @@ class Jaeger(Otlp):
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         paged = head.shape == "object" and "data" in head.items
         traces = with_list(source, head, "data", needed="data")[1] if paged else entries_of(source, head)
-        named = _named(_spans(traces), source.stem)
+        named = _named(traces, source.stem)
         yield from by_time(named, lambda entry: str(entry["session"]), lambda entry: entry["span"].get("startTime"))
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
@@ -54,30 +54,12 @@ def _is_trace(value: dict[str, Any]) -> bool:
     return "traceID" in value and first.keys() >= _SPAN
 
 
-def _spans(traces: Iterator[Entry | Problem]) -> Iterator[tuple[list[Entry | Problem], dict[str, Any]] | Problem]:
-    """The spans of each trace, with what stands around them."""
-    for trace in traces:
-        if isinstance(trace, Problem):
-            yield trace
-            continue
-        at, value = trace
-        if "spans" not in value:
-            yield [(at, value)], {}
-        elif isinstance(spans := value["spans"], list):
-            yield list(nested(at, "spans", spans)), as_object(value.get("processes"))
-        else:
-            yield Problem(at, "no list of spans; skipped")
-
-
-def _named(
-    traces: Iterator[tuple[list[Entry | Problem], dict[str, Any]] | Problem], stem: str
-) -> Iterator[Entry | Problem]:
+def _named(traces: Iterator[Entry | Problem], stem: str) -> Iterator[Entry | Problem]:
     """Each span with its session and its process: the session that a span of the trace names, else the trace."""
     for trace in traces:
-        if isinstance(trace, Problem):
-            yield trace
-            continue
-        spans, processes = trace
+        spans, processes = [trace], {}
+        if not isinstance(trace, Problem) and "spans" in trace[1]:
+            spans, processes = _spans(*trace), as_object(trace[1].get("processes"))
         values = [entry[1] for entry in spans if not isinstance(entry, Problem)]
         names = (first_id(_tags(span.get("tags")), *_SESSIONS) or None for span in values)
         ids = (id_text(span.get("traceID")) for span in values)
@@ -88,6 +70,12 @@ def _named(
                 continue
             process = as_object(processes.get(str(entry[1].get("processID"))))
             yield entry[0], {"session": session, "span": entry[1], **({"process": process} if process else {})}
+
+
+def _spans(at: str, trace: dict[str, Any]) -> list[Entry | Problem]:
+    if isinstance(trace["spans"], list):
+        return list(nested(at, "spans", trace["spans"]))
+    return [Problem(at, "no list of spans; skipped")]
 
 
 def _tags(listed: Any) -> dict[str, Any]:

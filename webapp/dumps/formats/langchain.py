@@ -8,14 +8,14 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import whole_document, with_list
-from webapp.dumps.entries import entry_or_problem, nested
+from webapp.dumps.documents import whole_document
+from webapp.dumps.entries import entry_or_problem, joined_runs, nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of, grouped
+from webapp.dumps.sessions import document_session, each_session, entries_of, grouped
 from webapp.dumps.sqlite_tables import opened_tables
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
 
@@ -46,15 +46,13 @@ class LangChain(Format):
         elif head.shape == "sqlite":
             yield from _stored(source)
         elif any(map(_is_conversation, head.objects)) and head.shape != "object":
-            for number, entry in enumerate(entries_of(source, head), start=1):
-                yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+            yield from each_session(entries_of(source, head), source.stem, _session)
         elif head.shape == "object":
-            extra, entries = with_list(source, head, "messages", needed="messages")
-            yield SessionEntries(first_id(extra, *_IDS) or source.stem, entries, extra=extra)
+            yield document_session(source, head, "messages", needed="messages", ids=_IDS)
         elif head.any_has("session_id"):
             yield from grouped(source, head, self.session_of)
         else:
-            yield SessionEntries(source.stem, _joined(entries_of(source, head)))
+            yield SessionEntries(source.stem, joined_runs(entries_of(source, head), is_chunk, "chunks", _ident))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if isinstance(entry.get("generations"), list):
@@ -95,24 +93,8 @@ def _rows(rows: Iterable[dict[str, Any]]) -> Iterator[Entry | Problem]:
         yield entry_or_problem(at, value)
 
 
-def _joined(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
-    """The messages, with the chunks of one, which have its id, as one entry `{"chunks": […]}`."""
-    run: list[Entry] = []
-    for entry in entries:
-        chunk = not isinstance(entry, Problem) and is_chunk(entry[1])
-        if run and not (chunk and _ident(entry) == _ident(run[0])):
-            yield run[0][0], {"chunks": [value for _, value in run]}
-            run = []
-        if chunk and not isinstance(entry, Problem):
-            run.append(entry)
-        else:
-            yield entry
-    if run:
-        yield run[0][0], {"chunks": [value for _, value in run]}
-
-
-def _ident(entry: Entry | Problem) -> Any:
-    return None if isinstance(entry, Problem) else unwrapped(entry[1])[0].get("id")
+def _ident(message: dict[str, Any]) -> Any:
+    return unwrapped(message)[0].get("id")
 
 
 def _of_chunks(chunks: list[Any]) -> dict[str, Any]:

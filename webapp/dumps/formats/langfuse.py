@@ -7,15 +7,15 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import whole_document, with_list
+from webapp.dumps.documents import with_list
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import is_message, unwrapped
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turns import each_with, spent, text_turns, turns_of, unplaced, with_once
+from webapp.dumps.messages.turns import each_with, note_unknown_kind, spent, text_turns, turns_of, unplaced, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
-from webapp.dumps.spilled_entries import microseconds, spilled
+from webapp.dumps.spilled_entries import by_time
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, text
 
@@ -23,6 +23,8 @@ _BESIDE_ANSWERS = ("finish_reason", "finishReason", "usage_metadata", "usageMeta
 """what a provider's body says beside its answer"""
 _ITEMS = ("function_call", "reasoning", "custom_tool_call", "mcp_call")
 """types of the Responses API's items that are no messages"""
+_TYPES = ("SPAN", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL")
+"""of observations in which no model answers"""
 _UNDERSCORED = {
     "trace_id": "traceId",
     "session_id": "sessionId",
@@ -66,8 +68,7 @@ class Langfuse(Format):
             for number, entry in enumerate(entries_of(source, head), start=1):
                 yield from [entry] if isinstance(entry, Problem) else _export(f"{source.stem}-{number}", *entry)
         else:
-            entries = whole_document(source) if head.shape == "object" else entries_of(source, head)
-            yield from _by_time(entries, lambda value: _session({}, value, source.stem), {})
+            yield from _by_time(entries_of(source, head), lambda value: _session({}, value, source.stem), {})
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         entry = _renamed(entry)
@@ -110,21 +111,9 @@ def _by_time(
     entries: Iterable[Entry | Problem], session_of: Callable[[dict[str, Any]], str], extra: dict[str, Any]
 ) -> Iterator[SessionEntries | Problem]:
     title = text(as_object(extra.get("trace")).get("name"))
-    with spilled() as aside:
-        problems = []
-        for entry in entries:
-            if isinstance(entry, Problem):
-                problems.append(entry)
-            else:
-                value = _renamed(entry[1])
-                aside.put(session_of(value), microseconds(value.get("startTime")), *entry)
-        empty = True
-        for name, of_session in aside.sessions():
-            yield SessionEntries(name, of_session, title, extra=extra)
-            empty = False
-        if empty and extra:
-            yield SessionEntries(session_of({}), (), title, extra=extra)
-        yield from problems
+    return by_time(
+        entries, lambda value: session_of(_renamed(value)), lambda value: _renamed(value).get("startTime"), title, extra
+    )
 
 
 def _observation(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -135,6 +124,8 @@ def _observation(value: dict[str, Any], conversation: Conversation) -> list[Plac
         return turns_of([Piece("result", raw, path, text(value.get("name")))], "tool", conversation)
     if value.get("level") == "ERROR":
         return [_error(value)]
+    if value.get("type") not in _TYPES:
+        note_unknown_kind(value.get("type"), conversation)
     return [(Turn(0, "event", role=text(value.get("type")), phase=text(value.get("name"))), None)]
 
 

@@ -11,7 +11,7 @@ from webapp.dumps.documents import with_list
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
 from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, unplaced, with_once
+from webapp.dumps.messages.turns import each_filled, note_unknown_kind, spent, turns_of, unplaced, with_once
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import by_time
@@ -19,6 +19,8 @@ from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, text
 
 _THREADS = ("thread_id", "session_id", "conversation_id")
+_KINDS = ("chain", "retriever", "embedding", "prompt", "parser")
+"""of runs in which no model answers"""
 _BATCH = ("post", "patch")
 _TEXTS = ("inputs", "outputs", "extra")
 
@@ -121,6 +123,8 @@ def _run(run: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         inner = unwrapped(result)[0].get("content") if is_message(result) else result
         piece = Piece("result", text_or_json(inner, ())[0], None, text(run.get("name")))
         return turns_of([piece], "tool", conversation)
+    if kind not in _KINDS:
+        note_unknown_kind(kind, conversation)
     return [(Turn(0, "event", role=text(kind)), None)]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turns import spent, turns_of
 from webapp.dumps.records import Problem
@@ -88,10 +89,10 @@ def _response(
             if text(raw):
                 path = (key, index) if isinstance(entry.get(key), list) else (key,)
                 turns += turns_of([Piece("text", raw, path)], role, conversation, sent_at=about["sent_at"])
-    results = [_result(row, index) for index, row in enumerate(as_list(entry.get("tool_results")))]
+    results = [_result(as_object(row), index) for index, row in enumerate(as_list(entry.get("tool_results")))]
     turns += turns_of(results, "tool", conversation, sent_at=about["sent_at"]) if results else []
     pieces = [Piece("thinking", entry["reasoning"], ("reasoning",))] if text(entry.get("reasoning")) else []
-    calls = [_call(row, index) for index, row in enumerate(as_list(entry.get("tool_calls")))]
+    calls = [_call(row, index) for index, row in enumerate(listed_calls(entry, "tool_calls", conversation.notes))]
     if text(entry.get("response")) or not calls:
         pieces.append(Piece("text", text(entry.get("response")) or "", ("response",)))
     return [*turns, *turns_of([*pieces, *calls], "assistant", conversation, once, **about)]

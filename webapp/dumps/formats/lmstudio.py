@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
 from webapp.dumps.messages.pieces import Path, Piece, block, content, text_or_json
 from webapp.dumps.messages.turns import each_with, turns_of
 from webapp.dumps.records import Problem
+from webapp.dumps.sessions import document_session
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
@@ -21,8 +21,7 @@ class LmStudio(Format):
         return 94 if isinstance(head.first_of("messages").get("versions"), list) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        extra, entries = with_list(source, head, "messages", needed="name")
-        yield SessionEntries(id_text(extra.get("id")) or source.stem, entries, text(extra.get("name")), extra=extra)
+        yield document_session(source, head, "messages", needed="name", ids=("id",), title=("name",))
 
     def conversation(self, context: Any) -> Conversation:
         return Conversation(first_text(context.get("lastUsedModel"), "identifier", "indexedModelIdentifier"))

@@ -19,7 +19,7 @@ class LmStudioLog(Format):
     shapes = 'LM Studio\'s log stream {"timestamp", "data": {"type": "llm.prediction.output"}} one a line'
 
     def sniff(self, head: DumpHead) -> int:
-        return 93 if any(as_object(item.get("data")).get("type") in _ROLES for item in head.objects) else 0
+        return 93 if any(str(as_object(item.get("data")).get("type")) in _ROLES for item in head.objects) else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         data = as_object(entry.get("data"))

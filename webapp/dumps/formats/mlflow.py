@@ -10,16 +10,33 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body
-from webapp.dumps.messages.pieces import Piece, text_or_json
+from webapp.dumps.messages.pieces import Piece, speaks, text_or_json
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turns import each_filled, each_with, spent, text_turns, turns_of, unplaced, with_once
+from webapp.dumps.messages.turns import (
+    each_filled,
+    each_with,
+    note_unknown_kind,
+    spent,
+    text_turns,
+    turns_of,
+    unplaced,
+    with_once,
+)
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.spans.attributes import id_hex
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, text
 
 _MODELS = ("CHAT_MODEL", "LLM")
+_TYPES = frozenset(
+    (
+        *("CHAIN", "AGENT", "TOOL", "RETRIEVER", "PARSER", "EMBEDDING", "RERANKER", "MEMORY", "UNKNOWN", "WORKFLOW"),
+        *("TASK", "GUARDRAIL", "EVALUATOR"),
+    )
+)
+"""the other types that MLflow has, whose outputs are no answers of a model"""
+_TYPE, _OUTPUTS = "mlflow.spanType", "mlflow.spanOutputs"
 _SESSION = "mlflow.trace.session"
 
 
@@ -31,14 +48,15 @@ class MlFlow(Format):
         return 94 if head.objects and all(map(_is_trace, head.objects)) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        for number, entry in enumerate(entries_of(source, head), start=1):
-            yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+        yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         turns = _span(entry, conversation)
         status = as_object(entry.get("status"))
         code = status.get("code", entry.get("status_code"))
-        if "ERROR" in str(code):
+        is_failed = "ERROR" in str(code)
+        _note_unread(entry, is_failed, conversation)
+        if is_failed:
             message = text(status.get("message")) or text(entry.get("status_message"))
             turns = [placed for placed in turns if placed[0].raw is not None]
             turns.append(
@@ -90,6 +108,19 @@ def _span(span: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         piece = Piece("result", text_or_json(answered, ())[0], None, text(span.get("name")))
         return turns_of([piece], "tool", conversation)
     return [(Turn(0, "event", role=text(kind)), None)]
+
+
+def _note_unread(span: dict[str, Any], is_failed: bool, conversation: Conversation) -> None:
+    """Note a span of no known type that gave something, and one of a model that gave nothing."""
+    attributes = as_object(span.get("attributes"))
+    kind, answered = _attribute(attributes, _TYPE), _attribute(attributes, _OUTPUTS)
+    if kind in _MODELS and answered is None and not is_failed:
+        keys = ", ".join(repr(str(key)[:40]) for key in attributes)
+        conversation.notes.append(f"the span of a model has no {_OUTPUTS!r} (its attributes: {keys})")
+    elif not isinstance(kind, str) and (answered is not None or speaks(span.get("attributes", span))):
+        conversation.notes.append(f"a span without a known {_TYPE!r}; what it says is kept as an event")
+    elif isinstance(kind, str) and kind not in (*_MODELS, *_TYPES) and answered is not None:
+        note_unknown_kind(kind, conversation)
 
 
 def _attribute(attributes: dict[str, Any], key: str) -> Any:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.keyed_sessions import keyed
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.turns import each_filled, filled, message_turns, spent, text_turns, with_once
-from webapp.dumps.records import Problem
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import first_text
 
@@ -41,9 +38,6 @@ class NamedAnswers(Format):
         answered = [answers for value in head.objects if (answers := _answers(value))]
         speaking = any(_is_sentence(answer.value) for answers in answered for answer in answers)
         return _SURE if speaking and 2 * len(answered) >= len(head.objects) else 0
-
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        yield from keyed(source, head, self.session_key, self.follows)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[PlacedTurn]:
         every = list(named_texts(entry))

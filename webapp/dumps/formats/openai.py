@@ -10,16 +10,15 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import whole_document, with_list
 from webapp.dumps.entries import id_problem, nested
-from webapp.dumps.keyed_sessions import keyed
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.pieces import pieces, text_or_json
 from webapp.dumps.messages.requests import request_message
-from webapp.dumps.messages.turns import each_filled, message_turns, note_stranger, role_of, spent
+from webapp.dumps.messages.turns import each_filled, message_turns, role_of, spent
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.session_keys import mentions_keys
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text, whole
 
@@ -59,11 +58,11 @@ class OpenAi(Format):
         if head.shape == "object":
             yield _document(source, head)
         elif any(map(_is_conversation, head.objects)):
-            yield from _conversations(source, head)
+            yield from each_session(entries_of(source, head), source.stem, _conversation)
         elif head.shape != "lines" and self.session_key is None and not mentions_keys(head.text):
             yield SessionEntries(source.stem, entries_of(source, head))
         else:
-            yield from keyed(source, head, self.session_key, self.follows)
+            yield from super().sessions(source, head)
 
     def follows(self, entry: dict[str, Any]) -> bool:
         return "role" in entry or entry.get("type") in _ITEMS or role_of(entry) is not None
@@ -145,18 +144,12 @@ def _session(at: str, extra: dict[str, Any], fallback: str, entries: Iterator[En
     return SessionEntries(name, with_problem, text(extra.get("title")), extra=extra)
 
 
-def _conversations(source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+def _conversation(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
     """One conversation a line, or an item of a list: each is a session."""
-    for number, entry in enumerate(entries_of(source, head), start=1):
-        if isinstance(entry, Problem):
-            yield entry
-            continue
-        at, value = entry
-        if not _is_conversation(value):
-            yield Problem(at, "expected an object with a list of messages; skipped")
-            continue
-        messages = value.pop("messages")
-        yield _session(at, value, f"{source.stem}-{number}", nested(at, "messages", messages))
+    if not _is_conversation(value):
+        return Problem(at, "expected an object with a list of messages; skipped")
+    messages = value.pop("messages")
+    return _session(at, value, fallback, nested(at, "messages", messages))
 
 
 def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -201,7 +194,6 @@ def _message(value: dict[str, Any], conversation: Conversation) -> list[PlacedTu
     once = spent(value.get("usage") or value.get("usage_metadata"), value.get("cost"))
     about: dict[str, Any] = {"sent_at": _sent_at(value), "phase": text(value.get("phase"))}
     about |= {key: whole(value.get(key)) for key in ("round", "attempt")}
-    note_stranger(value, conversation)
     turns = message_turns(value, conversation, once=once, model=model, **about)
     return each_filled(turns, agent=text(value.get("name")))
 

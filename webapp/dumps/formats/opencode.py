@@ -18,7 +18,7 @@ from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of, grouped
+from webapp.dumps.sessions import each_session, entries_of, grouped
 from webapp.dumps.spilled_entries import microseconds, spilled
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
 from webapp.dumps.times import moment
@@ -56,12 +56,7 @@ class OpenCode(Format):
         elif any(_is_message(item) or _is_run_line(item) for item in head.objects):
             yield from grouped(source, head, _session_id)
         else:
-            for number_, entry in enumerate(entries_of(source, head), start=1):
-                if isinstance(entry, Problem):
-                    yield entry
-                else:
-                    messages = nested(entry[0], "messages", as_list(entry[1].pop("messages", None)))
-                    yield _session(f"{source.stem}-{number_}", entry[1], messages)
+            yield from each_session(entries_of(source, head), source.stem, _listed)
 
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
         if _is_run_line(entry):
@@ -73,6 +68,8 @@ class OpenCode(Format):
         role, parent = text(info.get("role")), id_text(info.get("parentID"))
         model = first_text(info, "modelID") or first_text(info.get("model"), "modelID")
         turns: list[PlacedTurn] = []
+        if not isinstance(entry.get("parts"), list):
+            conversation.notes.append("a message without a list of parts")
         for index, part in enumerate(as_list(entry.get("parts"))):
             turns += _part(as_object(part), index, role, model, conversation)
         if error := as_object(info.get("error")):
@@ -101,6 +98,11 @@ def _run_part(line: dict[str, Any]) -> dict[str, Any]:
 
 def _session_id(entry: dict[str, Any]) -> str | None:
     return id_text(entry.get("sessionID")) or id_text(as_object(entry.get("info")).get("sessionID"))
+
+
+def _listed(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
+    messages = nested(at, "messages", as_list(value.pop("messages", None)))
+    return _session(fallback, value, messages)
 
 
 def _session(fallback: str, extra: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:

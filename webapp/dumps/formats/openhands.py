@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
+from webapp.dumps.archive_members import of_zip
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import nested
-from webapp.dumps.event_files import event_files
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.pieces import Piece, as_json, content, joined, text_or_json
 from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import document_session, each_session, entries_of
+from webapp.dumps.spilled_entries import spilled
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
@@ -57,24 +60,15 @@ class OpenHands(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.shape == "zip":
-            yield from event_files(source, _EVENT_FILE)
+            yield from _event_files(source, _EVENT_FILE)
             return
         if head.shape == "object" and "trajectory" in head.items:
-            extra, entries = with_list(source, head, "trajectory", needed="trajectory")
-            yield SessionEntries(first_id(extra, *_IDS) or source.stem, entries, extra=extra)
+            yield document_session(source, head, "trajectory", needed="trajectory", ids=_IDS)
             return
         if not any("history" in item for item in head.objects):
             yield SessionEntries(source.stem, entries_of(source, head))
             return
-        for number, entry in enumerate(entries_of(source, head), start=1):
-            if isinstance(entry, Problem):
-                yield entry
-                continue
-            at, value = entry
-            history = as_list(value.pop("history", None))
-            flat = [event for item in history for event in _flat(item)]
-            name = first_id(value, *_IDS) or f"{source.stem}-{number}"
-            yield SessionEntries(name, nested(at, "history", flat), extra=value)
+        yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         turns = _event(entry, conversation)
@@ -82,6 +76,12 @@ class OpenHands(Format):
 
 
 plugin = OpenHands()
+
+
+def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
+    history = as_list(value.pop("history", None))
+    flat = [event for item in history for event in _flat(item)]
+    return SessionEntries(first_id(value, *_IDS) or fallback, nested(at, "history", flat), extra=value)
 
 
 def _flat(item: Any) -> list[Any]:
@@ -127,6 +127,8 @@ def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         raw = text_or_json(entry.get("action") if arguments is None else arguments, ())[0]
         parts = [Piece("thinking", entry["reasoning_content"])] if text(entry.get("reasoning_content")) else []
         call = {"id": ident, "name": name, "arguments": raw}
+        if not isinstance(entry.get("thought", {}), list | str | None):
+            conversation.notes.append("an action without a readable thought")
         parts += [*content(entry.get("thought"), ("thought",)), Piece("call", raw, None, name, ident, call)]
         return turns_of(parts, "assistant", conversation)
     if kind == "ObservationEvent":
@@ -162,7 +164,10 @@ def _response(metadata: dict[str, Any], conversation: _Events) -> list[PlacedTur
 def _with_thought(turns: list[PlacedTurn], entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
     """The turns of an answer, which its action says again as a thought: where it has no text, that of the action."""
     thought = first_text(as_object(entry.get("args")), "thought", "final_thought")
-    if not turns or thought is None or any(turn.kind == "response" and turn.raw for turn, _ in turns):
+    if not turns or any(turn.kind == "response" and turn.raw for turn, _ in turns):
+        return turns
+    if thought is None:
+        conversation.notes.extend(_without_thought(entry))
         return turns
     spoken = turns_of([Piece("text", thought)], "assistant", conversation)
     return [*spoken, *(placed for placed in turns if placed[0].kind != "response")]
@@ -184,10 +189,35 @@ def _said(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         )
     if source == "agent" and action == "message":
         conversation.notes.append("a message of the agent's without its content")
-    if source == "agent" and action in _SPEAKING and not arguments.keys() & {"thought", "final_thought"}:
-        conversation.notes.append(f"an action {action!r} without what the model said or thought of it")
+    if source == "agent":
+        conversation.notes.extend(_without_thought(entry))
     return [(Turn(0, "event", role=action), None)]
+
+
+def _without_thought(entry: dict[str, Any]) -> Iterator[str]:
+    """What to say of an action whose arguments have no thought, were it an empty text, or one that is no text."""
+    action, arguments = _action(entry), as_object(entry.get("args"))
+    thoughts = [arguments[key] for key in ("thought", "final_thought") if key in arguments]
+    if action in _SPEAKING and not (thoughts and all(isinstance(thought, str | None) for thought in thoughts)):
+        yield f"an action {action!r} without what the model said or thought of it"
 
 
 def _action(entry: dict[str, Any]) -> str | None:
     return text(entry.get("action"))
+
+
+def _event_files(source: Source, pattern: re.Pattern[str]) -> Iterator[SessionEntries | Problem]:
+    """A session for each folder with files whose names `pattern` finds; its first group is an event's number."""
+    with tempfile.TemporaryDirectory(prefix="events-") as folder, spilled() as events:
+        for member in of_zip(source.file, Path(folder)):
+            if isinstance(member, Problem):
+                yield member
+                continue
+            match = pattern.search(member.name)
+            value = json_or_none(member.path.read_bytes().decode("utf-8", "surrogateescape")) if match else None
+            if match is None or not isinstance(value, dict):
+                yield Problem(member.name, "not an event; it was left out")
+                continue
+            parents = [part for part in member.name.split("/")[:-1] if part != "events"]
+            events.put(parents[-1] if parents else source.stem, int(match[1]), member.name, value)
+        yield from (SessionEntries(name, entries) for name, entries in events.sessions())

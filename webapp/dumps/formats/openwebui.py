@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.branches import BranchedConversation, depth_first, missing_children
+from webapp.dumps.branches import BranchedConversation, tree_entries
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.entries import Entry, entry_or_problem
+from webapp.dumps.entries import Entry
 from webapp.dumps.messages.turns import each_filled, message_turns, spent
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -29,8 +29,7 @@ class OpenWebUi(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         entries = _of_database(source) if head.shape == "sqlite" else entries_of(source, head)
-        for number, entry in enumerate(entries, start=1):
-            yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+        yield from each_session(entries, source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
         parent = id_text(entry.get("parentId"))
@@ -69,10 +68,5 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | 
     messages = enumerate(as_list(chat.get("messages")))
     listed = {id_text(as_object(item).get("id")) or str(number): item for number, item in messages}
     name = id_text(value.get("id")) or fallback
-    return SessionEntries(name, _nodes(at, nodes or listed), first_text(value, "title"), extra=value)
-
-
-def _nodes(at: str, nodes: dict[str, Any]) -> Iterator[Entry | Problem]:
-    yield from missing_children(at, nodes, "childrenIds")
-    for ident, node in depth_first(nodes, lambda node: id_text(node.get("parentId")), "childrenIds"):
-        yield entry_or_problem(f"{at}, messages[{ident!r}]", node)
+    entries = tree_entries(at, nodes or listed, "messages", "parentId", "childrenIds")
+    return SessionEntries(name, entries, first_text(value, "title"), extra=value)

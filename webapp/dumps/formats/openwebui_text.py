@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.amount import most_characters
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.formats.responses import MOST_TEXT
 from webapp.dumps.messages.turns import text_turns
-from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.records import Problem
 from webapp.dumps.values import text
 
 _HEADING = re.compile(r"(?:\A|\n)### (USER|ASSISTANT|SYSTEM)\r?\n")
@@ -36,9 +34,7 @@ plugin = OpenWebUiText()
 
 def _messages(source: Source) -> Iterator[Entry | Problem]:
     """What stands between the headings; Open WebUI ends each message with an empty line."""
-    if source.file.seek(0, 2) > (most := most_characters(MOST_TEXT)):
-        raise BadDump(f"a plain text of more than {most // 2**20} MB", f"byte {most}")
-    written = "".join(source.text()).lstrip("\ufeff")
+    written = source.plain_text().lstrip("\ufeff")
     headings = list(_HEADING.finditer(written))
     for heading, following in zip(headings, [*headings[1:], None], strict=True):
         end = len(written) if following is None else following.start()

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
 from webapp.dumps import otlp_protobuf
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.call_failures import with_call_failures
 from webapp.dumps.entries import RepeatedIds, entry_or_problem, objects
-from webapp.dumps.logged_twice import merged
+from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.turns import numbered
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
 from webapp.dumps.spans.attributes import Attributes, id_hex
-from webapp.dumps.spans.bare_spans import is_bare
 from webapp.dumps.spans.requests import EntrySpan, opened_span
-from webapp.dumps.spans.unread_values import unread_values
+from webapp.dumps.spans.unread_values import is_bare, unread_in_log, unread_values
 from webapp.dumps.spilled_entries import SpilledEntries, spilled
 from webapp.dumps.stream import walk
+from webapp.dumps.turn_reader import SidedTurns, TurnReader
 from webapp.dumps.turn_window import Side
 from webapp.dumps.values import as_list, as_object, id_text
 
@@ -35,7 +34,7 @@ _MOST_SPANS = 64
 _TWICE = ("response", "tool_call")
 """what Vercel's SDK says in an outer and an inner span"""
 Read = tuple[Turn, Side | None]
-"""A turn, and what it may be a twin of: see `merged`."""
+"""A turn, and what it may be a twin of: see `Twins`."""
 NO_TIME = logs.NO_TIME
 
 
@@ -223,9 +222,12 @@ def _said(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
         else:
             for entry in spans_of(at, group):
                 yield entry
-                if not isinstance(entry, Problem):
+                if not isinstance(entry, Problem) and not is_bare(entry[1]["span"]):
                     yield from unread_values(*entry)
-            yield from logs.logs_of(at, group)
+            for entry in logs.logs_of(at, group):
+                yield entry
+                if not isinstance(entry, Problem) and logs.is_of_a_model(entry[1]["log"]):
+                    yield from unread_in_log(entry[0], entry[1]["log"])
 
 
 def spans_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:
@@ -288,6 +290,7 @@ class Reader:
         )
 
 
-def linked(turns: Iterable[tuple[Turn | Problem, Side | None]]) -> Iterator[Turn | Problem]:
+def linked(turns: SidedTurns) -> Iterator[Turn | Problem]:
     """The turns that a `Reader` read, with what one says of another."""
-    return with_call_failures(merged(turns))
+    reader = TurnReader(Trace(), twins=Twins())
+    return chain(reader.read(turns), reader.rest())

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.keyed_sessions import keyed
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.pieces import Path, Piece, text_or_json
-from webapp.dumps.messages.transcripts import transcript
 from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, text_turns, turns_of, with_once
-from webapp.dumps.records import Problem
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text
 
@@ -18,6 +15,8 @@ PROMPTS = ("prompt", "question", "query", "input", "instruction")
 ANSWERS = ("output", "completion", "response", "answer", "result", "generation")
 _PREFERENCES = (("chosen", "rejected"), ("chosen_messages", "rejected_messages"))
 _TIMES = ("timestamp", "ts", "time", "created_at", "created")
+_SPEAKER = re.compile(r"(?:\A|\n\n)(Human|Assistant|System):[ \t]?")
+_ROLES = {"Human": "user", "Assistant": "assistant", "System": "system"}
 _SYSTEM = ("system", "system_prompt")
 
 
@@ -33,9 +32,6 @@ class Pairs(Format):
             return 0
         fitting = sum(map(_is_pair, head.objects))
         return 40 if fitting and 2 * fitting >= len(head.objects) else 0
-
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        yield from keyed(source, head, self.session_key, self.follows)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         turns: list[PlacedTurn] = []
@@ -113,7 +109,9 @@ def _asked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
             return _messages(entry[name], name, conversation)
     for name in _preferences(entry)[:1]:
         if isinstance(entry[name], str):
-            return [turn for role, spoken in transcript(entry[name])[:-1] for turn in _part(spoken, role, conversation)]
+            return [
+                turn for role, spoken in _transcript(entry[name])[:-1] for turn in _part(spoken, role, conversation)
+            ]
         return _messages(as_list(entry[name])[:-1], name, conversation)
     return []
 
@@ -131,7 +129,7 @@ def _messages(values: list[Any], name: str, conversation: Conversation) -> list[
 def _preferred(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
     """One of two answers: a text, or messages, of which the last is the answer."""
     if isinstance(value, str):
-        parts = transcript(value)
+        parts = _transcript(value)
         return (
             _part(parts[-1][1], parts[-1][0], conversation)
             if parts
@@ -140,3 +138,13 @@ def _preferred(value: Any, at: Path, conversation: Conversation) -> list[PlacedT
     messages = as_list(value)
     last = as_object(messages[-1]) if messages else {}
     return message_turns(last, conversation, (*at, len(messages) - 1)) if last.get("role") == "assistant" else []
+
+
+def _transcript(value: str) -> list[tuple[str, str]]:
+    """What each said, as role and text; nothing where it is no transcript that both speak in."""
+    marks = list(_SPEAKER.finditer(value))
+    speakers = {mark[1] for mark in marks}
+    if not marks or value[: marks[0].start()].strip() or not {"Human", "Assistant"} <= speakers:
+        return []
+    ends = [mark.start() for mark in marks[1:]] + [len(value)]
+    return [(_ROLES[mark[1]], value[mark.end() : end]) for mark, end in zip(marks, ends, strict=True)]

@@ -18,6 +18,10 @@ from webapp.dumps.values import first_id, text
 
 _LONGEST_REPR = 16 * 1024 * 1024
 _ATTRIBUTES = "attributes."
+_COLUMNS = frozenset(
+    ("name", "span_kind", "parent_id", "start_time", "end_time", "status_code", "status_message", "events")
+)
+_CONTEXT = "context."
 _SESSIONS = ("attributes.session.id", "context.trace_id", "trace_id")
 
 
@@ -74,9 +78,16 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def _is_attribute(key: str) -> bool:
+    """Whether a column is an attribute: others that Phoenix does not have may hold an answer, too."""
+    if key.startswith(_ATTRIBUTES):
+        return True
+    return not key.startswith((_CONTEXT, "events.")) and key not in _COLUMNS
+
+
 def _span(flat: dict[str, Any]) -> dict[str, Any]:
     """The row as a span of OTLP."""
-    attributes = {key.removeprefix(_ATTRIBUTES): value for key, value in flat.items() if key.startswith(_ATTRIBUTES)}
+    attributes = {key.removeprefix(_ATTRIBUTES): value for key, value in flat.items() if _is_attribute(key)}
     if "openinference.span.kind" not in attributes and "span_kind" in flat:
         attributes["openinference.span.kind"] = flat["span_kind"]
     return {

@@ -7,10 +7,10 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.documents import inner_list
 from webapp.dumps.entries import objects
 from webapp.dumps.messages.pieces import call, text_or_json
 from webapp.dumps.messages.turns import each_filled, spent, text_turns, turns_of, with_once
-from webapp.dumps.nested_lists import inner_list
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.values import as_object, first_id, first_text, text

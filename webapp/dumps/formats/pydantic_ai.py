@@ -7,14 +7,15 @@ from typing import Any
 
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.decoding import kind_of
-from webapp.dumps.documents import whole_document, with_list
+from webapp.dumps.documents import whole_document
 from webapp.dumps.messages.pieces import Path, Piece, as_json, text_or_json
 from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import document_session, each_session, entries_of
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_object, first_id, id_text, text
 
+_IDS = ("session_id", "conversation_id", "thread_id", "run_id", "id")
 _LISTS = ("messages", "all_messages", "new_messages", "message_history", "history")
 _PROMPTS = {"user-prompt": "user", "system-prompt": "system", "instruction": "system"}
 _CALLS = ("tool-call", "builtin-tool-call")
@@ -36,12 +37,11 @@ class PydanticAi(Format):
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         key = next((key for key in _LISTS if any(map(_is_message, head.items.get(key, [])))), None)
         if head.shape == "object" and key is not None:
-            extra, entries = with_list(source, head, key, needed="usage")
-            yield SessionEntries(_named(extra) or source.stem, entries, extra=extra)
+            yield document_session(source, head, key, needed="usage", ids=_IDS)
         elif head.shape == "object":
             yield SessionEntries(source.stem, whole_document(source))
         elif any(map(_list_of, head.objects)):
-            yield from _runs(source, head)
+            yield from each_session(entries_of(source, head), source.stem, _run)
         else:
             yield SessionEntries(source.stem, entries_of(source, head))
 
@@ -77,23 +77,13 @@ def _list_of(value: dict[str, Any]) -> str | None:
     return next((key for key in _LISTS if isinstance(value.get(key), list) and any(map(_is_message, value[key]))), None)
 
 
-def _named(holder: dict[str, Any]) -> str | None:
-    return first_id(holder, "session_id", "conversation_id", "thread_id", "run_id", "id")
-
-
-def _runs(source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+def _run(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
     """One run a line, or an item of a list: each is a session."""
-    for number, entry in enumerate(entries_of(source, head), start=1):
-        if isinstance(entry, Problem):
-            yield entry
-            continue
-        at, value = entry
-        key = _list_of(value)
-        if key is None:
-            yield Problem(at, "expected an object with a list of messages; skipped")
-            continue
-        name, messages = _named(value) or f"{source.stem}-{number}", value.pop(key)
-        yield SessionEntries(name, _nested(at, key, messages), extra=value)
+    key = _list_of(value)
+    if key is None:
+        return Problem(at, "expected an object with a list of messages; skipped")
+    messages = value.pop(key)
+    return SessionEntries(first_id(value, *_IDS) or fallback, _nested(at, key, messages), extra=value)
 
 
 def _nested(at: str, key: str, messages: list[Any]) -> Iterator[tuple[str, dict[str, Any]] | Problem]:

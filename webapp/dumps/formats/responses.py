@@ -6,17 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.amount import most_characters, where_more_may
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.keyed_sessions import keyed
 from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turns import turns_of
-from webapp.dumps.records import BadDump, Problem, Turn
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import lines
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
-MOST_TEXT = 64 * 1024 * 1024
 _NO_RESPONSE = re.compile(
     r"(?:^|[/\\])(?:licen[cs]e|copying|notice|authors|readme|changelog|changes|contributing|requirements|constraints"
     r"|robots|cmakelists|top_level|entry_points|sources|installed-files|dependency_links|version)[^/\\]*$",
@@ -48,10 +45,10 @@ class Responses(Format):
         elif head.shape == "object":
             yield SessionEntries(source.stem, lines(source))
         else:
-            yield from keyed(source, head, self.session_key, self.follows)
+            yield from super().sessions(source, head)
 
     def added_sessions(self, source: Source) -> Iterator[SessionEntries | Problem]:
-        yield from keyed(source, DumpHead(source.filename, "", "lines"), self.session_key, self.follows)
+        yield from super().sessions(source, DumpHead(source.filename, "", "lines"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         raw = entry.get("text")
@@ -89,7 +86,4 @@ def _calls(entry: dict[str, Any]) -> Iterator[Piece]:
 
 
 def _whole_text(source: Source) -> Iterator[Entry | Problem]:
-    if source.file.seek(0, 2) > (most := most_characters(MOST_TEXT)):
-        words = f"a plain text of more than {most // 2**20} MB, the most{where_more_may()}"
-        raise BadDump(words, f"byte {most}")
-    yield "the text", {"text": "".join(source.text())}
+    yield "the text", {"text": source.plain_text()}

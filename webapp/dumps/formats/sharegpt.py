@@ -11,7 +11,7 @@ from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import each_with, message_turns, text_turns, turns_of
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.values import as_list, as_object, first_id, text
 
 _ROLES = {
@@ -36,8 +36,7 @@ class ShareGpt(Format):
         return 95 if fitting and fitting + sum(map(_is_empty, head.objects)) == len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        for number, entry in enumerate(entries_of(source, head), start=1):
-            yield entry if isinstance(entry, Problem) else _session(f"{source.stem}-{number}", *entry)
+        yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if entry.keys() & _ROUND[1].keys() and not entry.keys() & {*_SPEAKERS}:

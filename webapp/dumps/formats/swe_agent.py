@@ -8,15 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import members
-from webapp.dumps.entries import objects
+from webapp.dumps.entries import entry_or_problem, objects
 from webapp.dumps.messages.turns import each_filled, each_with, message_turns, text_turns
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.stream import DocumentMember, walk
+from webapp.dumps.stream import DocumentMember, Item, ListStart, walk
 from webapp.dumps.values import text
 
 _DEMONSTRATIONS = "demonstrations"
-_LISTS = frozenset(("history", "trajectory"))
+_HOLDING = {"history": "the prompts", "trajectory": "the steps and what was observed"}
+_LISTS = frozenset(_HOLDING)
 _PASSED = 20
 """How many of the history's responses a step may leave out at once."""
 
@@ -42,7 +44,7 @@ class SweAgent(Format):
             return 95
         if head.shape == "array":
             return 80 if {"agent", "role", "content"} <= head.first_of("").keys() else 0
-        alone = "role" in history and "trajectory" not in head.keys
+        alone = "role" in history and "trajectory" not in head.items
         return 85 if alone and ("agent" in history or "info" in head.keys or "is_demo" in history) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
@@ -69,11 +71,20 @@ def _beside(source: Source, head: DumpHead) -> dict[str, Any]:
 
 
 def _entries(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
-    """The history's messages, then the trajectory's steps."""
+    """The history's messages, then the trajectory's steps, then which of the two is missing: neither holds all."""
     yield from _history(source, head, demos=False)
-    if head.shape != "array":
-        sound = (part for part in walk(source.text(), _LISTS) if not isinstance(part, Problem))  # the first walk told
-        yield from objects(sound, "trajectory")
+    if head.shape == "array":
+        return
+    missing = dict(_HOLDING)
+    for part in walk(source.text(), _LISTS):  # damage was told by the first walk
+        if isinstance(part, ListStart):
+            missing.pop(part.key, None)
+        elif isinstance(part, Item) and part.key == "trajectory":
+            yield entry_or_problem(part.at, part.value)
+        elif isinstance(part, DocumentMember) and missing.pop(part.key, ""):
+            yield Problem(part.key, f"expected a list, found {kind_of(part.value)}; skipped")
+    for key, held in missing.items():
+        yield Problem(key, f"the document has no {key}, which holds {held}; the rest was read")
 
 
 def _history(source: Source, head: DumpHead, *, demos: bool) -> Iterator[Entry | Problem]:

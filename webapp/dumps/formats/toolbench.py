@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import whole_document
 from webapp.dumps.entries import entry_or_problem
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
-from webapp.dumps.messages.turns import each_with, text_turns, turns_of
+from webapp.dumps.messages.turns import each_with, note_unknown_kind, text_turns, turns_of
 from webapp.dumps.python_repr import from_repr
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.stream import DocumentMember, Item, walk
@@ -132,9 +133,24 @@ def _nodes(roots: list[Any], below: str) -> Iterator[Entry | Problem]:
         if isinstance(entry, Problem):
             yield entry
             continue
+        if (problem := _unread_nodes(entry[0], node, below)) is not None:
+            yield problem
         children = as_list(node.pop(below, None))
         yield entry[0], {"path": path, "node": node}
         waiting.extend(([*path, index], child) for index, child in reversed(list(enumerate(children))))
+
+
+def _unread_nodes(at: str, node: dict[str, Any], below: str) -> Problem | None:
+    """What to say of nodes below one that stand under another key, or in no list."""
+    if below in node and not isinstance(node[below], list | None):
+        return Problem(at, f"{below}: expected a list, found {kind_of(node[below])}; skipped")
+    others = (key for key, value in node.items() if key != below and any(map(_is_node, as_list(value))))
+    key = None if below in node else next(others, None)
+    return None if key is None else Problem(at, f"the nodes under {key[:40]!r}, which is no known key, were left out")
+
+
+def _is_node(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value.keys() & {"node_type", "role"})
 
 
 def _node(node: dict[str, Any], action: str | None, conversation: _Tree) -> list[PlacedTurn]:
@@ -144,8 +160,12 @@ def _node(node: dict[str, Any], action: str | None, conversation: _Tree) -> list
         return _message(node, conversation)
     if kind == "Thought" and description is not None:
         return text_turns(description, where, "assistant", conversation)
+    if kind == "Thought" and not isinstance(node.get("description"), str):
+        conversation.notes.append("a thought without a readable description; it was left out")
     if kind == "Action Input" and (description is not None or action):
         return _input(node, description, action, conversation)
+    if kind != "Action" and description:
+        note_unknown_kind(kind, conversation)
     agent = description if kind == "Action" else None
     return [(Turn(0, "event", raw=description, role=text(kind), agent=agent), where)]
 

@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.amount import most_characters
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.formats.responses import MOST_TEXT
 from webapp.dumps.messages.turns import text_turns
-from webapp.dumps.records import BadDump, Problem
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.values import text
 
 _USER = r"User|Human|You|You said|Me|Prompt"
@@ -33,6 +31,7 @@ _INLINE = re.compile(rf"^{_NAME}: (?=\S)", re.M)
 _RULE = re.compile(r"(?:\r?\n)*(?:^|\n)(?:-{3,}|\*{3,}|_{3,})[ \t]*\Z")
 _TITLE = "#<>_*-|"
 """how the lines of a title and the like begin"""
+_TITLE_ROLE = "title"
 _MOST_BEFORE = 2000
 """characters of a title and the like before the first speaks"""
 
@@ -48,7 +47,10 @@ class Transcript(Format):
         yield SessionEntries(source.stem, _messages(source, _style(head.text) or _HEADINGS[0]))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        return text_turns(str(entry.get("content")), ("content",), text(entry.get("role")), conversation)
+        raw = str(entry.get("content"))
+        if entry.get("role") == _TITLE_ROLE:
+            return [(Turn(0, "event", raw=raw, role=_TITLE_ROLE), ("content",))]
+        return text_turns(raw, ("content",), text(entry.get("role")), conversation)
 
 
 plugin = Transcript()
@@ -82,12 +84,10 @@ def _role(who: str) -> str:
 
 def _messages(source: Source, style: re.Pattern[str]) -> Iterator[Entry | Problem]:
     """What stands between the names, without empty lines around it and the rule that ends it."""
-    if source.file.seek(0, 2) > (most := most_characters(MOST_TEXT)):
-        raise BadDump(f"a plain text of more than {most // 2**20} MB", f"byte {most}")
-    written = "".join(source.text())
+    written = source.plain_text()
     marks = _marks(style, written)
     if marks and (before := written[: marks[0].start()].strip()):
-        yield "character 0", {"role": "title", "content": before}
+        yield "character 0", {"role": _TITLE_ROLE, "content": before}
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
         end = len(written) if following is None else following.start()
         content = _RULE.sub("", written[mark.end() : end].rstrip()).strip("\r\n")

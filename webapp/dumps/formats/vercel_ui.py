@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Path, Piece, block, text_or_json
 from webapp.dumps.messages.turns import each_filled, turns_of
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import document_session, each_session, entries_of
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, text
 
@@ -29,20 +28,11 @@ class VercelUi(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
         if head.shape == "object":
-            extra, entries = with_list(source, head, "messages", needed="id")
-            yield SessionEntries(
-                first_id(extra, *_IDS) or source.stem, entries, first_text(extra, "title"), extra=extra
-            )
+            yield document_session(source, head, "messages", needed="id", ids=_IDS, title=("title",))
         elif any(map(_is_message, head.objects)):
             yield SessionEntries(source.stem, entries_of(source, head))
         else:
-            for number, entry in enumerate(entries_of(source, head), start=1):
-                if isinstance(entry, Problem):
-                    yield entry
-                    continue
-                messages = nested(entry[0], "messages", as_list(entry[1].pop("messages", None)))
-                name = first_id(entry[1], *_IDS) or f"{source.stem}-{number}"
-                yield SessionEntries(name, messages, first_text(entry[1], "title"), extra=entry[1])
+            yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         parts, role = entry.get("parts"), text(entry.get("role"))
@@ -50,6 +40,8 @@ class VercelUi(Format):
         if not pieces:  # before its version 4.2
             for invocation in map(as_object, as_list(entry.get("toolInvocations"))):
                 pieces += _tool(invocation, text(invocation.get("toolName")), "args", "result")
+            if not isinstance(entry.get("content"), str):
+                conversation.notes.append("a message without parts and without a text as its content")
         if text(entry.get("content")) and not any(piece.kind == "text" and piece.text for piece in pieces):
             pieces.append(Piece("text", entry["content"], ("content",)))
         model = first_text(entry.get("metadata"), "model", "modelId") or text(entry.get("model"))
@@ -58,6 +50,11 @@ class VercelUi(Format):
 
 
 plugin = VercelUi()
+
+
+def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
+    messages = nested(at, "messages", as_list(value.pop("messages", None)))
+    return SessionEntries(first_id(value, *_IDS) or fallback, messages, first_text(value, "title"), extra=value)
 
 
 def _is_message(value: Any) -> bool:

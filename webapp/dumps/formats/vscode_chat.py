@@ -7,12 +7,11 @@ from itertools import groupby
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece, call, text_or_json
 from webapp.dumps.messages.turns import each_filled, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import document_session, entries_of
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
@@ -31,9 +30,8 @@ class VsCodeChat(Format):
         if _is_log(head):
             yield from _changed(source, head)
             return
-        extra, entries = with_list(source, head, "requests", needed="responderUsername")
-        name = id_text(extra.get("sessionId")) or source.stem
-        yield SessionEntries(name, entries, first_text(extra, "customTitle"), extra=extra)
+        names: dict[str, Any] = {"ids": ("sessionId",), "title": ("customTitle",)}
+        yield document_session(source, head, "requests", needed="responderUsername", **names)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         message, result = entry.get("message"), as_object(entry.get("result"))

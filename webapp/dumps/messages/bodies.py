@@ -19,6 +19,8 @@ _MALFORMED = "MALFORMED_FUNCTION_CALL"
 """What Google says of a call that it could not read; of its text no more is left than the message."""
 _MODELS = ("model", "modelVersion", "modelId", "model_version")
 _ASKING = {"messages", "contents", "prompt", "input"}
+_TALKING = {"messages", "contents"}
+"""keys of requests that want an answer, though all that they say was said before"""
 _ANSWERING = re.compile(r"answer|complet|respon|output|result|choice|candidate|generat|body", re.I)
 """in the keys of what should hold an answer: other lines of a log need no word"""
 _BODY_OBJECTS = ("chat.completion", "text_completion", "response")
@@ -38,8 +40,11 @@ def exchange(
     conversation.model = first_text(response, *_MODELS) or first_text(request, *_MODELS) or conversation.model
     prompts = new_prompts(request, request_at, conversation)
     answers = noted_answers(answer(response, response_at, conversation), conversation)
-    if prompts and not answers and isinstance(response, dict) and response is not request:
+    is_asked = bool(prompts) or (isinstance(request, dict) and bool(request.keys() & _TALKING))
+    if is_asked and not answers and isinstance(response, dict) and response is not request:
         conversation.notes.extend(_nothing_said(response))
+    elif is_asked and not answers and isinstance(response, list) and (paths := long_texts([response])):
+        conversation.notes.append(f"no answer is known in the response, which is a list (texts at {', '.join(paths)})")
     return [*prompts, *answers]
 
 
@@ -105,6 +110,8 @@ def _one_of(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn
     """One of several answers, or one message of those that a run added."""
     if isinstance(value, dict) and "role" in value:
         return message_turns(value, conversation, at)
+    if isinstance(value, list) and value and not long_texts([value]):  # longer ones are named as a whole
+        conversation.notes.append("a list where an answer should be; it was left out")
     return [] if isinstance(value, list) else answer(value, at, conversation)
 
 
@@ -151,7 +158,7 @@ def _predicted(body: dict[str, Any], at: Path) -> list[Piece]:
 
 def _choice(choice: Any, inner: str, at: Path) -> list[Piece]:
     if not isinstance(choice, dict):
-        return []
+        return content(choice, at) if isinstance(choice, str | list) else []
     reason = choice.get("finishReason", choice.get("finish_reason"))
     if reason == _MALFORMED and not as_object(choice.get(inner)).get("parts"):
         written = text(choice.get("finishMessage"))
@@ -159,12 +166,13 @@ def _choice(choice: Any, inner: str, at: Path) -> list[Piece]:
         return [Piece("call", raw, None, None, None, {"arguments": raw}, f"{_MALFORMED}: {written or ''}")]
     if isinstance(choice.get(inner), dict):
         return pieces(choice[inner], (*at, inner))
+    if isinstance(choice.get(inner), str | list):
+        return content(choice[inner], (*at, inner))
     if not isinstance(choice.get("text"), str) and (paths := long_texts([choice])):
         return [Piece("unread", f"a choice of no known shape (texts at {', '.join(paths)}); it was left out")]
-    if not choice.keys() & {inner, "text", "delta"}:
-        return [
-            Piece("unread", f"a choice without a {inner} (its keys: {', '.join(map(repr, choice))}); it was left out")
-        ]
+    if choice.get(inner) or not choice.keys() & {inner, "text", "delta"}:
+        keys = ", ".join(map(repr, choice))
+        return [Piece("unread", f"a choice without a readable {inner} (its keys: {keys}); it was left out")]
     return content(choice.get("text"), (*at, "text"))
 
 

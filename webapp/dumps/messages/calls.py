@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -17,6 +18,10 @@ CALL_LISTS = (
 )
 _ITEM_ARGUMENTS = ("arguments", "action", "queries", "code", "input", "operation", "revised_prompt")
 ARGUMENTS = ("arguments", "input", "args", "code", "tool_kwargs")
+_CALLISH = re.compile("tool|call|function|invocation", re.I)
+_LONGEST_KEY = 80
+_STEPS, _MOST_ITEMS = 4, 20
+"""how far into a value, and into a list, calls are looked for"""
 _NAMES = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
 
 
@@ -70,6 +75,14 @@ def _listed_calls(value: Any) -> list[Any]:
     return [item if not isinstance(item, str) or (inner := json_or_none(item)) is None else inner for item in listed]
 
 
+def listed_calls(holder: dict[str, Any], key: str, notes: list[str]) -> list[dict[str, Any]]:
+    """The calls under `key` of what is no message of a provider; what of them is no object is added to `notes`."""
+    listed = _listed_calls(holder.get(key))
+    strange = [value for value in listed if not isinstance(value, dict) and value]
+    notes.extend(f"a call of no known shape under {key!r} ({_shape(value)}); it was left out" for value in strange)
+    return [value for value in listed if isinstance(value, dict)]
+
+
 def _shape(value: Any) -> str:
     if not isinstance(value, dict):
         return f"a {type(value).__name__}"
@@ -95,6 +108,8 @@ def item_call(item: dict[str, Any], at: Path) -> Iterator[Piece]:
     arguments, path = text_or_json(item.get(key), (*at, key))
     if arguments is not None:
         yield Piece("call", arguments, path, name, ident, copied(item))
+    elif strange := [str(key) for key, value in item.items() if isinstance(value, dict) and value]:
+        yield Piece("unread", f"a call without arguments that are known; {strange[0][:40]!r} was left out")
     for answer in (item.get("output"), *as_list(item.get("outputs"))):
         logs = answer.get("logs") if isinstance(answer, dict) else answer
         if isinstance(logs, str) and logs:
@@ -117,6 +132,21 @@ def invoked(invocation: dict[str, Any]) -> Iterator[Piece]:
     answer = next((invocation[key] for key in ("result", "output") if invocation.get(key) is not None), None)
     if answer is not None:
         yield Piece("result", text_or_json(answer, ())[0], None, piece.name, piece.id)
+
+
+def is_callish(key: str) -> bool:
+    """Whether a key may hold calls, by its name."""
+    return len(key) <= _LONGEST_KEY and _CALLISH.search(key) is not None
+
+
+def has_arguments(value: Any, depth: int) -> bool:
+    """Whether there are a call's arguments in it, a few steps down."""
+    if not isinstance(value, dict | list):
+        return False
+    if isinstance(value, dict) and any(value.get(key) for key in ARGUMENTS):
+        return True
+    inner = list(value.values()) if isinstance(value, dict) else value[:_MOST_ITEMS]
+    return depth < _STEPS and any(has_arguments(item, depth + 1) for item in inner)
 
 
 def as_json(value: Any) -> str:

@@ -29,7 +29,9 @@ _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
 """where Bedrock and Google have the model: in the address"""
 _ASKING = ("messages", "contents", "prompt", "chat_history", "input", "message")
 _MARKS = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content)"')
+_WRAPPED = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content|output|completion|done)"')
 _LOOKED_AT = 4096
+_DEEPEST = 3
 _MOST_BODY = 64 * 1024 * 1024
 """bytes that a compressed body may become"""
 
@@ -95,9 +97,21 @@ def _as_text(data: bytes | None) -> str | None:
 
 def parsed_body(value: Any) -> Any:
     """What a body says: its JSON, or a stream put together; None for other texts."""
+    value = _unwrapped(value)
     if isinstance(value, list):
         return put_together(value) or value
     return assembled(value) if isinstance(value, str) else value
+
+
+def _unwrapped(value: Any) -> Any:
+    """The text of a provider's answer that stands in a list or an object of its own, or in pieces; else the value."""
+    inner = value
+    for _ in range(_DEEPEST):
+        if isinstance(inner, list) and inner and all(isinstance(piece, str) for piece in inner):
+            inner = "".join(inner)
+        elif isinstance(inner, list | dict) and len(inner) == 1:
+            inner = inner[0] if isinstance(inner, list) else next(iter(inner.values()))
+    return inner if isinstance(inner, str) and _WRAPPED.match(inner[:_LOOKED_AT]) else value
 
 
 def is_body(value: Any) -> bool:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
+from webapp.dumps.messages.calls import Path as Path
+from webapp.dumps.messages.calls import Piece as Piece
+from webapp.dumps.messages.calls import as_json as as_json
 from webapp.dumps.messages.calls import (
-    ARGUMENTS,
-    CALL_LISTS,
     beside,
     call_id,
     copied,
+    has_arguments,
     invocation_of,
     invoked,
     item_call,
 )
-from webapp.dumps.messages.calls import Path as Path
-from webapp.dumps.messages.calls import Piece as Piece
-from webapp.dumps.messages.calls import as_json as as_json
 from webapp.dumps.messages.calls import call as call
 from webapp.dumps.messages.calls import text_or_json as text_or_json
+from webapp.dumps.messages.left_over import CONTENTS, SAYING, THINKING, left_over
+from webapp.dumps.messages.left_over import speaks as speaks
 from webapp.dumps.values import as_list, as_object, first_text, text
 
 _DEEPEST = 40
@@ -34,8 +34,6 @@ _RESULTS = (
     *("tool_result", "function_call_output", "custom_tool_call_output", "tool_call_response", "tool-result"),
     "function_result",
 )
-_CONTENTS = ("blocks", "items", "segments", "contentParts")
-"""where messages without a content hold their blocks: LlamaIndex', Semantic Kernel's, Zed's, Chatbox'"""
 _INSTEAD = ("text", "value", "message")
 """what messages without a content call it"""
 _WRAPPED_CALLS = ("toolUse", "functionCall", "function_call", "tool_call", "executableCode", "executable_code")
@@ -43,36 +41,14 @@ _WRAPPED_RESULTS = (
     *("toolResult", "functionResponse", "function_response", "tool_call_result"),
     *("codeExecutionResult", "code_execution_result"),
 )
-_WORDS = 20
-"""characters of a text with a space from which on a part that is not known is worth a word"""
-_STEPS = 4
 _NO_WORDS = (
     *("image", "audio", "video", "file", "document", "cache", "redacted", "search", "citation", "code"),
     "step",
 )
+_NO_TEXTS = ("id", "Id", "ID", "url", "uri", "name", "ignature", "data", "ime", "role", "status", "title")
+"""how keys end whose texts are nothing that was said"""
 _THOUGHTS = ("thinking", "reasoning", "think", "thought")
-_THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
-"""where a message holds what was thought beside its content"""
 _TEXTS = ("text", "content", "refusal", "output_text", "input_text")
-_SAYING = {"content", "parts", "refusal", *_CONTENTS}
-_KNOWN = frozenset(
-    (
-        *(*_SAYING, *_THINKING, *CALL_LISTS, "thinking_blocks", "invalid_tool_calls", "additional_kwargs", "extra"),
-        *("role", "name", "id", "type", "model", "usage", "usage_metadata", "response_metadata", "metadata", "meta"),
-        *(
-            "tool_call_id",
-            "tool_results",
-            "tool_call_chunks",
-            "stop_reason",
-            "finish_reason",
-            "timestamp",
-            "created_at",
-        ),
-        *("function_call", "reasoning_details", "provider_specific_fields", "cache_control", "signature", "summary"),
-        *("annotations", "audio", "cost", "phase", "status", "output", "result", "agent", "title"),
-    )
-)
-_CALLISH = re.compile("tool|call|function|invocation", re.I)
 _ANSWERS = ("content", "output", "response", "result")
 _ABOUT_RESULTS = {
     *("type", "id", "name", "toolName", "is_error", "cache_control", "status", "server_label"),
@@ -88,16 +64,16 @@ _VALUES: dict[str, Literal["text", "thinking", "call", "result"]] = {
 
 def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
     """Everything a message says: its thinking, its content, then the calls that stand beside it."""
-    parts = [Piece("thinking", message[key], (*at, key)) for key in _THINKING if text(message.get(key))]
+    parts = [Piece("thinking", message[key], (*at, key)) for key in THINKING if text(message.get(key))]
     if not parts and isinstance(message.get("thinking_blocks"), list):  # LiteLLM's, which may repeat the text
         parts = content(message["thinking_blocks"], (*at, "thinking_blocks"))
     for key in ("content", "parts"):
         if message.get(key) is not None:
             parts.extend(content(message[key], (*at, key)))
-    for key in _CONTENTS if not parts else ():
+    for key in CONTENTS if not parts else ():
         if isinstance(message.get(key), dict | list):
             parts.extend(content(message[key], (*at, key)))
-    if "role" in message and not parts and not message.keys() & _SAYING:
+    if "role" in message and not parts and not message.keys() & SAYING:
         instead = next((key for key in _INSTEAD if text(message.get(key))), None)
         parts.extend(content(message[instead], (*at, instead)) if instead is not None else ())
     if not parts and isinstance(spoken := message.get("audio"), dict) and text(spoken.get("transcript")):
@@ -105,34 +81,7 @@ def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
     if text(message.get("refusal")):
         parts.append(Piece("text", message["refusal"], (*at, "refusal")))
     read_pieces = _each_call_once(parts, list(beside(message, at)))
-    return [*read_pieces, *_left_over(message, read_pieces)]
-
-
-def _left_over(message: dict[str, Any], read_pieces: list[Piece]) -> Iterator[Piece]:
-    """What to say of keys that are not known and hold calls, or texts where the message has no content at all."""
-    unknown = [key for key, value in message.items() if key not in _KNOWN and value and not isinstance(value, int)]
-    if not unknown:
-        return
-    mute = all(message.get(key) is None for key in _SAYING) and not any(
-        piece.kind in ("text", "result") for piece in read_pieces
-    )
-    for key in unknown:
-        value = message[key]
-        if isinstance(value, dict | list) and _CALLISH.search(str(key)) and _has_arguments(value, 0):
-            yield Piece("unread", f"calls under {str(key)[:40]!r}, which is no known key, were left out")
-        elif mute and message.get("role") in ("assistant", "model", None) and _speaks(value, 0):
-            yield Piece("unread", f"the message has no content; the value under {str(key)[:40]!r} was left out")
-
-
-def _has_arguments(value: Any, depth: int) -> bool:
-    if isinstance(value, dict):
-        inner = value.values()
-        return any(value.get(key) for key in ARGUMENTS) or (
-            depth < _STEPS and any(_has_arguments(v, depth + 1) for v in inner)
-        )
-    return (
-        isinstance(value, list) and depth < _STEPS and any(_has_arguments(item, depth + 1) for item in value[:_WORDS])
-    )
+    return [*read_pieces, *left_over(message, read_pieces)]
 
 
 def _each_call_once(parts: list[Piece], beside: list[Piece]) -> list[Piece]:
@@ -150,7 +99,7 @@ def content(value: Any, at: Path) -> list[Piece]:
     if len(at) > _DEEPEST:
         return [Piece("text", as_json(value))]
     if isinstance(value, list):
-        return [piece for index, inner in enumerate(value) for piece in block(inner, (*at, index))]
+        return [piece for index, inner in enumerate(value) for piece in _item(inner, (*at, index))]
     if isinstance(value, dict) and isinstance(value.get("parts"), list):
         return content(value["parts"], (*at, "parts"))
     if isinstance(value, dict) and (parts := list(block(value, at))):
@@ -158,10 +107,21 @@ def content(value: Any, at: Path) -> list[Piece]:
     return [] if value is None else [Piece("text", as_json(value))]
 
 
+def _item(value: Any, at: Path) -> list[Piece]:
+    """As `block`, of one in a list; one that does not say its kind may hold a text, however short, by another name."""
+    parts = list(block(value, at))
+    if parts or not isinstance(value, dict) or "type" in value:
+        return parts
+    key = next((str(key) for key, inner in value.items() if text(inner) and not str(key).endswith(_NO_TEXTS)), None)
+    if key is None or any(word in str(key).lower() for key in value for word in (*_NO_WORDS, "inline", "media")):
+        return parts
+    return [Piece("unread", f"a part with a text under {key[:40]!r}, which is no known key; it was left out")]
+
+
 def _beside_text(value: dict[str, Any], parts: list[Piece]) -> Iterator[Piece]:
     """What to say of calls that stand beside the text of a content that is one object."""
     if [piece.kind for piece in parts] == ["text"]:
-        for key in (key for key, inner in value.items() if isinstance(inner, dict | list) and _has_arguments(inner, 0)):
+        for key in (key for key, inner in value.items() if isinstance(inner, dict | list) and has_arguments(inner, 0)):
             yield Piece("unread", f"calls under {str(key)[:40]!r} next to the text were left out")
 
 
@@ -169,7 +129,7 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
     """What one content block says; nothing where it holds no text (an image, a redacted thought)."""
     if isinstance(value, str):
         yield Piece("text", value, at)
-    if isinstance(value, list) and _speaks(value, 0):
+    if isinstance(value, list) and (speaks(value) or any(text(as_object(part).get("text")) for part in value)):
         yield Piece("unread", "a list where a part of a message should be; it was left out")
     if not isinstance(value, dict):
         return
@@ -230,21 +190,10 @@ def _unread(block: dict[str, Any], kind: Any) -> Iterator[Piece]:
     Images and the like need no word.
     """
     keys = ", ".join(repr(str(key)[:40]) for key in block)
-    if kind in ("text", "output_text", "input_text"):
+    if kind in ("text", "output_text", "input_text") or (kind is None and block.get("text")):
         yield Piece("unread", f"a part of type {kind!r} without a text (its keys: {keys}); it was left out")
-    elif not any(word in str(kind) for word in _NO_WORDS) and _speaks(block, 0):
+    elif not any(word in str(kind) for word in _NO_WORDS) and speaks(block):
         yield Piece("unread", f"a part of an unknown kind (type {kind!r}, keys: {keys}); it was left out")
-
-
-def _speaks(value: Any, depth: int) -> bool:
-    """Whether there is a sentence in it, or a call's arguments, a few steps down."""
-    if isinstance(value, str):
-        return " " in value.strip() and len(value) >= _WORDS
-    if depth > _STEPS:
-        return False
-    if isinstance(value, dict):
-        return any((key in ARGUMENTS and inner) or _speaks(inner, depth + 1) for key, inner in value.items())
-    return isinstance(value, list) and any(_speaks(inner, depth + 1) for inner in value[:_WORDS])
 
 
 def _valued(block: dict[str, Any], kind: Literal["text", "thinking", "call", "result"], at: Path) -> Piece:

@@ -93,4 +93,8 @@ def said_item(item: dict[str, Any], at: Path) -> list[Piece]:
     """An output item of the Responses API: a message, a call, or a thought."""
     if "role" in item and item.get("type") == "message" and not isinstance(item.get("content"), str | list):
         return [*pieces(item, at), Piece("unread", "a message without a content")]
+    if item.get("type") == "message" and "role" not in item:
+        return [*pieces({**item, "role": None}, at), Piece("unread", "a message that does not say whose it is")]
+    if "role" not in item and not isinstance(item.get("type"), str) and len(item) > 1:
+        return list(block(item, at)) or [Piece("unread", "an item that does not say what it is; it was left out")]
     return pieces(item, at) if "role" in item else list(block(item, at))

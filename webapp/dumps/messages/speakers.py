@@ -30,13 +30,13 @@ _ROLES = (
 
 
 def spoken(value: Any) -> dict[str, Any] | None:
-    """A message as {"role", "content"} with what else it holds; None where nobody who is known says anything."""
+    """A message as {"role", "content"}, the latter unless it only calls; None where nobody who is known speaks."""
     for holder in (value, *(as_object(value).get(key) for key in _INNER)):
         if isinstance(holder, dict) and (role := _role(holder)):
             key = _said_under(holder)
             rest = {name: inner for name, inner in holder.items() if name not in (*_BY_USER, *_WHO, *SAID, *_INNER)}
             if key is not None or any(holder.get(name) for name in CALL_LISTS):
-                return {**rest, "role": role, "content": None if key is None else holder[key]}
+                return {**rest, "role": role, **({} if key is None else {"content": holder[key]})}
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from webapp import jsontext
@@ -33,6 +33,7 @@ _ENDS = {
 }
 """what ends a stream, by what stands in its beginning"""
 _OBJECT = re.compile(r'\{\s*"')
+_ANTHROPIC = ("message_start", "content_block_start", "content_block_delta")
 _MOST = 16 * 1024 * 1024
 _DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking")}
 
@@ -99,24 +100,14 @@ def _events(body: str) -> Iterator[Any]:
             yield value
 
 
-def _is_anthropic(event: dict[str, Any]) -> bool:
-    return event.get("type") in ("message_start", "content_block_start", "content_block_delta")
-
-
-def _is_bedrock(event: dict[str, Any]) -> bool:
-    return "contentBlockIndex" in event
-
-
-def _is_google(event: dict[str, Any]) -> bool:
-    return isinstance(event.get("candidates"), list)
-
-
-def _is_chat(event: dict[str, Any]) -> bool:
-    return isinstance(event.get("choices"), list)
-
-
 def _is_ollama(event: dict[str, Any]) -> bool:
     return isinstance(event.get("done"), bool) and ("response" in event or "message" in event)
+
+
+def _number(event: dict[str, Any], key: str = "index") -> int | str | None:
+    """Which of several choices, candidates or blocks an event is about."""
+    number = event.get(key)
+    return number if isinstance(number, int | str | None) else repr(number)
 
 
 def _ollama(events: list[dict[str, Any]]) -> dict[str, Any]:
@@ -138,10 +129,10 @@ def _anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
         if isinstance(event.get("message"), dict):
             message.update(event["message"])
         if isinstance(event.get("content_block"), dict):
-            blocks[event.get("index")] = dict(event["content_block"])
+            blocks[_number(event)] = dict(event["content_block"])
         delta = event.get("delta")
         if isinstance(delta, dict) and event.get("type") == "content_block_delta":
-            _grow(blocks.setdefault(event.get("index"), {"type": "text"}), delta)
+            _grow(blocks.setdefault(_number(event), {"type": "text"}), delta)
         if isinstance(event.get("usage"), dict):
             message["usage"] = {**(message.get("usage") or {}), **event["usage"]}
     return {
@@ -170,7 +161,7 @@ def _bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
         usage = event.get("usage", usage)
         if "contentBlockIndex" not in event:
             continue
-        block = blocks.setdefault(event["contentBlockIndex"], {})
+        block = blocks.setdefault(_number(event, "contentBlockIndex"), {})
         start, delta = event.get("start"), event.get("delta")
         if isinstance(start, dict):
             block.update({key: dict(value) for key, value in start.items() if isinstance(value, dict)})
@@ -194,21 +185,26 @@ def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
 
 
 def _google(events: list[dict[str, Any]]) -> dict[str, Any]:
-    parts_by_index: dict[Any, list[dict[str, Any]]] = {}
+    parts_by_index: dict[Any, list[Any]] = {}
     last: dict[str, Any] = {}
     for event in events:
         last = {**last, **event}
         for candidate in map(as_object, as_list(event.get("candidates"))):
-            parts = parts_by_index.setdefault(candidate.get("index") or 0, [])
-            for part in as_list(as_object(candidate.get("content")).get("parts")):
-                _grow_google(parts, part)
+            parts = parts_by_index.setdefault(_number(candidate) or 0, [])
+            content = candidate.get("content")
+            if content is None:  # what stands in its place is a part that is not known
+                parts.extend({key: value} for key, value in candidate.items() if isinstance(value, dict) and value)
+            listed = content.get("parts") if isinstance(content, dict) else content
+            for part in listed if isinstance(listed, list) else [listed] if listed else []:
+                _grow_google(parts, {"text": part} if isinstance(part, str) else part)
     return {**last, "candidates": [{"content": {"role": "model", "parts": parts}} for parts in parts_by_index.values()]}
 
 
-def _grow_google(parts: list[dict[str, Any]], part: Any) -> None:
-    if not isinstance(part, dict):
+def _grow_google(parts: list[Any], part: Any) -> None:
+    if not isinstance(part, dict) or not parts or not isinstance(parts[-1], dict):
+        parts.append(dict(part) if isinstance(part, dict) else part)
         return
-    same = parts and isinstance(part.get("text"), str) and isinstance(parts[-1].get("text"), str)
+    same = isinstance(part.get("text"), str) and isinstance(parts[-1].get("text"), str)
     if same and parts[-1].get("thought") == part.get("thought"):
         parts[-1]["text"] += part["text"]
     else:
@@ -224,9 +220,9 @@ def _chat(events: list[dict[str, Any]]) -> dict[str, Any]:
         for choice in as_list(event.get("choices")):
             delta = choice.get("delta") if isinstance(choice, dict) else None
             if isinstance(choice, dict) and isinstance(choice.get("text"), str):  # of /completions
-                texts[choice.get("index")] = texts.get(choice.get("index"), "") + choice["text"]
+                texts[_number(choice)] = texts.get(_number(choice), "") + choice["text"]
             if isinstance(delta, dict):
-                _grow_chat(messages.setdefault(choice.get("index"), {"role": "assistant"}), delta)
+                _grow_chat(messages.setdefault(_number(choice), {"role": "assistant"}), delta)
     for message in messages.values():
         message["tool_calls"] = streamed(message.get("tool_calls", {}))
     choices = [{"message": message} for message in messages.values()]
@@ -247,10 +243,14 @@ def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
             grow_call(calls.setdefault(str(delta_call.get("index")), {"function": {}}), delta_call)
 
 
-_MAKERS = (
+_MAKERS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[[list[dict[str, Any]]], Any]], ...] = (
     (is_chatgpt, chatgpt),
     (is_older_cohere, older_cohere),
-    *((_is_anthropic, _anthropic), (_is_bedrock, _bedrock), (_is_google, _google), (_is_chat, _chat)),
+    (lambda event: event.get("type") in _ANTHROPIC, _anthropic),
+    (lambda event: "contentBlockIndex" in event, _bedrock),
+    (lambda event: isinstance(event.get("candidates"), list), _google),
+    (lambda event: isinstance(event.get("choices"), list), _chat),
     *((_is_ollama, _ollama), (is_responses, responses), (is_cohere, cohere)),
     (is_ui_stream, ui_stream),
 )
+"""which events a stream of a provider has, and what puts them together"""

@@ -57,7 +57,7 @@ class Conversation:
     shortened: bool = False
     """whether it was noted that a request left out what stood in the one before"""
     strangers: set[str] = field(default_factory=set)
-    """roles that are not known, each noted once"""
+    """roles and kinds that are not known, each noted once"""
     notes: list[str] = field(default_factory=list)
     """what of the entry could not be read, though the rest was"""
 
@@ -87,13 +87,19 @@ def role_of(message: dict[str, Any]) -> str | None:
     return _ROLES.get(role) or (role.lower() if role.lower() in _KINDS else _ROLES.get(role.lower(), role))
 
 
-def note_stranger(message: dict[str, Any], conversation: Conversation) -> None:
+def _note_stranger(role: str | None, conversation: Conversation) -> None:
     """Note a role that is not known, the first time that it speaks."""
-    role = role_of(message)
-    if role is None or role in _KINDS or role in conversation.strangers or not message.get("content"):
-        return
-    conversation.strangers.add(role)
-    conversation.notes.append(f"the role {role[:80]!r} is not known; what it says is kept as an event")
+    if (name := role or "") not in conversation.strangers:
+        conversation.strangers.add(name)
+        who = "the role is missing" if role is None else f"the role {role[:80]!r} is not known"
+        conversation.notes.append(f"{who}; what it says is kept as an event")
+
+
+def note_unknown_kind(kind: Any, conversation: Conversation) -> None:
+    """Note that an entry is of a kind that is not known, the first time that it comes."""
+    if (name := f"kind {str(kind)[:80]!r}") not in conversation.strangers:
+        conversation.strangers.add(name)
+        conversation.notes.append(f"the {name} is not known; what is of it is kept as an event")
 
 
 def message_turns(
@@ -119,6 +125,8 @@ def turns_of(
     model = about.pop("model", None) or conversation.model
     conversation.notes.extend(piece.text or "" for piece in parts if piece.kind == "unread")
     parts = [piece for piece in parts if piece.kind != "unread"]
+    if kind == "event" and role != "thinking" and any(piece.kind == "text" and piece.text for piece in parts):
+        _note_stranger(role, conversation)
     turns = [_turn(group, kind, role, conversation, model, about) for group in _grouped(parts)]
     if not turns:
         turns = [(Turn(0, kind, role=role, model=model if kind == "response" else None, **about), None)]

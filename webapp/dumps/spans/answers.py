@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.messages.bodies import answer, exchange, is_answer
-from webapp.dumps.messages.pieces import Piece, content, joined, pieces, text_or_json
+from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
 from webapp.dumps.messages.repetition import noted_answers
 from webapp.dumps.messages.turns import (
     Conversation,
@@ -61,6 +61,8 @@ _BODIES = ("response_data", "gcp.vertex.agent.llm_response", "mlflow.spanOutputs
 """bodies of responses as Logfire, Google's ADK and MLflow hold them"""
 _ANSWERED = re.compile(r"(?:llm\.output_messages|gen_ai\.completion)\.\d+\.")
 """attributes of an answer, whatever they say of it"""
+_OF_ANSWER = re.compile(r"output[._]messages|gen_ai\.completion(?![a-z_])", re.I)
+_LIKE_ANSWER = re.compile(r"output|completion|response|answer|candidate", re.I)
 
 
 def identity_of(span: EntrySpan) -> EntrySpan:
@@ -97,7 +99,7 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
     error = _error(value, about)
     usage = {"input": attributes.first(*_TOKENS_IN), "output": attributes.first(*_TOKENS_OUT)}
     once = spent(usage, attributes.first(*_COSTS))
-    if not answers and error is None and any(map(_ANSWERED.match, attributes.values)):
+    if not answers and _names_answer(attributes, error is not None):
         conversation.notes.append("its attributes name an answer, and nothing that it says is known")
     if not answers and error is None and not span.logged:
         return [(filled(Turn(0, "event", agent=agent, **about), **(once if _is_call(attributes) else {})), None)]
@@ -115,6 +117,22 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
 def _is_call(attributes: Attributes) -> bool:
     """Whether the span is a call of a model, whose tokens nobody else counts: its messages were not recorded."""
     return attributes.first("gen_ai.operation.name") in ("chat", "text_completion", "generate_content")
+
+
+def _names_answer(attributes: Attributes, is_failed: bool) -> bool:
+    """Whether the attributes of an answer are there; for a model's span, any that look as if they were.
+
+    Of a span that failed many speak of its failure.
+    """
+    if any(map(_ANSWERED.match, attributes.values)):
+        return True
+    if attributes.first("openinference.span.kind") != "LLM" and not _is_call(attributes):
+        return False
+    like_answer = _OF_ANSWER if is_failed else _LIKE_ANSWER
+    return any(
+        like_answer.search(key) and speaks({key.rpartition(".")[2]: parsed(value)})
+        for key, value in attributes.values.items()
+    )
 
 
 def is_outer(span: EntrySpan) -> bool:
@@ -157,7 +175,13 @@ def _answers(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
     """What the first place that holds something holds; instrumentations fill several with the same."""
     if not span.attributes.values and not span.events:
         return []
-    return next((turns for turns in _places(span, conversation) if any(turn.raw for turn, _ in turns)), [])
+    before = start = len(conversation.notes)
+    for turns in _places(span, conversation):
+        if any(turn.raw for turn, _ in turns):
+            del conversation.notes[before:start]  # of places that say less
+            return turns
+        start = len(conversation.notes)
+    return []
 
 
 def _places(span: EntrySpan, conversation: Conversation) -> Iterator[list[PlacedTurn]]:

@@ -35,14 +35,21 @@ class Attributes:
         self.values: dict[str, Any] = {}
         self.paths: dict[str, Path] = {}
         if isinstance(listed, dict):  # some exporters write a plain object
-            self.values = {str(key): value for key, value in listed.items()}
-            self.paths = {key: (*at, key) for key, value in self.values.items() if isinstance(value, str)}
+            self._take(listed, at)
         for index, pair in enumerate(listed if isinstance(listed, list) else []):
             if isinstance(pair, dict) and isinstance(pair.get("key"), str):
                 value = pair.get("value")
                 self.values[pair["key"]] = plain(value)
                 if isinstance(value, dict) and (kind := next((key for key in _TEXTS if key in value), None)):
                     self.paths[pair["key"]] = (*at, index, "value", kind)
+
+    def _take(self, listed: dict[Any, Any], at: Path) -> None:
+        """Values by their keys: as they are, or of OTLP's types."""
+        for key, value in listed.items():
+            kind = typed(value)
+            self.values[str(key)] = plain(value) if kind else value
+            if kind in _TEXTS or isinstance(value, str):
+                self.paths[str(key)] = (*at, key, kind) if kind else (*at, key)
 
     def first(self, *keys: str) -> Any:
         """The value of the first of `keys` that there is and that is neither None nor empty."""
@@ -70,6 +77,11 @@ class Attributes:
             if number.isdigit() and len(number) < 6 and int(number) < MOST_INDEX:
                 by_number.setdefault(int(number), {})[rest] = (value, self.paths.get(key))
         return [by_number[number] for number in sorted(by_number)]
+
+
+def typed(value: Any) -> str | None:
+    """The type that a value of OTLP names; None where it is none."""
+    return next((key for key in value if key in KNOWN), None) if isinstance(value, dict) and len(value) == 1 else None
 
 
 def plain(value: Any) -> Any:

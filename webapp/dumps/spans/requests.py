@@ -6,13 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.messages.pieces import Path, Piece
+from webapp.dumps.messages.pieces import Path, Piece, as_json, speaks
 from webapp.dumps.spans.attributes import Attributes, parsed, plain
 from webapp.dumps.values import as_list, as_object, text
 
 _BODIES = ("request_data", "gcp.vertex.agent.llm_request", "mlflow.spanInputs")
 """bodies of requests as Logfire, Google's ADK and MLflow hold them"""
 _PROMPT_EVENTS = ("system", "user", "assistant", "tool")
+
+
+_THOUGHTS = ("reasoning", "reasoning_content", "thinking")
+_TEXTS = ("content", "refusal")
+_CALLS = ("tool_calls", "function_call")
+_OLDER_CALL = {"function_call_name": "name", "function_call_arguments_json": "arguments"}
+"""OpenInference's names for the call of a message that makes only one"""
+FlatValue = tuple[Any, Path | None]
+"""The value of an attribute, and its place."""
 
 
 @dataclass(slots=True)
@@ -114,29 +123,46 @@ def _messages(value: Any) -> Iterator[dict[str, Any]]:
         yield {"role": "user", "content": value.get("prompt", value) if isinstance(value, dict) else value}
 
 
-def _message(message: dict[str, tuple[Any, Path | None]]) -> dict[str, Any]:
+def _message(message: dict[str, FlatValue]) -> dict[str, Any]:
     parts = [piece for piece in flat_message(message) if piece.kind != "thinking"]
-    calls = [{"id": call.id, "function": {"name": call.name, "arguments": call.text}} for call in parts if call.call]
-    content = "".join(piece.text or "" for piece in parts if piece.kind == "text")
+    called = [piece for piece in parts if piece.kind == "call"]
+    calls = [{"id": call.id, "function": {"name": call.name, "arguments": call.text}} for call in called]
+    content: Any = "".join(piece.text or "" for piece in parts if piece.kind == "text")
+    if unread := [piece.call for piece in parts if piece.kind == "unread"]:  # it is named where the message is new
+        content = [{"type": "text", "text": content}, *unread]
     role, answered = (message.get(key, (None, None))[0] for key in ("role", "tool_call_id"))
     return {"role": role or "user", "content": content, "tool_calls": calls, "tool_call_id": answered}
 
 
-def flat_message(message: dict[str, tuple[Any, Path | None]]) -> Iterator[Piece]:
-    """What a message says whose parts are attributes of their own: `content`, `tool_calls.M.name` …"""
-    for key in ("reasoning", "content", *sorted(key for key in message if key.startswith("contents."))):
-        raw, path = message.get(key, (None, None))
-        if raw == "None" and any(name.startswith(("tool_calls", "function_call")) for name in message):
-            continue  # what some instrumentations write for no content
-        if isinstance(raw, str) and (key in ("reasoning", "content") or key.endswith("message_content.text")):
-            yield Piece("thinking" if key == "reasoning" else "text", raw, path)
-    calls: dict[str, dict[str, tuple[Any, Path | None]]] = {}
-    for key, value in message.items():
+def flat_message(message: dict[str, FlatValue]) -> Iterator[Piece]:
+    """What a message says whose parts are attributes of their own: `content`, `tool_calls.M.name` …
+
+    A text under a name that is not known is an `unread` piece, whose `call` holds it by its name.
+    """
+    calls: dict[str, dict[str, FlatValue]] = {}
+    for key in (key for key in message if key.startswith(_CALLS)):
         head, _, rest = key.partition(".")
-        if head in ("tool_calls", "function_call"):
-            number, _, name = rest.partition(".") if head == "tool_calls" else ("", "", rest)
-            calls.setdefault(number, {})[name.removeprefix("tool_call.").removeprefix("function.")] = value
+        number, _, name = rest.partition(".") if head == "tool_calls" else ("", "", rest)
+        name = _OLDER_CALL.get(key) or name.removeprefix("tool_call.").removeprefix("function.")
+        calls.setdefault(number, {})[name] = message[key]
+    for key in sorted((key for key in message if not key.startswith(_CALLS)), key=_order):
+        raw, path = message[key]
+        is_text = key in (*_THOUGHTS, *_TEXTS) or key.endswith("message_content.text")
+        if is_text and isinstance(raw, str):
+            if raw != "None" or not calls:  # what some instrumentations write for no content
+                yield Piece("thinking" if key in _THOUGHTS else "text", raw, path)
+        elif speaks({key.rpartition(".")[2]: raw}) or (key.endswith(("_text", ".text")) and text(raw)):
+            yield Piece("unread", f"{key!r} is no known part of a message; it was left out", call={key: raw})
     for call in calls.values():
         raw, path = call.get("arguments", (None, None))
         values = {name: value for name, (value, _) in call.items()}
-        yield Piece("call", text(raw), path, text(values.get("name")), text(values.get("id")), values)
+        arguments = text(raw) or (as_json(raw) if raw else None)
+        yield Piece("call", arguments, path, text(values.get("name")), text(values.get("id")), values)
+
+
+def _order(key: str) -> tuple[int, int]:
+    """Thoughts first, then the content, its parts by their numbers, then the rest."""
+    if key in (*_THOUGHTS, "content"):
+        return 0, key == "content"
+    number = key.split(".")[1] if key.startswith("contents.") else ""
+    return (1, int(number)) if number.isdecimal() and len(number) < 6 else (2, 0)

@@ -1,0 +1,74 @@
+"""What of a message was not read: calls under keys that are not known, and texts where it has no content at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from webapp.dumps.messages.calls import ARGUMENTS, CALL_LISTS, Piece, has_arguments, is_callish
+from webapp.dumps.values import text
+
+CONTENTS = ("blocks", "items", "segments", "contentParts")
+"""where messages without a content hold their blocks: LlamaIndex', Semantic Kernel's, Zed's, Chatbox'"""
+_WORDS = 20
+"""characters of a text with a space from which on a part that is not known is worth a word"""
+_STEPS = 4
+THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
+"""where a message holds what was thought beside its content"""
+SAYING = {"content", "parts", "refusal", *CONTENTS}
+_KNOWN = frozenset(
+    (
+        *(*SAYING, *THINKING, *CALL_LISTS, "thinking_blocks", "invalid_tool_calls", "additional_kwargs", "extra"),
+        *("role", "name", "id", "type", "model", "usage", "usage_metadata", "response_metadata", "metadata", "meta"),
+        *(
+            "tool_call_id",
+            "tool_results",
+            "tool_call_chunks",
+            "stop_reason",
+            "finish_reason",
+            "timestamp",
+            "created_at",
+        ),
+        *("function_call", "reasoning_details", "provider_specific_fields", "cache_control", "signature", "summary"),
+        *("annotations", "audio", "cost", "phase", "status", "output", "result", "agent", "title"),
+    )
+)
+
+
+def left_over(message: dict[str, Any], read_pieces: list[Piece]) -> Iterator[Piece]:
+    """What to say of keys that are not known and hold calls, or texts where the message has no content at all."""
+    unknown = [key for key, value in message.items() if key not in _KNOWN and value and not isinstance(value, int)]
+    if not unknown:
+        return
+    mute = all(message.get(key) is None for key in SAYING) and not any(
+        piece.kind in ("text", "result") for piece in read_pieces
+    )
+    is_bare = not read_pieces or not message.keys() & SAYING
+    for key in unknown:
+        value = message[key]
+        if isinstance(value, dict | list) and is_callish(str(key)) and has_arguments(value, 0):
+            yield Piece("unread", f"calls under {str(key)[:40]!r}, which is no known key, were left out")
+        elif (
+            mute
+            and message.get("role") in ("assistant", "model", None)
+            and (speaks(value) or (is_bare and _has_words(key, value)))
+        ):
+            yield Piece("unread", f"the message has no content; the value under {str(key)[:40]!r} was left out")
+
+
+def _has_words(key: str, value: Any) -> bool:
+    """Whether these are words, or parts with texts: a date and somebody's name are none."""
+    if isinstance(value, list):
+        return any(isinstance(part, dict) and text(part.get("text")) for part in value)
+    return isinstance(value, str) and " " in value.strip() and "name" not in key and not value.lstrip()[:1].isdigit()
+
+
+def speaks(value: Any, depth: int = 0) -> bool:
+    """Whether there is a sentence in it, or a call's arguments, a few steps down."""
+    if isinstance(value, str):
+        return " " in value.strip() and len(value) >= _WORDS
+    if depth > _STEPS:
+        return False
+    if isinstance(value, dict):
+        return any((key in ARGUMENTS and inner) or speaks(inner, depth + 1) for key, inner in value.items())
+    return isinstance(value, list) and any(speaks(inner, depth + 1) for inner in value[:_WORDS])
