@@ -7,6 +7,7 @@ replay: one a line, bytes as the text or the hexadecimal digits that they are.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,21 @@ COPIED = ("session", "turn", "parse", "parse_repair")
 
 def upgrade_whole(engine: sa.Engine, target: str) -> None:
     """Bring it to a revision in one transaction, as Alembic's own commands do."""
+    _run(engine, lambda script, at: script._upgrade_revs(target, at))
+
+
+def downgrade(engine: sa.Engine, target: str) -> None:
+    """Take it back to a revision, or to "base"."""
+    _run(engine, lambda script, at: script._downgrade_revs(target, at))
+
+
+def _run(engine: sa.Engine, revisions: Callable[[ScriptDirectory, Any], Any]) -> None:
     config = database.alembic_config()
     script = ScriptDirectory.from_config(config)
-    with database.writing(engine) as connection:
-        step = EnvironmentContext(config, script, fn=lambda at, _: script._upgrade_revs(target, at))
-        with step as context:
-            context.configure(connection=connection)
-            context.run_migrations()
+    step = EnvironmentContext(config, script, fn=lambda at, _: revisions(script, at))
+    with database.writing(engine) as connection, step as context:
+        context.configure(connection=connection)
+        context.run_migrations()
 
 
 def first_revision(engine: sa.Engine, copies: int = 0) -> None:

@@ -62,6 +62,12 @@ def contents(engine: sa.Engine) -> dict[str, list[tuple[Any, ...]]]:
         }
 
 
+def last_steps(engine: sa.Engine) -> list[Progress]:
+    """The last that each revision says that has something to fill in."""
+    steps = [Progress("0002", SESSIONS, SESSIONS), Progress("0006", PARSES, PARSES)]
+    return [*steps, Progress("0020", SESSIONS, SESSIONS)] if engine.dialect.name == "postgresql" else steps
+
+
 @pytest.fixture
 def in_one_go(tmp_path: Path) -> dict[str, list[tuple[Any, ...]]]:
     engine = database.connect(f"sqlite:///{tmp_path / 'whole.sqlite3'}")
@@ -90,7 +96,7 @@ def test_two_at_once_end_as_in_one_go(old: sa.Engine, in_one_go: dict[str, list[
     processes = [started(old), started(old)]
     said = [process.communicate()[0].splitlines() for process in processes]
     assert [process.returncode for process in processes] == [0, 0]
-    assert {line.split()[0] for lines in said for line in lines} == {"0002", "0006"}
+    assert {line.split()[0] for lines in said for line in lines} == {step.revision for step in last_steps(old)}
     assert contents(old) == in_one_go
 
 
@@ -100,7 +106,8 @@ def test_it_says_how_many_rows_it_has_filled_in(old: sa.Engine) -> None:
     sessions = [step for step in steps if step.revision == "0002"]
     assert [step.done for step in sessions] == [*range(20, SESSIONS, 20), SESSIONS]
     assert {step.total for step in sessions} == {SESSIONS}
-    assert steps[-1] == Progress("0006", PARSES, PARSES)
+    last = {step.revision: step for step in steps}
+    assert list(last.values()) == last_steps(old)
 
 
 def test_a_resumed_upgrade_counts_what_was_done_before(old: sa.Engine) -> None:

@@ -15,6 +15,7 @@ from flask import Flask
 from flask_alembic import Alembic
 from sqlalchemy import orm
 
+from tests.store.db.first_revision import downgrade
 from webapp import paths
 from webapp.store.db import database
 from webapp.store.labels.queues import queue
@@ -58,10 +59,7 @@ def test_a_newer_database_is_refused_in_words(blank: sa.Engine) -> None:
 def test_an_older_database_is_brought_to_head_and_says_so(blank: sa.Engine, caplog: pytest.LogCaptureFixture) -> None:
     database.migrate(blank)
     assert caplog.text == ""
-    with blank.begin() as connection:
-        for column in ("kind", "selection"):
-            connection.execute(sa.text(f"ALTER TABLE job DROP COLUMN {column}"))
-        database.set_revision(connection, "0017")
+    downgrade(blank, "0017")
     database.migrate(blank)
     assert f"from revision 0017 to {database.HEAD}" in caplog.text and database.revision(blank) == database.HEAD
 
@@ -88,15 +86,7 @@ def test_two_may_migrate_at_once(tmp_path: Path) -> None:
 
 
 def test_the_migration_can_be_taken_back(blank: sa.Engine) -> None:
-    from alembic.runtime.environment import EnvironmentContext
-
-    config = database.alembic_config()
-    script = ScriptDirectory.from_config(config)
-    with database.writing(blank) as connection:
-        step = EnvironmentContext(config, script, fn=lambda at, _: script._downgrade_revs("base", at))
-        with step as context:
-            context.configure(connection=connection)
-            context.run_migrations()
+    downgrade(blank, "base")
     assert set(sa.inspect(blank).get_table_names()) == {"alembic_version"}
 
 

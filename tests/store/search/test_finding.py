@@ -263,3 +263,14 @@ def test_no_text_raises(scratch: sa.Engine, query: str) -> None:
     with scratch.connect() as connection:
         search.find(connection, query)
         search.find(connection, f'x {query} "')
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("url", ["postgres"], indirect=True)
+def test_postgresql_plans_a_query_for_its_words_however_often_it_is_asked(connection: sa.Connection) -> None:
+    for _ in range(15):
+        search.find(connection, "the tool")
+    plans = "SELECT sum(custom_plans), sum(generic_plans) FROM pg_prepared_statements WHERE statement LIKE :start"
+    custom, generic = connection.execute(sa.text(plans), {"start": "SELECT id%FROM search_%"}).one()
+    assert custom >= 20
+    assert generic == 0

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.store.conftest import connected, copied
 from webapp.store import search
 from webapp.store.db import database
 from webapp.store.models import TURNS_A_SESSION, Dump, Session
@@ -30,8 +31,19 @@ Texts = dict[int, str]
 def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[sa.Engine, Texts]]:
     """Sessions of three turns and notes, each text two words that follow from its place; the word `gh` is nowhere else
     than in the oldest session."""
-    engine = database.connect(f"sqlite:///{tmp_path_factory.mktemp('walk') / 'db.sqlite3'}")
-    database.migrate(engine)
+    with connected(f"sqlite:///{tmp_path_factory.mktemp('walk') / 'db.sqlite3'}") as engine:
+        database.migrate(engine)
+        yield engine, filled(engine)
+
+
+@pytest.fixture(scope="module")
+def made_there(request: pytest.FixtureRequest) -> Iterator[tuple[sa.Engine, Texts]]:
+    """The same on PostgreSQL."""
+    with copied(request.getfixturevalue("postgres"), request.getfixturevalue("template")) as engine:
+        yield engine, filled(engine)
+
+
+def filled(engine: sa.Engine) -> Texts:
     texts: Texts = {}
     with engine.begin() as connection:
         now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -48,8 +60,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[sa.Engine, 
         texts[TURNS_A_SESSION * SLOTS + 5] = "gh"
         index_turns(connection, [(key // SLOTS, text.encode()) for key, text in texts.items() if key % SLOTS == 5])
         index_notes(connection, [Note("note", key // SLOTS, text) for key, text in texts.items() if key % SLOTS == 4])
-    yield engine, texts
-    engine.dispose()
+    return texts
 
 
 def _words(number: int) -> str:
@@ -65,7 +76,7 @@ def looked_through(texts: Texts, query: str, allowed: Sequence[int]) -> dict[int
     return {number: matching[number] for number in sorted(matching, reverse=True) if number in allowed}
 
 
-@given(
+as_asked = given(
     query=st.sampled_from(["ab", '"ab cd"', '"cd ef"', "ab ef", "gh", '"ef gh"', '"ab ab"', "nowhere"]),
     allowed=st.sets(st.integers(1, SESSIONS)).map(sorted),
     form=st.sampled_from(["sequence", "function", "any"]),
@@ -74,7 +85,9 @@ def looked_through(texts: Texts, query: str, allowed: Sequence[int]) -> dict[int
     limit=st.integers(1, 50),
     below=st.one_of(st.none(), st.integers(1, SESSIONS + 2)),
 )
-def test_the_same_as_looking_through_all_texts(
+
+
+def check(
     made: tuple[sa.Engine, Texts],
     query: str,
     allowed: list[int],
@@ -96,6 +109,18 @@ def test_the_same_as_looking_through_all_texts(
     assert list(found) == list(expected)[:limit]
     assert all(keys is None or keys == expected[number] for number, keys in found.items())
     assert following == (list(expected)[limit - 1] if len(expected) > limit else None)
+
+
+@as_asked
+def test_the_same_as_looking_through_all_texts(made: tuple[sa.Engine, Texts], **asked: Any) -> None:
+    check(made, **asked)
+
+
+@pytest.mark.postgres
+@settings(max_examples=40)
+@as_asked
+def test_the_same_on_postgresql(made_there: tuple[sa.Engine, Texts], **asked: Any) -> None:
+    check(made_there, **asked)
 
 
 @pytest.mark.parametrize("query", ['"ef gh"', "nowhere", "gh"])

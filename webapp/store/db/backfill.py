@@ -23,7 +23,7 @@ class Backfill:
     """Rows of `table` for which the SQL `where` is true get what `fill` computes, `at_once` of them a transaction.
 
     `fill` is given ids in order. It does not change for which rows `where` is true. `finish` is done behind the last
-    one: indexes of what was filled in are made faster then.
+    one: indexes of what was filled in are made faster then. With `dialect` only a database of that kind has such rows.
     """
 
     table: str
@@ -31,9 +31,12 @@ class Backfill:
     at_once: int
     where: str = "1 = 1"
     finish: Callable[[], None] = lambda: None
+    dialect: str | None = None
 
     def next_ids(self, connection: sa.Connection, after: int) -> list[int]:
         """The ids of the next rows."""
+        if self.dialect not in (None, connection.dialect.name):
+            return []
         statement = f"SELECT id FROM {self.table} WHERE id > :after AND {self.where} ORDER BY id LIMIT :most"  # noqa: S608
         return list(connection.scalars(sa.text(statement), {"after": after, "most": self.at_once}))
 

@@ -3,38 +3,24 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.ext.compiler import compiles
 
+from webapp.store.db.dialect import by_dialect
 from webapp.store.db.types import UtcDateTime
 
-
-class DatabaseTime(sa.sql.functions.GenericFunction[datetime]):
-    """`DatabaseTime(seconds)`: so many seconds from now by the database's clock; below 0, ago."""
-
-    inherit_cache = True
-    type = UtcDateTime()
-    name = "fencepost_time"
+_later = by_dialect(
+    "fencepost_time",
+    UtcDateTime(),
+    # as SQLAlchemy writes a time into SQLite: with six digits behind the seconds
+    sqlite=lambda seconds: f"(strftime('%Y-%m-%d %H:%M:%f', 'now', {seconds} || ' seconds') || '000')",
+    postgresql=lambda seconds: f"(clock_timestamp() + make_interval(secs => {seconds}))",
+)
 
 
 def now() -> sa.ColumnElement[datetime]:
-    return DatabaseTime(sa.literal(0.0))
+    return _later(sa.literal(0.0))
 
 
 def ago(seconds: float) -> sa.ColumnElement[datetime]:
-    return DatabaseTime(sa.literal(-float(seconds)))
-
-
-@compiles(DatabaseTime, "sqlite")
-def _sqlite(element: DatabaseTime, compiler: Any, **options: Any) -> str:
-    """As SQLAlchemy writes a time into SQLite: with six digits behind the seconds."""
-    (seconds,) = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"(strftime('%Y-%m-%d %H:%M:%f', 'now', {seconds} || ' seconds') || '000')"
-
-
-@compiles(DatabaseTime, "postgresql")
-def _postgresql(element: DatabaseTime, compiler: Any, **options: Any) -> str:
-    (seconds,) = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"(clock_timestamp() + make_interval(secs => {seconds}))"
+    return _later(sa.literal(-float(seconds)))

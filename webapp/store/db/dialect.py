@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,19 +23,35 @@ def insert_new(dialect: str, table: Any, values: Any, key: tuple[str, ...]) -> s
     return insert.values(values).on_conflict_do_nothing(index_elements=list(key))
 
 
-class Contains(sa.sql.functions.GenericFunction[bool]):
-    """`Contains(column, text)`: whether bytes that hold UTF-8 contain `text`; ASCII letters match in both cases."""
+def by_dialect(
+    name: str, kind: sa.types.TypeEngine[Any], *, sqlite: Callable[..., str], postgresql: Callable[..., str]
+) -> Callable[..., sa.ColumnElement[Any]]:
+    """A function for statements, in whose place each database gets what these make of its arguments' SQL."""
+    function = type(name, (sa.sql.functions.GenericFunction,), {"inherit_cache": True, "type": kind, "name": name})
 
-    inherit_cache = True
-    type = sa.Boolean()
-    name = "fencepost_contains"
+    def compile_as(dialect: str, make: Callable[..., str]) -> None:
+        @compiles(function, dialect)
+        def compiled(element: Any, compiler: Any, **options: Any) -> str:
+            return make(*(compiler.process(clause, **options) for clause in element.clauses))
+
+    compile_as("sqlite", sqlite)
+    compile_as("postgresql", postgresql)
+    return function
+
+
+_contains = by_dialect(
+    "fencepost_contains",
+    sa.Boolean(),
+    sqlite=lambda column, data, _: f"instr(lower(CAST({column} AS TEXT)), lower(CAST({data} AS TEXT))) > 0",
+    postgresql=lambda column, _, escaped: f"position({escaped} in lower(encode({column}, 'escape'))) > 0",
+)
 
 
 def contains(column: Any, text: str) -> sa.ColumnElement[bool]:
-    """See `Contains`; the column is an `ExactText`."""
+    """Whether an `ExactText` contains `text`; ASCII letters match in both cases."""
     data = text.encode("utf-8", "surrogatepass")
     escaped = "".join(_escaped(byte) for byte in data).lower()
-    return Contains(column, sa.literal(data, sa.LargeBinary()), sa.literal(escaped, sa.String()))
+    return _contains(column, sa.literal(data, sa.LargeBinary()), sa.literal(escaped, sa.String()))
 
 
 def _escaped(byte: int) -> str:
@@ -44,24 +61,12 @@ def _escaped(byte: int) -> str:
     return "\\\\" if byte == 0x5C else chr(byte)
 
 
-@compiles(Contains, "sqlite")
-def _sqlite(element: Contains, compiler: Any, **options: Any) -> str:
-    column, data, _ = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"instr(lower(CAST({column} AS TEXT)), lower(CAST({data} AS TEXT))) > 0"
-
-
-@compiles(Contains, "postgresql")
-def _postgresql(element: Contains, compiler: Any, **options: Any) -> str:
-    column, _, escaped = (compiler.process(clause, **options) for clause in element.clauses)
-    return f"position({escaped} in lower(encode({column}, 'escape'))) > 0"
-
-
-class ChangeNumber(sa.sql.functions.GenericFunction[int]):
-    """The number that a session's `changed` gets when it is written: see `change`."""
-
-    inherit_cache = True
-    type = sa.BigInteger()
-    name = "fencepost_change"
+_change = by_dialect(
+    "fencepost_change",
+    sa.BigInteger(),
+    sqlite=lambda: "(SELECT coalesce(max(changed), 0) + 1 FROM session)",
+    postgresql=lambda: "pg_current_xact_id()::text::bigint",
+)
 
 
 def change() -> sa.ColumnElement[int]:
@@ -70,7 +75,7 @@ def change() -> sa.ColumnElement[int]:
     SQLite has one writer, so the next number is the highest and one. On PostgreSQL it is the transaction's own
     number, so that transactions that end out of order are still seen by whoever reads on from `horizon`.
     """
-    return ChangeNumber()
+    return _change()
 
 
 def horizon(connection: sa.Connection) -> int:
@@ -93,13 +98,3 @@ _oldest_transaction = sa.text("""
 """)
 """Numbers of transactions are the whole cluster's: those of its other databases are left out, however long they idle.
 One that cannot be told, since it ended meanwhile, counts as ours."""
-
-
-@compiles(ChangeNumber, "sqlite")
-def _change_sqlite(element: ChangeNumber, compiler: Any, **options: Any) -> str:
-    return "(SELECT coalesce(max(changed), 0) + 1 FROM session)"
-
-
-@compiles(ChangeNumber, "postgresql")
-def _change_postgresql(element: ChangeNumber, compiler: Any, **options: Any) -> str:
-    return "pg_current_xact_id()::text::bigint"

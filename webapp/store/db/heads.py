@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.ext.compiler import compiles
 
 from webapp.store.db import packing
+from webapp.store.db.dialect import by_dialect
 
 
 class Head(sa.TypeDecorator[bytes]):
@@ -42,23 +42,16 @@ def decoded(head: bytes) -> str:
     return head.decode("utf-8", "replace")
 
 
-class Length(sa.sql.functions.GenericFunction[int]):
-    """`Length(column)`: how many bytes a text takes as UTF-8, packed or not."""
-
-    inherit_cache = True
-    type = sa.Integer()
-    name = "fencepost_length"
-
-
-@compiles(Length, "sqlite")
-def _sqlite(element: Length, compiler: Any, **options: Any) -> str:
-    data = compiler.process(element.clauses, **options)
-    digits = f"CAST(CAST(substr({data}, 2, {packing.DIGITS}) AS TEXT) AS INTEGER)"
-    return f"CASE WHEN substr({data}, 1, 1) = x'{packing.TEXT.hex()}' THEN {digits} ELSE length({data}) END"
-
-
-@compiles(Length, "postgresql")
-def _postgresql(element: Length, compiler: Any, **options: Any) -> str:
-    data = compiler.process(element.clauses, **options)
-    digits = f"CAST(convert_from(substr({data}, 2, {packing.DIGITS}), 'UTF8') AS INTEGER)"
-    return f"CASE WHEN substr({data}, 1, 1) = '\\x{packing.TEXT.hex()}' THEN {digits} ELSE length({data}) END"
+Length = by_dialect(
+    "fencepost_length",
+    sa.Integer(),
+    sqlite=lambda data: (
+        f"CASE WHEN substr({data}, 1, 1) = x'{packing.TEXT.hex()}' "
+        f"THEN CAST(CAST(substr({data}, 2, {packing.DIGITS}) AS TEXT) AS INTEGER) ELSE length({data}) END"
+    ),
+    postgresql=lambda data: (
+        f"CASE WHEN substr({data}, 1, 1) = '\\x{packing.TEXT.hex()}' "
+        f"THEN CAST(convert_from(substr({data}, 2, {packing.DIGITS}), 'UTF8') AS INTEGER) ELSE length({data}) END"
+    ),
+)
+"""`Length(column)`: how many bytes a text takes as UTF-8, packed or not"""

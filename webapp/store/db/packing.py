@@ -67,11 +67,6 @@ def unpack_bytes(data: bytes) -> bytes:
     return zstd.decompress(data)
 
 
-def train_dict(samples: list[bytes], size: int) -> bytes:
-    """A dictionary made from samples; see `benchmarks/dictionary.py`."""
-    return bytes(zstd.train_dict(samples, size).dict_content)
-
-
 @cache
 def _dictionary() -> zstd.ZstdDict:
     return zstd.ZstdDict(Path(__file__).with_name("packing.zdict").read_bytes())

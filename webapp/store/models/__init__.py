@@ -3,10 +3,10 @@
 # ruff: noqa: F401 - what others import from here
 
 from webapp.store.models.accounts import Account, ApiToken, AuditEntry
-from webapp.store.models.base import TURNS_A_SESSION, Base
+from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of
 from webapp.store.models.dumps import Dump, DumpSession, Job, Mapping
 from webapp.store.models.failures import FailureEvent, FailureOverlay, FormerFailureGroup
-from webapp.store.models.growing import GrowingFile, GrowingSession
+from webapp.store.models.growing import GrowingFile, GrowingSession, LiveLog, LiveSpan
 from webapp.store.models.homes import HomeChange, HomeChangeSession, HomeRule
 from webapp.store.models.labels import (
     Assignment,
@@ -19,7 +19,6 @@ from webapp.store.models.labels import (
     LabelQueue,
     LabelQueueItem,
 )
-from webapp.store.models.live import LiveLog, LiveSpan
 from webapp.store.models.parses import UNDIGESTED, Parse, ParseRepair, Run, RunChunk, RunPart, RunPartRemoval
 from webapp.store.models.secrets import DatabaseSecret
 from webapp.store.models.sessions import (

@@ -68,8 +68,6 @@ class FormerFailureGroup(Base):
     __tablename__ = "former_failure_group"
     __table_args__ = (sa.Index("ix_former_failure_group_group_key", "group_key", "turn_id"),)
 
-    turn_id: orm.Mapped[int] = orm.mapped_column(
-        sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
     profile: orm.Mapped[str] = orm.mapped_column(sa.String(255), primary_key=True)
     group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255), primary_key=True)

@@ -42,9 +42,7 @@ class HomeChangeSession(Base):
     change_id: orm.Mapped[int] = orm.mapped_column(
         sa.ForeignKey("home_change.id", ondelete="CASCADE"), primary_key=True
     )
-    session_id: orm.Mapped[int] = orm.mapped_column(
-        sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True)
     profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
     source: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     former_profile: orm.Mapped[str | None] = orm.mapped_column(ProfileName)

@@ -68,9 +68,7 @@ class FinalLabel(Base):
 
     __tablename__ = "final_label"
 
-    turn_id: orm.Mapped[int] = orm.mapped_column(
-        sa.ForeignKey("turn.id", ondelete="RESTRICT"), primary_key=True, autoincrement=False
-    )
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="RESTRICT"), primary_key=True)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     judgement: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     cause: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
@@ -129,9 +127,7 @@ class Assignment(Base):
     __tablename__ = "assignment"
     __table_args__ = (sa.Index("ix_assignment_assignee", "assignee", "turn_id"),)
 
-    turn_id: orm.Mapped[int] = orm.mapped_column(
-        sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
     assignee: orm.Mapped[str] = orm.mapped_column(ExactText, primary_key=True)
     author: orm.Mapped[str | None] = orm.mapped_column(ExactText)
     """None where a queue was split before this was stored"""
@@ -154,9 +150,7 @@ class Compared(Base):
 
     __tablename__ = "compared"
 
-    turn_id: orm.Mapped[int] = orm.mapped_column(
-        sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    )
+    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
     session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"), index=True)
     state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     """known, unknown (nothing said of what was meant) or disputed"""

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.types import BigId, ExactJson, PackedJson, ProfileName, UtcDateTime
-from webapp.store.models.base import Base
+from webapp.store.models.base import Base, partial_index
 
 UNDIGESTED = "value_digest IS NULL AND verdict IN ('clean', 'extracted', 'repaired')"
 """of parses that read a value which is nested too deep to be compared"""
@@ -21,19 +21,11 @@ class Parse(Base):
     __tablename__ = "parse"
     __table_args__ = (
         sa.UniqueConstraint("turn_id", "profile"),
-        sa.Index(
-            "ix_parse_failure_group",
-            *("profile", "failure_group", "turn_id"),
-            sqlite_where=sa.text("failure_group IS NOT NULL"),
-            postgresql_where=sa.text("failure_group IS NOT NULL"),
+        partial_index(
+            "ix_parse_failure_group", "profile", "failure_group", "turn_id", where="failure_group IS NOT NULL"
         ),
         sa.Index("ix_parse_value_digest", "profile", "turn_id", "value_digest", "version"),
-        sa.Index(
-            "ix_parse_undigested",
-            *("profile", "turn_id"),
-            sqlite_where=sa.text(UNDIGESTED),
-            postgresql_where=sa.text(UNDIGESTED),
-        ),
+        partial_index("ix_parse_undigested", "profile", "turn_id", where=UNDIGESTED),
     )
 
     id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)

@@ -19,7 +19,7 @@ from webapp.store.db.types import (
     ShortText,
     UtcDateTime,
 )
-from webapp.store.models.base import Base
+from webapp.store.models.base import Base, partial_index
 
 
 class Session(Base):
@@ -30,13 +30,7 @@ class Session(Base):
         sa.UniqueConstraint("external_id", "revision"),
         sa.Index("ix_session_failed_happened", "failed", "happened_at", "id"),
         sa.Index("ix_session_ended_at", "ended_at", "happened_at", "id"),
-        sa.Index(
-            "ix_session_deleted_at",
-            "deleted_at",
-            "changed",
-            sqlite_where=sa.text("deleted_at IS NOT NULL"),
-            postgresql_where=sa.text("deleted_at IS NOT NULL"),
-        ),
+        partial_index("ix_session_deleted_at", "deleted_at", "changed", where="deleted_at IS NOT NULL"),
     )
 
     id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
@@ -133,18 +127,8 @@ class Turn(Base):
     __table_args__ = (
         sa.Index("ix_turn_session_position", "session_id", "position"),
         sa.Index("ix_turn_session_ordinal", "session_id", "ordinal", unique=True),
-        sa.Index(
-            "ix_turn_recorded_failure",
-            "id",
-            sqlite_where=sa.text("recorded_failure IS NOT NULL"),
-            postgresql_where=sa.text("recorded_failure IS NOT NULL"),
-        ),
-        sa.Index(
-            "ix_turn_duplicate_of",
-            "duplicate_of",
-            sqlite_where=sa.text("duplicate_of IS NOT NULL"),
-            postgresql_where=sa.text("duplicate_of IS NOT NULL"),
-        ),
+        partial_index("ix_turn_recorded_failure", "id", where="recorded_failure IS NOT NULL"),
+        partial_index("ix_turn_duplicate_of", "duplicate_of", where="duplicate_of IS NOT NULL"),
     )
 
     id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True, autoincrement=False)

@@ -8,6 +8,8 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from webapp.store.search import blocks
+from webapp.store.search.blocks import BlockQuery
 from webapp.store.search.query import Query, Term
 from webapp.store.search.words import shortened
 
@@ -25,19 +27,24 @@ class Expression:
     `cut` says that a prefix stands for more words than were looked for.
     """
 
-    raw: str | None
+    raw: str | BlockQuery | None
     note: str | None
     cut: bool
 
 
 def expression(connection: sa.Connection, query: Query) -> Expression:
-    """`query` for this database."""
+    """`query` for this database.
+
+    From here to the end of its transaction PostgreSQL plans each statement for its own words: a plan for any words,
+    as it makes one for what it was often asked, reads all of a common word's places and sorts them for each page.
+    """
     if not query.required:
         return Expression(None, None, query.cut)
     if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql("SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL jit = off")
         excluded_terms = [f"!({_tsterm(term)})" for term in query.excluded]
         text = " & ".join([*map(_tsterm, query.required), *excluded_terms])
-        return Expression(text, text, query.cut)
+        return Expression(blocks.block_query(query), text, query.cut)
     cut = query.cut
     alternatives: list[list[str]] = []
     excluded: list[str] = []
@@ -55,9 +62,17 @@ def expression(connection: sa.Connection, query: Query) -> Expression:
 
 
 def keys(
-    connection: sa.Connection, table: Table, match: str, between: tuple[int, int], *, newest: bool, limit: int
+    connection: sa.Connection,
+    table: Table,
+    match: str | BlockQuery,
+    between: tuple[int, int],
+    *,
+    newest: bool,
+    limit: int,
 ) -> list[int]:
     """At most `limit` keys of texts that match, from `between[0]` on and below `between[1]`, in order."""
+    if isinstance(match, BlockQuery):
+        return blocks.turns(connection, match, between, newest=newest, limit=limit)
     order = "DESC" if newest else "ASC"
     low, high = between
     if connection.dialect.name == "sqlite":

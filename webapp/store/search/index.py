@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 import sqlalchemy as sa
 
 from webapp.store.db import packing
-from webapp.store.db.copying import copy_rows
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, is_unfinished
+from webapp.store.search import blocks
+from webapp.store.search.folding import Folded, folded
 from webapp.store.search.pending import KINDS, SLOTS, Note, Text, key
-from webapp.store.search.vectors import Vector, vector, vector_text
+from webapp.store.search.vectors import vector_text
 
 _AT_ONCE = 16
 """texts, each of any size"""
@@ -23,8 +25,10 @@ def index_turns(connection: sa.Connection, texts: Sequence[Text]) -> None:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("INSERT INTO search_raw(rowid, raw) VALUES (?, ?)", list(texts))
         return
-    rows = ((turn_id, text if isinstance(text, Vector) else vector(text)) for turn_id, text in texts)
-    copy_rows(connection, "search_raw", {"id": "int8", "words": "bytea"}, rows)
+    in_order = sorted(texts, key=itemgetter(0))
+    blocks.write(
+        connection, [(turn_id, text if isinstance(text, Folded) else folded(text)) for turn_id, text in in_order]
+    )
 
 
 def index_notes(connection: sa.Connection, notes: Iterable[Note]) -> None:
@@ -69,7 +73,7 @@ def clear(connection: sa.Connection) -> None:
         connection.exec_driver_sql("INSERT INTO search_raw(search_raw) VALUES ('delete-all')")
         connection.exec_driver_sql("DELETE FROM search_note")
     else:
-        connection.exec_driver_sql("TRUNCATE search_raw, search_note")
+        connection.exec_driver_sql("TRUNCATE search_raw, search_block, search_note")
 
 
 def indexed(connection: sa.Connection) -> set[int]:
@@ -87,9 +91,7 @@ def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
         if is_indexed(connection, session_id):
             _remove_raw(connection, low, high)
     else:
-        connection.execute(
-            sa.text("DELETE FROM search_raw WHERE id >= :low AND id < :high"), {"low": low, "high": high}
-        )
+        blocks.remove(connection, low, high)
     _delete_notes(connection, low * SLOTS, high * SLOTS)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from webapp.store.db.ids import TURNS_A_SESSION
-from webapp.store.search.vectors import vector
+from webapp.store.search.folding import folded
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -57,7 +57,7 @@ def errors(trace: Trace) -> str:
 
 
 Text = tuple[int, bytes]
-"""A turn's id and its raw text in UTF-8, or the `Vector` of it, which only PostgreSQL takes."""
+"""A turn's id and its raw text in UTF-8, or what is `Folded` of it, which only PostgreSQL takes."""
 
 
 @dataclass(slots=True)
@@ -69,12 +69,12 @@ class Pending:
     size: int = 0
     has_raw: bool = True
     """False where raw texts are in the index already, so that only notes are taken"""
-    vectors: bool = False
-    """whether the tsvectors are made as the texts come"""
+    folds: bool = False
+    """whether texts are folded as they come"""
 
     def text(self, turn_id: int, raw: bytes) -> None:
         if self.has_raw:
-            self.texts.append((turn_id, vector(raw) if self.vectors else raw))
+            self.texts.append((turn_id, folded(raw) if self.folds else raw))
             self.size += len(raw)
 
     def note(self, *notes: Note) -> None:

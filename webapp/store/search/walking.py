@@ -24,11 +24,14 @@ BUDGET = 0.5
 """seconds after which a search answers with what it has and where to go on"""
 _WIDTH = 2048
 """sessions looked through first; four times as many each time that nothing is found"""
+_SOON = BUDGET / 10
+"""… as long as no more seconds than this are over: the last range is to end with the budget"""
 _AT_ONCE = 512
 _AT_ONCE_OF_FEW = 24
 _MOST_AT_ONCE = 4096
 """hits read at once, without and with a sequence of allowed sessions; twice as many whenever none was allowed. With
-SQLite 200 of them cost as much as another query."""
+SQLite 200 of them cost as much as another query; with PostgreSQL 20 may, so that there it is twice as many as sessions
+are asked for at first, and twice as many each time."""
 _RAW = KINDS.index("raw")
 _A_SESSION = TURNS_A_SESSION * SLOTS
 
@@ -53,14 +56,21 @@ class Walk:
     at_once: int = field(init=False)
 
     def __post_init__(self) -> None:
-        few = self.allowed is not None and not callable(self.allowed)
-        self.at_once = _AT_ONCE_OF_FEW if few else _AT_ONCE
+        self.at_once = _AT_ONCE_OF_FEW if self._few else _AT_ONCE
+
+    @property
+    def _few(self) -> bool:
+        """Whether it is told the sessions that may be found."""
+        return self.allowed is not None and not callable(self.allowed)
 
     def sessions(self, below: int | None, limit: int) -> tuple[Hits, int | None]:
         """Sessions that match, descending from `below`, and the `below` of those behind them."""
         if self.match.raw is None and self.match.note is None:
             return {}, None
         until = time.monotonic() + BUDGET
+        in_blocks = self.connection.dialect.name != "sqlite"
+        if in_blocks and not self._few:
+            self.at_once = min(2 * limit, _MOST_AT_ONCE)
         newest = (self.connection.scalar(_newest) or 0) + 1
         high = newest if below is None else min(below, newest)
         matching: Hits = {}
@@ -70,8 +80,10 @@ class Walk:
             hits, reached = self._range(low, high)
             allowed = self._allowed(sorted(hits, reverse=True))
             matching |= {number: hits[number] for number in allowed}
-            self.at_once = self.at_once if allowed else min(2 * self.at_once, _MOST_AT_ONCE)
-            width = width * 4 if reached == low else width
+            if in_blocks or not allowed:
+                self.at_once = min(2 * self.at_once, _MOST_AT_ONCE)
+            if reached == low and time.monotonic() < until - BUDGET + _SOON:
+                width *= 4
             high = reached
             if len(matching) > limit:
                 ids = list(matching)[:limit]
