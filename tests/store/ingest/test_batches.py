@@ -8,7 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from webapp.store import search
-from webapp.store.ingest.batches import Batch, Outcomes
+from webapp.store.ingest.batches import Batch
+from webapp.store.ingest.beside import Outcomes
 
 pytestmark = [pytest.mark.postgres, pytest.mark.parametrize("url", ["postgres"], indirect=True)]
 FIRST, OTHER = (search.Note("note", 10**15 + number, "a note of one test alone") for number in range(2))
@@ -22,7 +23,7 @@ def stored(engine: sa.Engine, note: search.Note) -> int:
 
 def test_outcomes_are_said_once_they_are_sure(engine: sa.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     committed: list[Outcomes] = []
-    batch, goes_on, flush = Batch(engine, committed.append), threading.Event(), search.Pending.flush
+    batch, goes_on, flush = Batch[int](engine, committed.append), threading.Event(), search.Pending.flush
 
     def slow(pending: search.Pending, connection: sa.Connection) -> None:
         goes_on.wait(20)
@@ -43,7 +44,7 @@ def test_what_fails_beside_is_raised_and_nothing_of_it_is_there(
     engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     committed: list[Outcomes] = []
-    batch = Batch(engine, committed.append)
+    batch = Batch[int](engine, committed.append)
     with monkeypatch.context() as patched:
         patched.setattr(search.Pending, "flush", lambda *_: 1 / 0)
         with batch.session() as connection:

@@ -20,7 +20,7 @@ from webapp.commands import _file_reader
 from webapp.commands._file_reader import FileReader
 from webapp.commands._input_files import InputFile
 from webapp.config import Settings
-from webapp.store.ingest import growing_files, kept_dumps
+from webapp.store.ingest import file_growth, kept_dumps
 from webapp.store.ingest.start import IngestResult
 from webapp.store.jobs import pruning
 from webapp.store.labels import labels
@@ -282,7 +282,7 @@ def test_what_others_wrote_meanwhile_is_not_lost(watched, work, db, engine):
     db.rollback()
     db.expire_all()
     assert sessions.find(db, "s").label_count == 1
-    growing_files.of(engine).take("run.jsonl")
+    file_growth.known_files(engine).take("run.jsonl")
     grown_from_dumps(engine).take(sessions.find(db, "s").id, None)
     with path.open("ab") as file:
         file.write(text("claude_code", "s", 13, 15))

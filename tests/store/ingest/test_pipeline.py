@@ -155,6 +155,30 @@ def test_a_helper_that_is_killed_is_done_without(
 
 
 @pytest.mark.usefixtures("two")
+def test_what_a_slow_helper_has_not_begun_is_prepared_here_in_order(
+    engine: sa.Engine, settings: Settings, answers: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stands still from the first batch on, and goes on only when nothing else is left to do than to wait for it."""
+    give, take = helper_process.Helper.give, helper_process.Helper.take
+
+    def stopped(self: helper_process.Helper, batch: list[pipeline.SessionInput]) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+        give(self, batch)
+
+    def awaited(self: helper_process.Helper, *, wait: bool) -> list[pipeline.NewSession] | None:
+        if wait:
+            assert len(self._waiting) == 1
+            self._process.send_signal(signal.SIGCONT)
+        return take(self, wait=wait)
+
+    monkeypatch.setattr(helper_process.Helper, "give", stopped)
+    monkeypatch.setattr(helper_process.Helper, "take", awaited)
+    assert all_there(come(engine, settings))
+    assert 0 < sum(answers) < SESSIONS / 2
+    assert folders(settings) == []
+
+
+@pytest.mark.usefixtures("two")
 def test_a_turn_that_is_nested_too_deeply_for_the_way_is_prepared_here(
     engine: sa.Engine, settings: Settings, answers: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,8 +24,8 @@ from webapp.store.ingest import growing
 from webapp.store.ingest.growing import StoredEnd
 from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult, problem_dict
 from webapp.store.ingest.turn_spool import Spill
-from webapp.store.models import Dump, DumpSession, Session
-from webapp.store.sessions.dumps import line
+from webapp.store.models import Dump, DumpSession
+from webapp.store.sessions.dumps import line, named_sessions
 from webapp.store.write import writing
 from webapp.store.write.session_rows import SessionInput, new_session
 from webapp.store.write.state_cache import grown_from_dumps
@@ -33,12 +33,6 @@ from webapp.store.write.writing import SessionOutcome
 
 _MOST_PREPARED = 1024 * 1024
 """characters of a new session whose rows are made before it is written"""
-_find_sessions = (
-    sa.select(Session.external_id, Session.key)
-    .join(DumpSession, DumpSession.session_id == Session.id)
-    .where(DumpSession.dump_id == sa.bindparam("dump"))
-    .order_by(Session.id)
-)
 
 
 @dataclass(slots=True)
@@ -186,9 +180,7 @@ class AddedLines:
             growing.put_file(self.connection, self.dump_id, self.filename, self.end)
         else:
             growing.forget(self.connection, self.dump_id)
-        rows = self.connection.execute(_find_sessions, {"dump": self.dump_id}).all()
-        names, keys = [row.external_id for row in rows], [row.key for row in rows]
         grown = sum(outcome.what == "grown" for outcome in self.outcomes)
         count = sum(outcome.new_turns for outcome in self.outcomes)
         dump = line(self.connection, self.dump_id)
-        return IngestResult(dump, names, keys, problems, True, new, grown, count)
+        return IngestResult(dump, *named_sessions(self.connection, self.dump_id), problems, True, new, grown, count)

@@ -5,29 +5,27 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from typing import Generic
 
 import sqlalchemy as sa
 
-from webapp.dumps.records import SessionStart
 from webapp.store import search
 from webapp.store.db import database, write_queue
-from webapp.store.write.writing import SessionOutcome
+from webapp.store.ingest.beside import Beside, Outcomes, T, Write
 
 MOST_SECONDS = 0.5
 """how long a transaction is open at most before the session that is being written is its last"""
 
-Outcomes = list[tuple[SessionStart, SessionOutcome]]
-
 
 @dataclass(slots=True)
-class Batch:
+class Batch(Generic[T]):
     """One transaction after the other; `on_commit` hears what became of the sessions of each, once that is sure.
 
     PostgreSQL has one for each session: two readers that lock the same ids in another order would wait for each other.
-    It is indexed and committed by a thread of its own, while what comes next is read and prepared.
+    It is indexed and committed by a thread of its own, while what comes next is read and prepared. What is `put` is
+    written beside this thread as well.
     """
 
     engine: sa.Engine
@@ -38,9 +36,26 @@ class Batch:
     _stack: ExitStack = field(default_factory=ExitStack)
     _connection: sa.Connection | None = None
     _until: float = 0.0
-    _committing: tuple[Future[None], Outcomes] | None = None
-    """a transaction that is indexed and committed beside this thread, with its outcomes"""
-    _beside: ThreadPoolExecutor | None = None
+    _beside: Beside[T] | None = None
+
+    def put(self, write: Write[T]) -> list[T]:
+        """Write sessions, with the index of their texts, in one transaction; what `write` told of those that are sure.
+
+        On PostgreSQL that may come with a later call: `drain` waits for it.
+        """
+        if self.engine.dialect.name == "sqlite":
+            with self.session() as connection:
+                outcomes, result = write(connection, self.index)
+                self.outcomes += outcomes
+            return [result]
+        beside = self._threads()
+        beside.put(write)
+        return beside.taken()
+
+    def drain(self) -> list[T]:
+        """Wait until all that was `put` is sure, and give what is not told yet; raises what failed."""
+        self._settle()
+        return [] if self._beside is None else self._beside.taken()
 
     @contextmanager
     def session(self) -> Iterator[sa.Connection]:
@@ -91,20 +106,16 @@ class Batch:
         connection, stack, index, outcomes = self._connection, self._stack.pop_all(), self.index, self.outcomes
         assert connection is not None
         self._connection, self.index, self.outcomes = None, search.Pending(), []
-
-        def flush_and_commit() -> None:
-            with stack:
-                index.flush(connection)
-
-        self._beside = self._beside or ThreadPoolExecutor(1, "commit")
-        self._committing = self._beside.submit(flush_and_commit), outcomes
+        self._threads().commit(stack, connection, index, outcomes)
 
     def _settle(self) -> None:
-        """Wait until what is committed beside this thread is sure; raises what its `commit` would have raised."""
-        committing, self._committing = self._committing, None
-        if committing is not None:
-            committing[0].result()
-            self.on_commit(committing[1])
+        """Wait until what is written beside this thread is sure; raises what its `commit` would have raised."""
+        if self._beside is not None:
+            self._beside.settle()
+
+    def _threads(self) -> Beside[T]:
+        self._beside = self._beside or Beside(self.engine, self.on_commit)
+        return self._beside
 
     def _abandon(self) -> None:
         """Take back the whole transaction, if there still is one."""

@@ -18,7 +18,9 @@ else:
     import fcntl
 
 _STALE = 24 * 3600.0
-"""seconds after which a file in `incoming` is what a killed process left behind"""
+"""seconds after which a file in `incoming` is what a killed process left behind …"""
+_BETWEEN = 60.0
+"""… and those between two looks for them: a request with hundreds of files looked at all of them for each"""
 JOB = "job-"
 """How the files begin that a job owns: they stay until it ends, however long that takes."""
 
@@ -38,12 +40,20 @@ def incoming(data: Path) -> Path:
     path = folder(data) / "incoming"
     path.mkdir(exist_ok=True)
     with _one_thread:  # else one that comes meanwhile loses what it spools, as a leftover
-        oldest = 0.0 if _is_first(path) else _STALE
-        for leftover in path.iterdir():
-            with contextlib.suppress(FileNotFoundError):
-                if not leftover.name.startswith(JOB) and age(leftover) > oldest:
-                    shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink()
+        is_first, now = _is_first(path), time.monotonic()
+        if is_first or now >= _looked.get(path, now - _BETWEEN) + _BETWEEN:
+            _looked.clear()
+            _looked[path] = now
+            _remove_leftovers(path, 0.0 if is_first else _STALE)
     return path
+
+
+def _remove_leftovers(path: Path, oldest: float) -> None:
+    """Remove what nobody wrote to for so many seconds and no job owns."""
+    for leftover in path.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if not leftover.name.startswith(JOB) and age(leftover) > oldest:
+                shutil.rmtree(leftover, ignore_errors=True) if leftover.is_dir() else leftover.unlink()
 
 
 def _is_first(path: Path) -> bool:
@@ -68,6 +78,8 @@ _one_thread = threading.Lock()
 _spooling: dict[Path, int] = {}
 """the folder that this process spools in, with its number: a fork has to lock again"""
 _handles: list[int] = []
+_looked: dict[Path, float] = {}
+"""when this process last looked for what is old, of the folder that it spools in"""
 
 
 def age(path: Path) -> float:

@@ -15,34 +15,31 @@ import sqlalchemy as sa
 from webapp import dumps as readers
 from webapp.config import Settings
 from webapp.dumps.read_tail import ReadTail
-from webapp.dumps.records import BadDump, SessionStart, Turn, UnknownFormat
+from webapp.dumps.records import BadDump, SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled
+from webapp.store import search
 from webapp.store.db import database, disk_full
 from webapp.store.homes import rules
 from webapp.store.homes.choosing import HomeChooser
-from webapp.store.ingest import dump_files, growing, kept_dumps, superseded, unfinished
-from webapp.store.ingest.batches import Batch, Outcomes
+from webapp.store.ingest import dump_files, dump_links, growing, kept_dumps, superseded, unfinished, written_batch
+from webapp.store.ingest.batches import Batch
+from webapp.store.ingest.beside import Outcomes
 from webapp.store.ingest.ingest_counts import IngestCounts
 from webapp.store.ingest.pipeline import Known, Pipeline, ReadyBatch
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.result import IngestResult, describe, problem_dict
 from webapp.store.ingest.turn_spool import Spill, sessions
-from webapp.store.models import Dump, DumpSession, Session
+from webapp.store.ingest.written_batch import NewBatch, WrittenBatch
+from webapp.store.models import Dump, Session
 from webapp.store.sessions.dumps import DumpLine, line
 from webapp.store.write import relaxed_gc, state_cache, writing
-from webapp.store.write.home import Home
-from webapp.store.write.session_rows import NewSession, SessionInput
+from webapp.store.write.session_rows import SessionInput
 
 OWN_FORMAT = "fencepost"
 _MOST_PREPARED = 1024 * 1024
 """characters of a session whose rows are made before it is written; a longer one goes by `store.ingest.unfinished`"""
 _NOTED_EVERY = 0.5
 """seconds between two notes in the database of how far the reading is"""
-
-_insert_link = sa.insert(DumpSession)
-_find_link = sa.select(DumpSession.session_id).where(
-    DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id == sa.bindparam("session")
-)
 
 
 @dataclass(slots=True)
@@ -65,7 +62,7 @@ class DumpIngest:
     """the hash of the shorter dump of the same recording, whose place this one takes"""
     noted_at: float = 0.0
     counts: IngestCounts = field(init=False)
-    batch: Batch = field(init=False)
+    batch: Batch[WrittenBatch] = field(init=False)
     pipeline: Pipeline = field(init=False)
     _homes: HomeChooser = field(init=False)
     _known: Known = field(init=False)
@@ -133,7 +130,7 @@ class DumpIngest:
                 self._take(start, turns)
         finally:
             try:
-                self._write_ready(self.pipeline.rest())
+                self._write_rest()
             finally:
                 self.batch.commit()
 
@@ -146,13 +143,13 @@ class DumpIngest:
         """Have a short new session prepared; any other is written by itself, behind those before it."""
         home, short_turns = self._homes.choose(start, self.counts.problem), turns.held(_MOST_PREPARED)
         if self.again is None and short_turns is not None:
-            vectors = self.engine.dialect.name != "sqlite"
-            session_input = SessionInput(start, short_turns, home, vectors, start.external_id in self.tail.sessions)
+            folds, grows = self.engine.dialect.name != "sqlite", start.external_id in self.tail.sessions
+            session_input = SessionInput(start, short_turns, home, folds, grows)
             self._write_ready(self.pipeline.put(session_input))
         else:
-            self._write_ready(self.pipeline.rest())
+            self._write_rest()
             if self.again is not None or self._known([start.external_id]):
-                self._store(start, turns, home)
+                self._store(SessionInput(start, turns, home))
             else:
                 self._store_long(SessionInput(start, self.watch.each(turns), home))
         self.watch.moved()
@@ -160,9 +157,28 @@ class DumpIngest:
     def _write_ready(self, batches: Iterable[ReadyBatch]) -> None:
         for batch in batches:
             new = [(session_input, rows) for session_input, rows in batch if rows is not None]
-            unwritten = self._write_new(new) if new else [session_input for session_input, _ in batch]
-            for session in unwritten:
-                self._store(session.start, session.turns, session.home)
+            if new:
+                self._go_on(self.batch.put(partial(self._write_new, new)))
+                if self.dump_id is None:  # or the next batch would make the dump's row as well
+                    self._go_on(self.batch.drain())
+            else:
+                self._go_on(self.batch.drain())
+                for session, _ in batch:
+                    self._store(session)
+
+    def _write_rest(self) -> None:
+        """Write all that was put into the pipeline, and wait for its end."""
+        self._write_ready(self.pipeline.rest())
+        self._go_on(self.batch.drain())
+
+    def _go_on(self, batches: list[WrittenBatch]) -> None:
+        """Note the problems of new sessions that are stored now, and store those of them that others brought."""
+        batches = batches + self.batch.drain() if any(batch.known for batch in batches) else batches
+        for batch in batches:
+            for problem in batch.problems:
+                self.counts.problem(problem)
+            for session_input in batch.known:
+                self._store(session_input)
 
     def _only_repeats(self) -> bool:
         """Whether this is a dump that Fencepost wrote, and everything in it is still here."""
@@ -171,31 +187,30 @@ class DumpIngest:
         with self.engine.connect() as connection:
             return connection.scalar(self._find_dump) is None
 
-    def _write_new(self, batch: list[tuple[SessionInput, NewSession]]) -> list[SessionInput]:
-        """Write new sessions together; those that somebody else brought meanwhile come back."""
-        new = [session for _, session in batch]
-        with self.batch.session() as connection:
-            outcomes = writing.write_new(connection, new, dump_id=self._dump, index=self.batch.index)
-            result = list(zip(batch, outcomes, strict=True))
-            self._link(connection, [(start, outcome) for ((start, *_), _), outcome in result if outcome])
-        for (_, session), outcome in result:
-            for problem in session.problems if outcome else ():
-                self.counts.problem(problem)
-        return [session_input for (session_input, _), outcome in result if outcome is None]
+    def _write_new(
+        self, batch: NewBatch, connection: sa.Connection, index: search.Pending
+    ) -> tuple[Outcomes, WrittenBatch]:
+        """Write new sessions together."""
+        written = writing.write_new(connection, [rows for _, rows in batch], dump_id=self._dump, index=index)
+        result = written_batch.split(batch, written)
+        self._link(connection, result[0])
+        return result
 
-    def _store(self, start: SessionStart, turns: Iterable[Turn], home: Home) -> None:
+    def _store(self, session: SessionInput) -> None:
+        start = session.start
         with self.batch.session() as connection:
             outcome = writing.write(
                 connection,
                 start,
-                self.watch.each(turns),
-                home=home,
+                self.watch.each(session.turns),
+                home=session.home,
                 dump_id=self._dump,
                 on_problem=self.counts.problem,
                 anew=self.again is not None,
                 index=self.batch.index,
             )
             self._link(connection, [(start, outcome)])
+            self.batch.outcomes.append((start, outcome))
 
     def _store_long(self, session_input: SessionInput) -> None:
         """Write a long session that seems to be new, which others see once all its turns are there."""
@@ -205,11 +220,12 @@ class DumpIngest:
                 outcome = session.show(connection)
                 if outcome is not None:
                     self._link(connection, [(session_input.start, outcome)])
+                    self.batch.outcomes.append((session_input.start, outcome))
             self.batch.commit()
         for problem in session.problems if outcome else ():
             self.counts.problem(problem)
         if outcome is None:
-            self._store(session_input.start, session_input.turns, session_input.home)
+            self._store(session_input)
 
     def _on_commit(self, outcomes: Outcomes) -> None:
         """Count what became of sessions, and hold the states of those that grew."""
@@ -252,17 +268,10 @@ class DumpIngest:
 
     def _link(self, connection: sa.Connection, outcomes: Outcomes) -> None:
         """Link sessions to the dump; now and then note how far the reading is, for who looks at the dump."""
-        self.batch.outcomes += outcomes
         if self.dump_id is None and all(outcome.what == "found" for _, outcome in outcomes):
             return
         dump = self._dump(connection)
-        links = [
-            {"dump_id": dump, "session_id": outcome.id, "new_turns": outcome.new_turns}
-            for _, outcome in outcomes
-            if outcome.what == "new" or connection.scalar(_find_link, {"dump": dump, "session": outcome.id}) is None
-        ]
-        if links:
-            connection.execute(_insert_link, links)
+        dump_links.link(connection, dump, [outcome for _, outcome in outcomes])
         ends = self.tail.sessions
         growing.put_sessions(connection, dump, [(ends.pop(start.external_id, None), one) for start, one in outcomes])
         if self.again is None and time.monotonic() - self.noted_at > _NOTED_EVERY:
@@ -282,16 +291,8 @@ class DumpIngest:
             }
             if not (error and self.again and self.again.state == "done"):
                 connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
-            self._link_found(connection)
+            dump_links.link_found(connection, dump_id, self.counts.sessions)
             return line(connection, dump_id)
-
-    def _link_found(self, connection: sa.Connection) -> None:
-        """Link sessions that were there before anything was written."""
-        linked = set(connection.scalars(sa.select(DumpSession.session_id).where(DumpSession.dump_id == self.dump_id)))
-        unlinked = sorted(self.counts.sessions.keys() - linked)
-        missing = [{"dump_id": self.dump_id, "session_id": number} for number in unlinked]
-        if missing:
-            connection.execute(sa.insert(DumpSession), missing)
 
     def _first_dump(self) -> DumpLine:
         first = sa.select(Session.dump_id).where(Session.id == next(iter(self.counts.sessions)))

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import io
 import os
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
 from typing import BinaryIO
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
@@ -19,14 +23,59 @@ from webapp.dumps.head import HEAD, SAMPLES
 from webapp.dumps.read_tail import FileTail, ReadTail
 from webapp.dumps.records import Problem
 from webapp.dumps.source import ReadsOtherwise
-from webapp.dumps.spool import Spooled, spool
+from webapp.dumps.spool import Spooled, WrittenBytes, spool
 from webapp.dumps.tail_reading import MOST_ADDED
 from webapp.saved_state import NotSaved
 from webapp.store.db import database, disk_full
-from webapp.store.ingest import dump_files, dump_locks, growing, growing_files, kept_dumps
+from webapp.store.ingest import dump_files, dump_locks, growing, kept_dumps
 from webapp.store.ingest.added_lines import AddedLines
-from webapp.store.ingest.growing_files import FileBytes
 from webapp.store.ingest.result import IngestResult
+
+MOST_FILES = 32
+"""files that are remembered; those that grew longest ago are forgotten"""
+
+
+@dataclass(slots=True)
+class FileBytes:
+    """What was read of a file: hash, size and end."""
+
+    written: WrittenBytes
+    sha256: str
+    identity: tuple[int, int] | None = None
+    """device and number of a file that is watched"""
+
+
+class GrowingFiles:
+    """The files of one database by their names. Who grows one takes it, and puts it back once that is committed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._files: OrderedDict[str, FileBytes] = OrderedDict()
+
+    def get(self, filename: str) -> FileBytes | None:
+        with self._lock:
+            return self._files.get(filename)
+
+    def take(self, filename: str) -> FileBytes | None:
+        with self._lock:
+            return self._files.pop(filename, None)
+
+    def put(self, filename: str, file: FileBytes) -> None:
+        with self._lock:
+            self._files[filename] = file
+            self._files.move_to_end(filename)
+            while len(self._files) > MOST_FILES:
+                self._files.popitem(last=False)
+
+
+_files: WeakKeyDictionary[sa.Engine, GrowingFiles] = WeakKeyDictionary()
+_files_lock = threading.Lock()
+
+
+def known_files(engine: sa.Engine) -> GrowingFiles:
+    """Those of the engine's database in this process."""
+    with _files_lock:
+        return _files.setdefault(engine, GrowingFiles())
 
 
 def remember(engine: sa.Engine, spooled: Spooled, filename: str, result: IngestResult, tail: ReadTail) -> None:
@@ -54,13 +103,12 @@ def remember(engine: sa.Engine, spooled: Spooled, filename: str, result: IngestR
 def mark_of(engine: sa.Engine, filename: str) -> int | None:
     """How many bytes of a file were read before: `spool` says the hash of so many."""
     with engine.connect() as connection:
-        mark = growing.mark(connection, filename)
-    return None if mark is None else mark.bytes
+        return growing.mark(connection, filename)
 
 
 def changed_beginning(engine: sa.Engine, spooled: Spooled, filename: str) -> Problem | None:
     """What to say where a watched file is no longer what was read of it."""
-    file, written = growing_files.of(engine).get(filename), spooled.written
+    file, written = known_files(engine).get(filename), spooled.written
     if file is None or file.identity is None or written is None or written.at_mark == file.sha256:
         return None
     shorter = f"it had {file.written.size:,} bytes" if written.at_mark is None else "other bytes are there now"
@@ -81,7 +129,7 @@ def grow_watched(
     engine: sa.Engine, settings: Settings, stream: BinaryIO, filename: str, limit: int | None
 ) -> IngestResult | None:
     """The same for an open file, of which only what was added is read, up to byte `limit`."""
-    file = growing_files.of(engine).get(filename)
+    file = known_files(engine).get(filename)
     identity = None if file is None else identity_of(stream)
     if file is None or identity is None or file.identity != identity or not _is_same(stream, file):
         return None
@@ -92,7 +140,7 @@ def grow_watched(
     with disk_full.in_words():
         spooled = spool(added, dump_files.incoming(settings.data), max_bytes=MOST_ADDED, written=file.written.copy())
     try:
-        if spooled.packed is not None or growing_files.of(engine).take(filename) is not file:
+        if spooled.packed is not None or known_files(engine).take(filename) is not file:
             return None
         with dump_locks.reading(engine, settings, spooled.sha256), disk_full.in_words():
             result = _grow(engine, settings, spooled, filename, file.sha256, 0, file.written.size)
@@ -104,7 +152,7 @@ def grow_watched(
 
 def watched(engine: sa.Engine, stream: BinaryIO, filename: str) -> None:
     """Note which file a dump was read from."""
-    if (file := growing_files.of(engine).get(filename)) is not None:
+    if (file := known_files(engine).get(filename)) is not None:
         file.identity = identity_of(stream)
 
 
@@ -157,6 +205,6 @@ def _is_recognised(end: FileTail, spooled: Spooled, filename: str, start: int, b
 def _remember_bytes(engine: sa.Engine, spooled: Spooled, filename: str) -> None:
     """Remember how a file that is not packed looks now."""
     if spooled.packed is None and spooled.written is not None:
-        file = growing_files.of(engine).get(filename)
+        file = known_files(engine).get(filename)
         identity = None if file is None else file.identity
-        growing_files.of(engine).put(filename, FileBytes(spooled.written, spooled.sha256, identity))
+        known_files(engine).put(filename, FileBytes(spooled.written, spooled.sha256, identity))

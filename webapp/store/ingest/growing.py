@@ -32,7 +32,7 @@ _find_fold = (
     .limit(1)
 )
 _find_mark = (
-    sa.select(Dump.sha256, Dump.bytes)
+    sa.select(Dump.bytes)
     .join(GrowingFile, GrowingFile.dump_id == Dump.id)
     .where(GrowingFile.name == sa.bindparam("name"), GrowingFile.made_by == sa.bindparam("made_by"))
     .order_by(Dump.id.desc())
@@ -73,13 +73,6 @@ _find_entries = (
 )
 
 
-class Mark(NamedTuple):
-    """What was read of a file before: its hash, and its bytes."""
-
-    sha256: str
-    bytes: int
-
-
 class StoredEnd(NamedTuple):
     """A session of a file as it is stored, and where the reading of it ended; None where its entries tell that."""
 
@@ -87,10 +80,9 @@ class StoredEnd(NamedTuple):
     end: SessionEnd | None
 
 
-def mark(connection: sa.Connection, filename: str) -> Mark | None:
-    """Of the file of that name that was read last."""
-    row = connection.execute(_find_mark, {"name": _digest(filename), "made_by": saved_state.made_by()}).first()
-    return None if row is None else Mark(row.sha256, row.bytes)
+def mark(connection: sa.Connection, filename: str) -> int | None:
+    """How many bytes of the file of that name were read last."""
+    return connection.scalar(_find_mark, {"name": _digest(filename), "made_by": saved_state.made_by()})
 
 
 def find_file(connection: sa.Connection, sha256: str) -> tuple[int, FileTail] | None:

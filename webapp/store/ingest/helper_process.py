@@ -1,7 +1,8 @@
 """A process beside this one that prepares sessions, so that a large dump is read and written by two processors.
 
-Batches go to it and come back as files, names as lines: neither side ever waits for the other to read. It ends when
-its input does, also where this process is killed. Whatever goes wrong with it, the work is done here instead.
+Batches go to it and come back as files, names as lines: neither side ever waits for the other to read. What it has not
+begun can be taken back. It ends when its input does, also where this process is killed. Whatever goes wrong with it,
+the work is done here instead.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from collections import deque
 from contextlib import suppress
 from pathlib import Path
 
-from webapp.store.write.session_rows import READY, NewSession, SessionInput
+from webapp.store.write.session_rows import DONE, READY, NewSession, SessionInput
 
-_MOST_WAITING = 2
-"""batches that are with the helper: one that it works on, and the next"""
+_MOST_WAITING = 5
+"""batches that are with the helper: one that it works on, and enough for as long as a commit may take"""
 _START = "import sys; sys.path[:] = {path!r}; from webapp.store.write.session_rows import main; main()"
 
 
@@ -70,11 +71,21 @@ class Helper:
         name = self._waiting.popleft()
         if self._out.readline() != f"{name}\n".encode():
             raise OSError("the process that prepares sessions ended")
-        done_file = self._folder / f"{name}.done"
+        done_file = self._folder / f"{name}{DONE}"
         prepared: list[NewSession] = pickle.loads(done_file.read_bytes())  # noqa: S301
         done_file.unlink()
-        (self._folder / name).unlink()
         return prepared
+
+    def take_back(self) -> bool:
+        """Whether what was given last is not begun yet, and so is not answered any more."""
+        if len(self._waiting) < 2 or self._has_said:
+            return False
+        try:
+            (self._folder / self._waiting[-1]).unlink()
+        except FileNotFoundError:
+            return False
+        self._waiting.pop()
+        return True
 
     def close(self) -> None:
         with suppress(OSError):

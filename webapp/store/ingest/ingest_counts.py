@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.records import Problem
-from webapp.store.ingest.batches import Outcomes
+from webapp.store.ingest.beside import Outcomes
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult
 from webapp.store.sessions.dumps import DumpLine

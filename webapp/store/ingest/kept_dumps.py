@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from webapp.config import Settings
 from webapp.dumps.records import BadDump
 from webapp.dumps.spool import Spooled
-from webapp.store.files import file_store
+from webapp.store.files import draft, file_store
 from webapp.store.files.base import StoredFile
 from webapp.store.ingest import dump_files
 
@@ -47,16 +47,12 @@ def keep(settings: Settings, spooled: Path, sha256: str, on_piece: Callable[[int
     store = file_store(settings)
     if store.find(name_of(sha256)) is not None:
         return
-    handle, name = tempfile.mkstemp(prefix="keep-", dir=dump_files.incoming(settings.data))
-    try:
-        with os.fdopen(handle, "wb") as out, spooled.open("rb") as source, ZstdFile(out, "wb", level=3) as packed:
+    with draft(dump_files.incoming(settings.data), "keep-") as path:
+        with spooled.open("rb") as source, ZstdFile(path, "wb", level=3) as packed:
             while piece := source.read(_PIECE):
                 packed.write(piece)
                 on_piece(len(piece))
-        store.put(name_of(sha256), Path(name))
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        store.put(name_of(sha256), path)
 
 
 def extend(settings: Settings, sha256: str, new_sha256: str, added: Path, start: int = 0) -> None:
@@ -67,14 +63,11 @@ def extend(settings: Settings, sha256: str, new_sha256: str, added: Path, start:
     store = file_store(settings)
     if store.find(name_of(new_sha256)) is not None:
         return
-    handle, name = tempfile.mkstemp(prefix="extend-", dir=dump_files.incoming(settings.data))
-    try:
-        with os.fdopen(handle, "wb") as out, added.open("rb") as rest, ZstdFile(out, "wb", level=3) as packed:
+    with draft(dump_files.incoming(settings.data), "extend-") as path:
+        with added.open("rb") as rest, ZstdFile(path, "wb", level=3) as packed:
             rest.seek(start)
             shutil.copyfileobj(rest, packed, _PIECE)
-        store.extend(name_of(sha256), name_of(new_sha256), Path(name))
-    finally:
-        Path(name).unlink(missing_ok=True)
+        store.extend(name_of(sha256), name_of(new_sha256), path)
 
 
 def remove(settings: Settings, sha256: str) -> None:

@@ -20,7 +20,7 @@ MOST_SECONDS = 0.25
 """how long a session waits at most for others"""
 HELPED = 4 * 1024 * 1024
 """bytes of a dump from which on a second process is worth its start"""
-_MOST_BEHIND = 4
+_MOST_BEHIND = 8
 """batches that wait for the helper's oldest one"""
 
 ReadyBatch = list[tuple[SessionInput, NewSession | None]]
@@ -101,11 +101,23 @@ class Pipeline:
         while self._batches:
             batch, prepared = self._batches[0]
             if prepared is None:
-                prepared = self._answer(wait=len(self._batches) > behind)
+                waits = len(self._batches) > behind
+                if waits and self._took_back():
+                    continue
+                prepared = self._answer(wait=waits)
             if prepared is None and self._helper is not None:
                 return
             self._batches.popleft()
             yield list(zip(batch, prepared or _prepared(batch), strict=True))
+
+    def _took_back(self) -> bool:
+        """Whether there was something to prepare here while the helper is at its oldest batch: its newest."""
+        if self._helper is None or not self._helper.take_back():
+            return False
+        at = max(at for at, (_, prepared) in enumerate(self._batches) if prepared is None)
+        batch, _ = self._batches[at]
+        self._batches[at] = (batch, _prepared(batch))
+        return True
 
     def _answer(self, *, wait: bool) -> list[NewSession] | None:
         """What the helper made of its oldest batch."""

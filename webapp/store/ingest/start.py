@@ -18,13 +18,13 @@ from webapp.dumps.session_keys import told_key
 from webapp.dumps.spool import Spooled, WrittenBytes, spool
 from webapp.store.db import database, disk_full
 from webapp.store.homes import changes
-from webapp.store.ingest import dump_files, dump_locks, file_growth, kept_dumps
+from webapp.store.ingest import dump_files, dump_locks, file_growth, ingest_slots, kept_dumps
 from webapp.store.ingest.dump_ingest import DumpIngest
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult, describe, problem_of
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions import deletion
-from webapp.store.sessions.dumps import DumpLine, find, line
+from webapp.store.sessions.dumps import DumpLine, find, line, named_sessions
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import is_known
 
@@ -62,6 +62,7 @@ def ingest(
         spooled = spool(watch.file(stream), incoming, max_bytes=settings.max_dump, written=written)
     try:
         with (
+            ingest_slots.slot(engine, watch.moved),
             dump_locks.reading(engine, settings, spooled.sha256, watch.moved),
             disk_full.in_words(),
             of_packed(spooled.packed if by_request else None),
@@ -112,7 +113,11 @@ def ingest_again(
     with orm.Session(engine) as db:
         dump = find(db, ident)
     format = format_by(mapping, format)  # noqa: A001
-    with dump_locks.reading(engine, settings, dump.sha256, watch.moved), disk_full.in_words():
+    with (
+        ingest_slots.slot(engine, watch.moved),
+        dump_locks.reading(engine, settings, dump.sha256, watch.moved),
+        disk_full.in_words(),
+    ):
         spooled = kept_dumps.unpacked(settings, dump.sha256, dump.bytes)
         try:
             mapping = mapping or (_mapping_then(engine, dump) if format is None else None)
@@ -203,13 +208,5 @@ def _already(engine: sa.Engine, sha256: str) -> IngestResult | None:
     if dump_id is None or not deletion.bring_back(engine, dump_id):
         return None
     with engine.connect() as connection:
-        query = (
-            sa.select(Session.external_id, Session.key)
-            .join(DumpSession, DumpSession.session_id == Session.id)
-            .where(DumpSession.dump_id == dump_id)
-            .order_by(Session.id)
-        )
-        links = connection.execute(query).all()
-        dump = line(connection, dump_id)
-    problems = [problem_of(problem) for problem in dump.problems]
-    return IngestResult(dump, [row.external_id for row in links], [row.key for row in links], problems, False)
+        dump, named = line(connection, dump_id), named_sessions(connection, dump_id)
+    return IngestResult(dump, *named, [problem_of(problem) for problem in dump.problems], False)
