@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import comb
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,15 @@ DEEP = "[" * 2_000 + "]" * 2_000
 TEXTS = (CALL, BROKEN, "Nothing.", '{"a": 1, "a": 2,}', '{"a": 1}')
 
 
+NO_PARTS = Settings(data=Path("nowhere"), database="sqlite://")
+"""no run here writes parts"""
+page_of = partial(listing.page, settings=NO_PARTS)
+
+
+def compare(db: orm.Session, a: str, b: str, filters: Filters | None = None) -> comparing.Comparison:
+    return comparing.compare(db, a, b, filters or Filters(), NO_PARTS)
+
+
 @pytest.fixture
 def stored(bring: Bring, db: orm.Session, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> orm.Session:
     """Five responses, over which `direct` was run, and a later one, over which it was not."""
@@ -33,7 +44,7 @@ def stored(bring: Bring, db: orm.Session, settings: Settings, monkeypatch: pytes
 
 
 def counts(db: orm.Session, a: str, b: str, filters: Filters | None = None) -> dict[str, int]:
-    comparison = comparing.compare(db, a, b, filters)
+    comparison = compare(db, a, b, filters)
     assert comparison.of == sum(comparison.counts.values())
     return {cell: count for cell, count in comparison.counts.items() if count}
 
@@ -45,11 +56,11 @@ def test_each_response_stands_in_one_cell(stored: orm.Session) -> None:
     swapped = {"both_same": 1, "only_a": 3, "neither": 1, "not_run_b": 1}
     assert counts(stored, "fencepost", "direct") == swapped
     assert counts(stored, "langchain", "json-repair") == {"not_run_both": 6}
-    comparison = comparing.compare(stored, "direct", "fencepost")
+    comparison = compare(stored, "direct", "fencepost")
     assert (comparison.a_runs.reason, comparison.b_runs.reason) == ("run over 5 of 6 responses", None)
     assert (comparison.compared, comparison.sign_test.first, comparison.sign_test.second) == (5, 0, 3)
     with pytest.raises(UnknownProfile):
-        comparing.compare(stored, "nobody", "fencepost")
+        compare(stored, "nobody", "fencepost")
 
 
 def test_different_values_and_values_too_deep_to_compare_are_cells_of_their_own(
@@ -68,41 +79,41 @@ def test_different_values_and_values_too_deep_to_compare_are_cells_of_their_own(
 
 def test_filters_hold_for_the_one_response(stored: orm.Session) -> None:
     assert counts(stored, "direct", "fencepost", Filters(model="m2")) == {"both_same": 1, "only_b": 1}
-    narrowed = comparing.compare(stored, "direct", "fencepost", Filters(model="m1"))
+    narrowed = compare(stored, "direct", "fencepost", Filters(model="m1"))
     assert (narrowed.of, narrowed.a_runs.run, narrowed.a_runs.of) == (4, 3, 4)
 
 
 def test_deleted_sessions_are_in_no_cell(stored: orm.Session) -> None:
     deletion.delete(stored, [sessions.find(stored, "s").key])
     assert counts(stored, "direct", "fencepost") == {"not_run_a": 1}
-    assert not listing.page(stored, "direct", "fencepost", "only_b", Filters()).lines
+    assert not page_of(stored, "direct", "fencepost", "only_b", Filters()).lines
 
 
 def test_the_pages_of_the_cells_hold_what_the_matrix_counts(stored: orm.Session) -> None:
     for filters in (Filters(), Filters(format="windlass")):
-        comparison = comparing.compare(stored, "direct", "fencepost", filters)
+        comparison = compare(stored, "direct", "fencepost", filters)
         for cell in cells.CELLS:
             for by in listing.BY:
-                page = listing.page(stored, "direct", "fencepost", cell, filters, by=by)
+                page = page_of(stored, "direct", "fencepost", cell, filters, by=by)
                 assert len(page.lines) == comparison.counts[cell] == page.grouped, (cell, by, filters)
                 assert sum(count for _, count in page.groups) == page.grouped
                 for value, count in page.groups:
-                    one = listing.page(stored, "direct", "fencepost", cell, filters, by=by, value=value)
+                    one = page_of(stored, "direct", "fencepost", cell, filters, by=by, value=value)
                     assert [line.value for line in one.lines] == [value] * count
     with pytest.raises(BadFilter, match="cell takes both_same"):
-        listing.page(stored, "direct", "fencepost", "nothing", Filters())
+        page_of(stored, "direct", "fencepost", "nothing", Filters())
 
 
 def test_pages_follow_each_other_and_say_where_grouping_ended(
     stored: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = listing.page(stored, "direct", "fencepost", "only_b", Filters(), limit=2)
-    rest = listing.page(stored, "direct", "fencepost", "only_b", Filters(), limit=2, after=first.next or 0)
+    first = page_of(stored, "direct", "fencepost", "only_b", Filters(), limit=2)
+    rest = page_of(stored, "direct", "fencepost", "only_b", Filters(), limit=2, after=first.next or 0)
     positions = [line.response.position for line in (*first.lines, *rest.lines)]
     assert positions == [0, 1, 3] and rest.next is None and not first.cut
     assert [(line.a, line.b) for line in first.lines] == [("failed", "extracted"), ("failed", "repaired")]
     monkeypatch.setattr(listing, "GROUPED", 1)
-    cut = listing.page(stored, "direct", "fencepost", "only_b", Filters())
+    cut = page_of(stored, "direct", "fencepost", "only_b", Filters())
     assert cut.cut and cut.grouped == 1 and len(cut.lines) == 3
 
 
@@ -113,13 +124,13 @@ def test_labels_say_what_was_fixed_broken_and_silently_broken(stored: orm.Sessio
         expects = "none" if value is None else "one"
         turn = turns.find(stored, sessions.find(stored, "s"), position).turn
         labels.put(stored, turn, author="Ada", judgement="right", expected=value, expects=expects)
-    matrix = comparing.compare(stored, "direct", "fencepost").labels
+    matrix = compare(stored, "direct", "fencepost").labels
     assert (matrix.total, matrix.fixed, matrix.broken, matrix.silently_wrong) == (5, 3, 0, 0)
     assert matrix.of("right", "right") == 1 and matrix.of("silently wrong", "silently wrong") == 1
-    back = comparing.compare(stored, "fencepost", "direct").labels
+    back = compare(stored, "fencepost", "direct").labels
     assert (back.fixed, back.broken) == (0, 3) and back.sign_test.p == pytest.approx(0.25)
-    assert comparing.compare(stored, "direct", "fencepost", Filters(model="m2")).labels.total == 2
-    assert comparing.compare(stored, "direct", "fencepost").as_dict()["labels"]["wrong_right"] == 3
+    assert compare(stored, "direct", "fencepost", Filters(model="m2")).labels.total == 2
+    assert compare(stored, "direct", "fencepost").as_dict()["labels"]["wrong_right"] == 3
 
 
 @pytest.mark.parametrize(("fewer", "of"), [(0, 1), (0, 5), (1, 6), (3, 20), (40, 100), (450, 1000), (5, 10)])

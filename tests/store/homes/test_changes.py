@@ -12,14 +12,13 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.made import BROKEN, CALL, Bring, complete, entry, windlass
 from webapp.config import Settings
 from webapp.parsing import UnknownProfile
 from webapp.store import index, search
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, scopes
 from webapp.store.homes.scopes import HomeScope
-from webapp.store.labels.queues import queue
 from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Base, Finding, LabelQueueItem, Parse, ParseRepair, Session, Turn
 from webapp.store.sessions import sessions
@@ -148,7 +147,7 @@ def views(db: orm.Session) -> list[Any]:
 def queues(db: orm.Session, ids: dict[int, str], kinds: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
     told = {}
     for kind in kinds:
-        gone_through = queue.complete(db, Spec(kind))
+        gone_through = complete(db, Spec(kind))
         items = sa.select(Turn.session_id, Turn.ordinal).join(LabelQueueItem, LabelQueueItem.turn_id == Turn.id)
         rows = db.execute(items.where(LabelQueueItem.queue_id == gone_through.id))
         told[kind] = sorted((ids[row.session_id], row.ordinal) for row in rows)

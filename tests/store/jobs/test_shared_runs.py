@@ -115,14 +115,16 @@ def test_two_workers_share_a_run_and_one_is_killed(stored: None, engine: sa.Engi
     assert_exact(engine, "windlass-balanced")
 
 
-def begun(engine: sa.Engine) -> int:
+def begun(engine: sa.Engine, settings: Settings) -> int:
     number = run_queue.queue(engine, "direct")
-    assert runs.start(engine, number) is not None
+    assert runs.start(engine, number, settings) is not None
     return number
 
 
-def test_a_chunk_is_a_range_of_turn_ids_that_one_worker_has(stored: None, engine: sa.Engine, db: orm.Session) -> None:
-    number = begun(engine)
+def test_a_chunk_is_a_range_of_turn_ids_that_one_worker_has(
+    stored: None, engine: sa.Engine, settings: Settings, db: orm.Session
+) -> None:
+    number = begun(engine, settings)
     first = run_chunks.claim(engine, number, MINE)
     assert first is not None and first.part_of is None
     following = run_chunks.claim(engine, number, OTHER) if engine.dialect.name == "postgresql" else None
@@ -134,41 +136,41 @@ def test_a_chunk_is_a_range_of_turn_ids_that_one_worker_has(stored: None, engine
     assert again == first
 
 
-def test_a_chunk_twice_counts_once(stored: None, engine: sa.Engine, db: orm.Session) -> None:
+def test_a_chunk_twice_counts_once(stored: None, engine: sa.Engine, settings: Settings, db: orm.Session) -> None:
     """As a broker brings it twice, or a worker that was taken for dead comes back."""
-    number = begun(engine)
+    number = begun(engine, settings)
     lows = db.scalars(sa.select(RunChunk.low).order_by(RunChunk.low)).all()
     db.rollback()
     for low in [*lows, *lows, 12345]:
-        assert runs.replay_chunk(engine, number, low, MINE) is True
+        assert runs.replay_chunk(engine, number, low, MINE, settings) is True
     assert_exact(engine, "direct")
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
-def test_who_lost_a_chunk_stores_nothing_of_it(stored: None, engine: sa.Engine) -> None:
-    number = begun(engine)
+def test_who_lost_a_chunk_stores_nothing_of_it(stored: None, engine: sa.Engine, settings: Settings) -> None:
+    number = begun(engine, settings)
     chunk = run_chunks.claim(engine, number, MINE)
     assert chunk is not None
     with engine.connect() as connection:
         parsed = response_chunks.parse_chunk(connection, runs.parsing.profile("direct"), chunk)
-    assert runs.replay_chunk(engine, number, chunk.low, OTHER) is False
+    assert runs.replay_chunk(engine, number, chunk.low, OTHER, settings) is False
     silent(engine)
-    assert runs.replay_chunk(engine, number, chunk.low, OTHER) is True
+    assert runs.replay_chunk(engine, number, chunk.low, OTHER, settings) is True
     before = all_rows(engine)
-    assert chunk_writing.store(engine, number, "direct", MINE, parsed) is False
+    assert chunk_writing.store(engine, number, "direct", MINE, parsed, settings) is False
     assert all_rows(engine) == before
 
 
 def test_a_chunk_that_kills_workers_ends_its_run(stored: None, engine: sa.Engine, settings: Settings) -> None:
-    number = begun(engine)
+    number = begun(engine, settings)
     for name in "abcd":
         run_chunks.claim(engine, number, name)
         silent(engine)
     with pytest.raises(run_chunks.KillsWorkers, match="4 workers died over the turns"):
         run_chunks.claim(engine, number, MINE)
     silent(engine)
-    runs.take_up(engine, number, OTHER, lambda *_: None, 1)
+    runs.take_up(engine, number, OTHER, lambda *_: None, 1, settings)
     assert value(engine, sa.select(Run.state)) == "failed"
     assert value(engine, sa.select(sa.func.count()).select_from(RunChunk)) == 0
 
@@ -189,22 +191,22 @@ def dying(times: float, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_killed_process_of_a_worker_costs_a_chunk(
-    stored: None, engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
+    stored: None, engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when the system kills it because memory is short: the worker itself goes on."""
     dying(1, monkeypatch)
-    number = begun(engine)
-    runs.take_up(engine, number, MINE, lambda *_: None, 2)
+    number = begun(engine, settings)
+    runs.take_up(engine, number, MINE, lambda *_: None, 2, settings)
     assert value(engine, sa.select(Run.state)) == "running" and run_queue.next_free(engine) == number
-    runs.take_up(engine, number, MINE, lambda *_: None, 2)
+    runs.take_up(engine, number, MINE, lambda *_: None, 2, settings)
     assert_exact(engine, "direct")
 
 
 def test_a_chunk_that_kills_processes_ends_its_run(
-    stored: None, engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
+    stored: None, engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dying(float("inf"), monkeypatch)
-    number = begun(engine)
+    number = begun(engine, settings)
     for _ in range(run_chunks.MOST_TRIES + 2):
-        runs.take_up(engine, number, MINE, lambda *_: None, 2)
+        runs.take_up(engine, number, MINE, lambda *_: None, 2, settings)
     assert value(engine, sa.select(Run.state)) == "failed"

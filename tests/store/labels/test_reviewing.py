@@ -9,11 +9,11 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, Bring, entry, windlass
+from tests.store.made import BROKEN, Bring, complete, entry, windlass
 from webapp.store.exports import exporting
 from webapp.store.labels import causes, history, importing, label_list, labels, reviewing
 from webapp.store.labels.label_content import BadLabel
-from webapp.store.labels.queues import queue, queue_progress
+from webapp.store.labels.queues import queue_progress
 from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.models import Label, LabelEvent, Turn
 from webapp.store.sessions import sessions, turns
@@ -93,7 +93,7 @@ def test_a_review_is_undone_unless_the_label_changed(turn: Turn, db: orm.Session
 
 
 def test_a_returned_label_comes_back_to_its_author_and_first(turn: Turn, db: orm.Session) -> None:
-    failed = queue.complete(db, Spec("failed"))
+    failed = complete(db, Spec("failed"))
     for position in (0, 1):
         labels.put(db, at(db, position), author="ann", judgement="missed")
     assert queue_progress.following(db, failed, "ann") is None

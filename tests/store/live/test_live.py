@@ -15,8 +15,7 @@ from tests.dumps.formats.test_otlp import span
 from webapp import jsontext
 from webapp.config import Settings
 from webapp.store.db import database
-from webapp.store.live import Arrived, Gate, arrived, findings_worker, reading
-from webapp.store.live.daily_dump import DailyDump
+from webapp.store.live import Arrived, Gate, arrived, daily_dump, findings_worker, reading
 from webapp.store.live.group_commit import _Ticket
 from webapp.store.models import TURNS_A_SESSION, Finding, Session, Turn
 from webapp.store.write import derived, finding_runner, state_cache, stored_turns
@@ -162,14 +161,14 @@ def test_whose_spans_are_written_again_loses_no_text(
     gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where requests fail together, each is written alone, from the same spans."""
-    count, failures = DailyDump.count, [RuntimeError("once")]
+    count, failures = daily_dump.count, [RuntimeError("once")]
 
     def failing(*given: Any) -> None:
         if failures:
             raise failures.pop()
         count(*given)
 
-    monkeypatch.setattr(DailyDump, "count", failing)
+    monkeypatch.setattr(daily_dump, "count", failing)
     tickets = [_Ticket(came(numbered(number)), 1) for number in (0, 1)]
     gate._write(tickets)
     assert [ticket.error for ticket in tickets] == [None, None]

@@ -104,7 +104,7 @@ def stored(bring: Bring) -> None:
 
 
 def counts(db: orm.Session, settings: Settings) -> dict[str, int]:
-    counted = comparing.compare(db, "direct", "fencepost", None, settings).counts
+    counted = comparing.compare(db, "direct", "fencepost", Filters(), settings).counts
     db.rollback()
     return {cell: count for cell, count in counted.items() if count}
 

@@ -40,14 +40,11 @@ def by_password(connection: sa.Connection, name: str, password: str) -> SignedIn
 
 def by_stamp(connection: sa.Connection, number: int, stamp: str) -> SignedIn | None:
     """Whose cookie it is; None where the account is gone or its logins were ended."""
-    query = sa.select(*_COLUMNS).where(Account.id == number, Account.stamp == stamp)
-    row = connection.execute(query).one_or_none()
-    return None if row is None else SignedIn(*row)
+    return _find(connection, Account.id == number, Account.stamp == stamp)
 
 
 def by_name(connection: sa.Connection, name: str) -> SignedIn | None:
-    row = connection.execute(sa.select(*_COLUMNS).where(Account.name_key == accounts.key(name))).one_or_none()
-    return None if row is None else SignedIn(*row)
+    return _find(connection, Account.name_key == accounts.key(name))
 
 
 def by_subject(connection: sa.Connection, subject: str, name: str, newcomers: str) -> SignedIn:
@@ -55,9 +52,8 @@ def by_subject(connection: sa.Connection, subject: str, name: str, newcomers: st
 
     An account of the same name that is another's is never given away. Raises `NotAdmitted`, `BadAccount`.
     """
-    row = connection.execute(sa.select(*_COLUMNS).where(Account.subject == subject)).one_or_none()
-    if row is not None:
-        return _noted(connection, SignedIn(*row))
+    if (account := _find(connection, Account.subject == subject)) is not None:
+        return _noted(connection, account)
     if newcomers == "none":
         raise NotAdmitted(
             f"You have no account here. An admin makes one with: fencepost user add NAME --subject '{subject}'"
@@ -80,6 +76,11 @@ def by_proxy(connection: sa.Connection, name: str, newcomers: str) -> SignedIn:
     if account is None:
         raise NotAdmitted(f"The account {name[:200]!r} was removed just now.")
     return account
+
+
+def _find(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> SignedIn | None:
+    row = connection.execute(sa.select(*_COLUMNS).where(*where)).one_or_none()
+    return None if row is None else SignedIn(*row)
 
 
 def _noted(connection: sa.Connection, account: SignedIn) -> SignedIn:

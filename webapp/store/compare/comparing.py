@@ -122,17 +122,15 @@ class Comparison:
         }
 
 
-def compare(
-    db: orm.Session, first: str, second: str, filters: Filters | None = None, settings: Settings | None = None
-) -> Comparison:
-    """Compare the profiles `first` (A) and `second` (B) over the responses that `filters` leave, over all without.
+def compare(db: orm.Session, first: str, second: str, filters: Filters, settings: Settings) -> Comparison:
+    """Compare the profiles `first` (A) and `second` (B) over the responses that `filters` leave.
 
     By stored parses alone: what was not run is counted as not run. `settings` say where the parts of large runs lie.
     Raises `UnknownProfile`, `BadFilter`, and of parts `PartDamaged` and `MissingLibrary`.
     """
     parsing.profile(first), parsing.profile(second)
     cut, turn_ids = False, None
-    if filters is None or is_everything(filters):
+    if is_everything(filters):
         counts = _of_everything(db, settings, first, second)
     else:
         counts, cut, turn_ids = _of_some(db, settings, responses.narrowed_to(db, filters), first, second)
@@ -147,7 +145,7 @@ def is_everything(filters: Filters) -> bool:
     return not set(filters.active()) - {"under", "sort"}
 
 
-def _of_everything(db: orm.Session, settings: Settings | None, first: str, second: str) -> Counter[str]:
+def _of_everything(db: orm.Session, settings: Settings, first: str, second: str) -> Counter[str]:
     """Counted over the index of digests alone, unless a value that was read has none, or runs wrote parts."""
     if (in_parts := parts_cells.counts(db.connection(), settings, first, second)) is not None:
         rest = _parses(db, OURS) - sum(in_parts.values())
@@ -200,7 +198,7 @@ def _parses(db: orm.Session, profile: str) -> int:
 
 
 def _of_some(
-    db: orm.Session, settings: Settings | None, narrowed: Narrowed, first: str, second: str
+    db: orm.Session, settings: Settings, narrowed: Narrowed, first: str, second: str
 ) -> tuple[Counter[str], bool, set[int]]:
     """The cells of the responses under filters, one by one, and their turns."""
     counts: Counter[str] = Counter()
@@ -214,7 +212,7 @@ def _of_some(
 
 
 def parses_of(
-    db: orm.Session, settings: Settings | None, ids: Sequence[int], *profiles: str
+    db: orm.Session, settings: Settings, ids: Sequence[int], *profiles: str
 ) -> dict[tuple[int, str], tuple[str, int | None, str | None]]:
     """By turn and profile verdict, digest and failure group of what is stored, in parts or in the database."""
     parses = {
@@ -227,9 +225,7 @@ def parses_of(
     return parses | {(row.turn_id, row.profile): (row.verdict, row.value_digest, row.failure_group) for row in rows}
 
 
-def cells_of(
-    db: orm.Session, ids: Sequence[int], first: str, second: str, settings: Settings | None = None
-) -> dict[int, str]:
+def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str, settings: Settings) -> dict[int, str]:
     """The cell of each of these turns."""
     stored_parses = parses_of(db, settings, ids, first, second)
     parses = {key: made[:2] for key, made in stored_parses.items()}

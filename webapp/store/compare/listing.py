@@ -57,7 +57,7 @@ def page(
     value: str | None = None,
     after: int = -1,
     limit: int = 30,
-    settings: Settings | None = None,
+    settings: Settings,
 ) -> CellPage:
     """The responses of one cell behind the turn `after`, in the order of turns; those with `value` of `by` where one is
     named. Raises `BadFilter`."""
@@ -89,7 +89,7 @@ def page(
 
 
 def _ids(
-    db: orm.Session, settings: Settings | None, pair: tuple[str, str], cell: str, filters: Filters, after: int
+    db: orm.Session, settings: Settings, pair: tuple[str, str], cell: str, filters: Filters, after: int
 ) -> Iterator[int]:
     """The turns of a cell behind `after`, ascending."""
     first, second = pair
@@ -117,9 +117,7 @@ def _ids(
         after = batch[-1]
 
 
-def _values(
-    db: orm.Session, settings: Settings | None, ids: Sequence[int], pair: tuple[str, str], by: str
-) -> dict[int, str]:
+def _values(db: orm.Session, settings: Settings, ids: Sequence[int], pair: tuple[str, str], by: str) -> dict[int, str]:
     """The value of `by` of each turn. The failure group is that of the profile that fails, of A where both do."""
     values: dict[int, str | None] = {}
     if by == "model":
@@ -135,7 +133,7 @@ def _values(
 
 
 def _lines(
-    db: orm.Session, settings: Settings | None, ids: list[int], values: dict[int, str], pair: tuple[str, str]
+    db: orm.Session, settings: Settings, ids: list[int], values: dict[int, str], pair: tuple[str, str]
 ) -> list[CellLine]:
     first, second = pair
     verdicts = {key: made[0] for key, made in comparing.parses_of(db, settings, ids, first, second).items()}

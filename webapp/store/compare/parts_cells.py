@@ -28,7 +28,7 @@ SELECT turn_id, CASE
 FROM a FULL JOIN b USING (turn_id)"""
 
 
-def counts(connection: sa.Connection, settings: Settings | None, first: str, second: str) -> dict[str, int] | None:
+def counts(connection: sa.Connection, settings: Settings, first: str, second: str) -> dict[str, int] | None:
     """How many responses stand in each cell but `not_run_both`; None where neither profile has parts.
 
     Raises `PartDamaged`, `MissingLibrary`.
@@ -40,7 +40,7 @@ def counts(connection: sa.Connection, settings: Settings | None, first: str, sec
 
 
 def turn_ids(
-    connection: sa.Connection, settings: Settings | None, first: str, second: str, cell: str, after: int
+    connection: sa.Connection, settings: Settings, first: str, second: str, cell: str, after: int
 ) -> Iterator[int] | None:
     """The turns of a cell behind `after`, ascending; None where neither profile has parts."""
     if not manifest.are_any(connection, first, second):
@@ -49,11 +49,11 @@ def turn_ids(
 
 
 def _turn_ids(
-    connection: sa.Connection, settings: Settings | None, first: str, second: str, cell: str, after: int
+    connection: sa.Connection, settings: Settings, first: str, second: str, cell: str, after: int
 ) -> Iterator[int]:
     with _cells(connection, settings, first, second) as duck:
         if cell == "not_run_both":
-            reading.relate(duck, "every", connection, _place(settings), OURS)
+            reading.relate(duck, "every", connection, settings, OURS)
             select = f"SELECT turn_id FROM every ANTI JOIN ({CELL_OF}) USING (turn_id)"
             where = "turn_id > ?"
         else:
@@ -64,16 +64,9 @@ def _turn_ids(
 
 
 @contextmanager
-def _cells(connection: sa.Connection, settings: Settings | None, first: str, second: str) -> Iterator[Any]:
+def _cells(connection: sa.Connection, settings: Settings, first: str, second: str) -> Iterator[Any]:
     """A DuckDB with the relations `a` and `b`."""
-    settings = _place(settings)
     with reading.opened(settings) as duck:
         reading.relate(duck, "a", connection, settings, first)
         reading.relate(duck, "b", connection, settings, second)
         yield duck
-
-
-def _place(settings: Settings | None) -> Settings:
-    if settings is None:
-        raise ValueError("there are parts, but no setting says where they are")
-    return settings

@@ -36,7 +36,6 @@ from webapp.store.sessions import turns
 from webapp.store.sessions.filters import Filters
 from webapp.store.write import finding_runner
 from webapp.store.write.parser import OURS
-from webapp.store.write.tally import READABLE
 
 _AT_ONCE = 100
 _IMPORTED = (
@@ -123,9 +122,8 @@ def session(
 
 def view_of(db: orm.Session, stored_session: Session) -> SessionView:
     """The session as the session formats get it; its turns are read a hundred at a time."""
-    columns = ("key", "revision", "title", "started_at")
-    counts = ("turn_count", "response_count", "failed_count", "rescued_count", "strip")
-    values = {name: getattr(stored_session, name) for name in (*columns, *counts)}
+    names = ("revision", "turn_count", "response_count", "failed_count", "rescued_count", "strip")
+    values = {name: getattr(stored_session, name) for name in names}
     noticed = finding_runner.findings_of(db, stored_session.id)
     figures = (stored_session.response_count, stored_session.failed_count, stored_session.rescued_count)
     return SessionView(
@@ -137,15 +135,15 @@ def view_of(db: orm.Session, stored_session: Session) -> SessionView:
         or words.session_sentence(*figures, stored_session.home_profile, shape=session_store.shape_of(stored_session)),
         findings=tuple(_finding(finding) for finding in noticed),
         turns=_turns(db, stored_session),
-        **values | {"started_at": stored_session.started_at and stored_session.started_at.isoformat()},
+        started_at=stored_session.started_at.isoformat() if stored_session.started_at else None,
+        **values,
     )
 
 
 def of_filters(db: orm.Session, filters: Filters) -> set[int]:
     """The ids of the sessions under the list's filters that hold a label."""
     narrowed_list = session_store.narrowed(db, filters if filters.label else replace(filters, label="labelled"))
-    numbers = narrowed_list.state.numbers["id"].values
-    return {numbers[slot] for slot in narrowed_list.view}
+    return set(narrowed_list.state.ids(narrowed_list.view))
 
 
 def of_queue(db: orm.Session, spec: Spec) -> list[int]:
@@ -287,7 +285,6 @@ def _turn(turn: Turn, home: Parse | None, ours: Parse | None, labelled: settling
         sent_at=turn.sent_at.isoformat() if turn.sent_at else None,
         raw=turn.raw or "",
         failed=failed,
-        rescued=failed and ours is not None and ours.verdict in READABLE,
         recorded_failure=turn.recorded_failure,
         home=_trace(turn, home),
         fencepost=_trace(turn, ours),

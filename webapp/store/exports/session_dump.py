@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,7 +14,7 @@ from webapp import __version__
 from webapp.config import Settings
 from webapp.exports.session_dump import document, whole_entry
 from webapp.store.exports.filenames import path_in
-from webapp.store.files import file_store
+from webapp.store.files import draft, file_store
 from webapp.store.models import Session, Turn
 from webapp.store.write import finding_runner
 from webapp.store.write.row_values import bare_entry
@@ -71,14 +68,10 @@ def write(db: orm.Session, settings: Settings, session: Session) -> Written:
     folder.mkdir(parents=True, exist_ok=True)
     target = path_in(folder, session.external_id, ".json")
     name, store = f"{_FOLDER}/{target.name}", file_store(settings)
-    handle, draft = tempfile.mkstemp(prefix=".writing-", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as out:
+    with draft(folder, ".writing-") as path:
+        with path.open("wb") as out:
             out.writelines(stream(db, session))
-        store.put(name, Path(draft))
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+        store.put(name, path)
     return Written(f"{store.place.rstrip('/')}/{name}", name, session.entry_count)
 
 

@@ -17,16 +17,6 @@ _AT_ONCE = 200
 _is_former = sa.and_(Parse.failure_group.is_not(None), ~Parse.failure_group.startswith(f"{VERSION}|", autoescape=True))
 
 
-def former(connection: sa.Connection) -> dict[str, int]:
-    """How many failed parses have a key of each other version of the algorithm."""
-    query = sa.select(Parse.failure_group, sa.func.count()).where(_is_former).group_by(Parse.failure_group)
-    counts: dict[str, int] = {}
-    for key, count in connection.execute(query):
-        version = str(key).partition("|")[0]
-        counts[version] = counts.get(version, 0) + count
-    return counts
-
-
 def renew(engine: sa.Engine, on_progress: Callable[[int], None] = lambda _count: None) -> int:
     """Give every failed parse the key of this version, and keep the old one; how many parses there were.
 

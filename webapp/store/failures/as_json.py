@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from webapp.store.failures.events import Event
 from webapp.store.failures.group_detail import GroupDetail
 from webapp.store.failures.group_line import Example, GroupLine, Groups
 from webapp.store.failures.neighbours import SameFailure
-from webapp.store.failures.overlay import Change
 from webapp.store.failures.rates import Rate
 from webapp.store.failures.scope import Coverage
+from webapp.store.models import FailureEvent, FailureOverlay
 
 
 def page_dict(page: Groups) -> dict[str, Any]:
@@ -30,28 +29,18 @@ def page_dict(page: Groups) -> dict[str, Any]:
     }
 
 
+_LINE = (
+    *("key", "title", "count", "share", "sessions", "first_seen", "last_seen", "known_since", "series", "models"),
+    *("more_models", "tools", "more_tools", "paths", "more_paths", "labelled", "findings", "state", "why", "assignee"),
+)
+_SAME = ("key", "title", "count", "sessions", "here", "since", "last_seen")
+
+
 def group_dict(line: GroupLine) -> dict[str, Any]:
+    counts = (("model", line.models), ("tool", line.tools), ("path", line.paths))
     return {
-        "key": line.key,
-        "title": line.title,
-        "count": line.count,
-        "share": line.share,
-        "sessions": line.sessions,
-        "first_seen": time(line.first_seen),
-        "last_seen": time(line.last_seen),
-        "known_since": time(line.known_since),
-        "series": list(line.series),
-        "models": [{"model": name, "count": count} for name, count in line.models],
-        "more_models": line.more_models,
-        "tools": [{"tool": name, "count": count} for name, count in line.tools],
-        "more_tools": line.more_tools,
-        "paths": [{"path": name, "count": count} for name, count in line.paths],
-        "more_paths": line.more_paths,
-        "labelled": line.labelled,
-        "findings": line.findings,
-        "state": line.state,
-        "why": line.why,
-        "assignee": line.assignee,
+        **_fields(line, _LINE),
+        **{f"{name}s": [{name: value, "count": count} for value, count in values] for name, values in counts},
         "new": line.is_new,
         "new_models": line.new_models,
         "growth": round(line.growth, 3),
@@ -70,13 +59,7 @@ def detail_dict(detail: GroupDetail) -> dict[str, Any]:
         "group": None if detail.line is None else group_dict(detail.line),
         "responses": coverage_dict(detail.coverage),
         "examples": [
-            {
-                **(example_dict(item.at) or {}),
-                "when": time(item.when),
-                "model": item.model,
-                "path": item.path,
-                "tokens": item.tokens,
-            }
+            {**(example_dict(item.at) or {}), **_fields(item, ("when", "model", "path", "tokens"))}
             for item in detail.examples
         ],
         "models": [rate_dict(item) for item in detail.models],
@@ -88,40 +71,24 @@ def detail_dict(detail: GroupDetail) -> dict[str, Any]:
             {"profile": item.profile, "read": item.read if item.run else None, "run": item.run, "of": detail.looked_at}
             for item in detail.readers
         ],
-        "changes": [_dict(change) for change in detail.changes],
-        "history": [_dict(event) for event in detail.history],
+        "changes": [_row(change) for change in detail.changes],
+        "history": [_row(event) for event in detail.history],
         "former": [{"key": key, "count": count} for key, count in detail.former],
     }
 
 
 def same_dict(same: SameFailure) -> dict[str, Any]:
-    return {
-        "key": same.key,
-        "title": same.title,
-        "count": same.count,
-        "sessions": same.sessions,
-        "here": same.here,
-        "since": time(same.since),
-        "last_seen": time(same.last_seen),
-        "earlier": example_dict(same.earlier),
-        "later": example_dict(same.later),
-    }
+    beside = {"earlier": example_dict(same.earlier), "later": example_dict(same.later)}
+    return _fields(same, _SAME) | beside
 
 
 def rate_dict(rate: Rate) -> dict[str, Any]:
-    return {
-        "name": rate.name,
-        "count": rate.count,
-        "of": rate.of,
-        "share": rate.share,
-        "low": rate.low,
-        "high": rate.high,
-    }
+    return _fields(rate, ("name", "count", "of", "share", "low", "high"))
 
 
 def coverage_dict(coverage: Coverage) -> dict[str, Any]:
     """How many responses there are; null is "not counted under these filters", never nothing."""
-    return {"run": coverage.run, "of": coverage.of, "not_run": coverage.not_run}
+    return _fields(coverage, ("run", "of", "not_run"))
 
 
 def example_dict(example: Example | None) -> dict[str, Any] | None:
@@ -134,5 +101,17 @@ def time(moment: datetime) -> str:
     return moment.isoformat()
 
 
-def _dict(statement: Change | Event) -> dict[str, Any]:
-    return {name: time(value) if isinstance(value, datetime) else value for name, value in asdict(statement).items()}
+def _row(statement: FailureOverlay | FailureEvent) -> dict[str, Any]:
+    names = (column.name for column in statement.__table__.columns)
+    return {"group" if name == "group_key" else name: _plain(getattr(statement, name)) for name in names}
+
+
+def _fields(holder: object, names: Iterable[str]) -> dict[str, Any]:
+    """These attributes; times as text, and tuples as lists."""
+    return {name: _plain(getattr(holder, name)) for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return time(value)
+    return list(value) if isinstance(value, tuple) else value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -14,61 +13,24 @@ from webapp.store.index.session_reader import microseconds
 from webapp.store.models import FailureEvent
 
 STATES = ("open", "resolved", "ignored")
-_number = re.compile(r"\d+")
 
 
 class BadState(ValueError):
     """A state that cannot be meant; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What somebody said of a group: a `state`, or with `action` "assign" whose it is (`assignee` None: nobody's).
-
-    A resolved group has either `profile` and `version`, whose reading mends it, or `until`, from when on it must not be
-    seen again. An ignored one may have `until`, or `grows`: until it has so many times the `count` it had then.
-    """
-
-    id: int
-    group: str
-    action: str
-    state: str | None
-    profile: str | None
-    version: str | None
-    until: datetime | None
-    grows: float | None
-    count: int | None
-    assignee: str | None
-    author: str
-    reason: str
-    made_at: datetime
-
-
-_columns = (
-    *(
-        FailureEvent.id,
-        FailureEvent.group_key.label("group"),
-        FailureEvent.action,
-        FailureEvent.state,
-        FailureEvent.profile,
-    ),
-    *(FailureEvent.version, FailureEvent.until, FailureEvent.grows, FailureEvent.count, FailureEvent.assignee),
-    *(FailureEvent.author, FailureEvent.reason, FailureEvent.made_at),
-)
-
-
-def history(db: orm.Session, group: str) -> list[Event]:
+def history(db: orm.Session, group: str) -> list[FailureEvent]:
     """Everything that was said of a group, the oldest first."""
-    query = sa.select(*_columns).where(FailureEvent.group_key == group).order_by(FailureEvent.id)
-    return [Event(**row._mapping) for row in db.execute(query)]
+    return list(db.scalars(sa.select(FailureEvent).where(FailureEvent.group_key == group).order_by(FailureEvent.id)))
 
 
-def in_force(db: orm.Session) -> tuple[dict[str, Event], dict[str, Event]]:
+def in_force(db: orm.Session) -> tuple[dict[str, FailureEvent], dict[str, FailureEvent]]:
     """By group, the state that was said last, and the last assignment."""
     last = sa.select(sa.func.max(FailureEvent.id)).group_by(FailureEvent.group_key, FailureEvent.action)
-    events = [Event(**row._mapping) for row in db.execute(sa.select(*_columns).where(FailureEvent.id.in_(last)))]
-    states = {event.group: event for event in events if event.action == "state"}
-    return states, {event.group: event for event in events if event.action == "assign" and event.assignee is not None}
+    events = db.scalars(sa.select(FailureEvent).where(FailureEvent.id.in_(last))).all()
+    states = {event.group_key: event for event in events if event.action == "state"}
+    assigned = (event for event in events if event.action == "assign" and event.assignee is not None)
+    return states, {event.group_key: event for event in assigned}
 
 
 def set_state(
@@ -99,7 +61,7 @@ def assign(db: orm.Session, group: str, assignee: str | None, *, author: str, re
     return _put(db, group, action="assign", assignee=(assignee or "").strip() or None, author=author, reason=reason)
 
 
-def ignored(event: Event, count: int, now: datetime) -> str | None:
+def ignored(event: FailureEvent, count: int, now: datetime) -> str | None:
     """Why an ignored group is so no more, in words; None while it is."""
     if event.until is not None and now >= event.until:
         return f"it was ignored until {event.until:%Y-%m-%d %H:%M} UTC"
@@ -108,7 +70,7 @@ def ignored(event: Event, count: int, now: datetime) -> str | None:
     return None
 
 
-def regressed(event: Event, last_seen: int, versions: Mapping[str, list[str]]) -> str | None:
+def regressed(event: FailureEvent, last_seen: int, versions: Mapping[str, list[str]]) -> str | None:
     """Why a resolved group is seen again, in words; None where it is not.
 
     `last_seen` as the index has times, `versions` the versions of the parses that failed, by profile.

@@ -45,10 +45,6 @@ class Snapshot:
     state: State
     parts: tuple[Part, ...]
 
-    @property
-    def is_empty(self) -> bool:
-        return not any(part.alive for part in self.parts)
-
 
 class _FailureIndex:
     def __init__(self, under: str) -> None:
@@ -74,9 +70,7 @@ class _FailureIndex:
         return Snapshot(self.under, state, (Part(base, base.all), Part(_EMPTY, NONE)))
 
     def _refreshed(self, connection: sa.Connection, old: Snapshot, state: State) -> Snapshot:
-        ids = state.numbers["id"].values
-        changed = {ids[slot] for slot in range(old.state.size, state.size)}
-        changed |= {ids[slot] for slot in old.state.alive - state.alive}
+        changed = {*state.ids(range(old.state.size, state.size)), *state.ids(old.state.alive - state.alive)}
         if not changed:
             return Snapshot(self.under, state, old.parts)
         base = old.parts[0]

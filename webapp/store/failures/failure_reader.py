@@ -14,7 +14,7 @@ from webapp.store.db.short_text import short
 from webapp.store.index.bit_sliced_index import Bits
 from webapp.store.index.session_reader import microseconds
 from webapp.store.index.state import State
-from webapp.store.models import TURNS_A_SESSION, Label, Parse, Turn, is_response
+from webapp.store.models import TURNS_A_SESSION, Label, Parse, Turn, is_response, turns_of
 from webapp.store.sessions.filters import HOME
 from webapp.store.write.facets import kind_of, tools_of
 from webapp.store.write.home import UNKNOWN
@@ -110,9 +110,7 @@ def _slot(state: State, alive: Bits, turn_id: int) -> int | None:
 
 
 def _of(column: Any, ids: Sequence[int]) -> sa.ColumnElement[bool]:
-    return sa.or_(
-        *(column.between(session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION - 1) for session_id in ids)
-    )
+    return sa.or_(*(turns_of(column, session_id) for session_id in ids))
 
 
 def _labelled(connection: sa.Connection, ids: Sequence[int] | None) -> set[int]:

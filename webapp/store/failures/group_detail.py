@@ -12,15 +12,13 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.store.failures import events, groups, overlay, parse_versions
-from webapp.store.failures.events import Event
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_line import Example, GroupLine
-from webapp.store.failures.group_sets import GroupPlaces
-from webapp.store.failures.overlay import Change
+from webapp.store.failures.group_sets import newest_first
 from webapp.store.failures.rates import Rate, rate
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
 from webapp.store.index.session_reader import moment
-from webapp.store.models import FormerFailureGroup, Parse
+from webapp.store.models import FailureEvent, FailureOverlay, FormerFailureGroup, Parse
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.write.tally import READABLE
 
@@ -80,8 +78,8 @@ class GroupDetail:
     tokens: list[tuple[str, int]]
     readers: list[Reader]
     looked_at: int
-    changes: list[Change]
-    history: list[Event]
+    changes: list[FailureOverlay]
+    history: list[FailureEvent]
     former: list[tuple[str, int]]
 
 
@@ -100,7 +98,7 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
     if places is None:
         return empty
     line = lines.line(group_key, places)
-    failures = _newest_first(places)
+    failures = newest_first(places)
     examples, others_alike = _examples(db, failures)
     before, after = _before_and_after(db, filters, group_key, line, now or datetime.now(UTC))
     return replace(
@@ -122,12 +120,7 @@ def members(db: orm.Session, key: str, filters: Filters, now: datetime | None = 
     """The turns of all responses of a group under the filters, the newest first."""
     groups_in_view, lines = groups.lines(db, filters, now or datetime.now(UTC))
     places = groups_in_view.get(overlay.shown_as(lines.people.changes)(key), ())
-    return [failure.turn_id for failure in _newest_first(places)]
-
-
-def _newest_first(places: GroupPlaces) -> list[StoredFailure]:
-    failures = [segment.failures[place] for segment, bits in places for place in bits]
-    return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
+    return [failure.turn_id for failure in newest_first(places)]
 
 
 def _examples(db: orm.Session, failures: Sequence[StoredFailure]) -> tuple[list[GroupExample], bool]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from webapp.store.failures.events import Event
 from webapp.store.failures.scope import Coverage
+from webapp.store.models import FailureEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class GroupLine:
     findings: dict[str, int]
     state: str
     why: str | None
-    event: Event | None
+    event: FailureEvent | None
     assignee: str | None
     is_new: bool
     new_models: list[str]

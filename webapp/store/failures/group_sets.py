@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.segment import Facts, Segment
 from webapp.store.index.bit_sliced_index import Bits
 
@@ -31,6 +32,12 @@ def first_and_last(places: GroupPlaces) -> tuple[int, int]:
     """The times of the first and the last of some responses."""
     filled = [(segment, bits) for segment, bits in places if bits]
     return min(segment.first(bits) for segment, bits in filled), max(segment.last(bits) for segment, bits in filled)
+
+
+def newest_first(places: GroupPlaces) -> list[StoredFailure]:
+    """The responses of a group."""
+    failures = [segment.failures[place] for segment, bits in places for place in bits]
+    return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
 
 
 def versions(places: GroupPlaces) -> dict[str, list[str]]:

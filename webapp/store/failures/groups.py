@@ -14,16 +14,14 @@ from sqlalchemy import orm
 
 from webapp.parsing import failure_group
 from webapp.store.failures import events, overlay
-from webapp.store.failures.events import Event
 from webapp.store.failures.group_line import Example, GroupLine, Groups
 from webapp.store.failures.group_sets import GroupPlaces, first_and_last, newest_turn, together, versions
-from webapp.store.failures.overlay import Change
 from webapp.store.failures.scope import Coverage, Scope, coverage, scope
 from webapp.store.failures.segment import Segment
 from webapp.store.index.bit_sliced_index import Bits
 from webapp.store.index.order import BadCursor
 from webapp.store.index.session_reader import microseconds, moment
-from webapp.store.models import Session, Turn
+from webapp.store.models import FailureEvent, FailureOverlay, Session, Turn
 from webapp.store.sessions.filters import Filters
 
 BUCKETS = 24
@@ -36,9 +34,9 @@ MOST_VALUES = 8
 class People:
     """What people say of all groups."""
 
-    changes: tuple[Change, ...]
-    states: dict[str, Event]
-    assignments: dict[str, Event]
+    changes: tuple[FailureOverlay, ...]
+    states: dict[str, FailureEvent]
+    assignments: dict[str, FailureEvent]
 
 
 def page(
@@ -130,7 +128,7 @@ class Lines:
             key=key,
             title=overlay.title(key, self.people.changes),
             count=facts.count,
-            share=self._share(facts.count),
+            share=facts.count / self.coverage.run if self.coverage.run else None,
             sessions=facts.sessions,
             first_seen=moment(first),
             last_seen=moment(last),
@@ -151,17 +149,13 @@ class Lines:
             is_new=is_new,
             new_models=[] if is_new else self._new_models(facts.models, everywhere),
             growth=growth(series),
-            merged=sorted({change.group for change in self.people.changes if self._is_merged(change, key)}),
+            merged=sorted({change.group_key for change in self.people.changes if self._is_merged(change, key)}),
             algorithm=failure_group.version(key),
             example=None,
         )
 
-    def _is_merged(self, change: Change, key: str) -> bool:
-        return change.kind == "merge" and change.group != key and self._shown(change.group) == key
-
-    def _share(self, count: int) -> float | None:
-        run = self.coverage.run
-        return count / run if run else None
+    def _is_merged(self, change: FailureOverlay, key: str) -> bool:
+        return change.kind == "merge" and change.group_key != key and self._shown(change.group_key) == key
 
     def _in_window(self, when: int) -> bool:
         return self.window[0] <= when < self.window[1] + 1

@@ -13,8 +13,8 @@ from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_line import Example
 from webapp.store.failures.group_sets import GroupPlaces, first_and_last, together
 from webapp.store.index.session_reader import moment
-from webapp.store.models import TURNS_A_SESSION
-from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.models import TURNS_A_SESSION, FailureOverlay
+from webapp.store.sessions.filters import Filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,20 +44,20 @@ def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> Sa
     session_id = turn_id // TURNS_A_SESSION
     for key, places in in_view.items():
         for segment, bits in places:
-            here = [segment.failures[place] for place in bits & segment.places_of_session(session_id)]
+            here = [segment.failures[place] for place in bits & segment.of_sessions([session_id])]
             failure = next((failure_here for failure_here in here if failure_here.turn_id == turn_id), None)
             if failure is not None:
                 return _same(db, key, lines.people.changes, places, failure)
     return None
 
 
-def of_session(db: orm.Session, session_id: int, under: str = HOME) -> list[SameFailure]:
+def of_session(db: orm.Session, session_id: int) -> list[SameFailure]:
     """The groups that a session's failed responses are in, the one with most of them first."""
-    in_view, lines = groups.lines(db, Filters(under=under), datetime.now(UTC))
+    in_view, lines = groups.lines(db, Filters(), datetime.now(UTC))
     same: list[SameFailure] = []
     for key, places in in_view.items():
         for segment, bits in places:
-            here = bits & segment.places_of_session(session_id)
+            here = bits & segment.of_sessions([session_id])
             if here:
                 same.append(_same(db, key, lines.people.changes, places, segment.failures[here.min()]))
                 break
@@ -65,14 +65,14 @@ def of_session(db: orm.Session, session_id: int, under: str = HOME) -> list[Same
 
 
 def _same(
-    db: orm.Session, key: str, changes: tuple[overlay.Change, ...], places: GroupPlaces, failure: StoredFailure
+    db: orm.Session, key: str, changes: tuple[FailureOverlay, ...], places: GroupPlaces, failure: StoredFailure
 ) -> SameFailure:
     facts = together(places, key)
     first, last = first_and_last(places)
     earlier, later = (_beside(places, failure, forward) for forward in (False, True))
     examples = groups.examples(db, [neighbour.turn_id for neighbour in (earlier, later) if neighbour is not None])
     session_id = failure.turn_id // TURNS_A_SESSION
-    here = sum(len(bits & segment.places_of_session(session_id)) for segment, bits in places)
+    here = sum(len(bits & segment.of_sessions([session_id])) for segment, bits in places)
     return SameFailure(
         key,
         overlay.title(key, changes),

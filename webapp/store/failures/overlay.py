@@ -30,41 +30,15 @@ class NoSuchChange(LookupError):
     """No merge or split has that number."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One merge or split. Of a merge, `group` is now part of `target`; of a split, `target` are those of `group` whose
-    `field` is `value`. `undone_at` is None while it holds."""
-
-    id: int
-    kind: str
-    group: str
-    target: str
-    field: str | None
-    value: str | None
-    author: str
-    reason: str
-    made_at: datetime
-    undone_by: str | None
-    undone_reason: str | None
-    undone_at: datetime | None
-
-
-_columns = (
-    *(FailureOverlay.id, FailureOverlay.kind, FailureOverlay.group_key.label("group"), FailureOverlay.target),
-    *(FailureOverlay.field, FailureOverlay.value, FailureOverlay.author, FailureOverlay.reason),
-    *(FailureOverlay.made_at, FailureOverlay.undone_by, FailureOverlay.undone_reason, FailureOverlay.undone_at),
-)
-
-
-def changes(db: orm.Session, group: str | None = None) -> list[Change]:
+def changes(db: orm.Session, group: str | None = None) -> list[FailureOverlay]:
     """All merges and splits, those that were undone too, or those that concern a group; the oldest first."""
-    query = sa.select(*_columns).order_by(FailureOverlay.id)
+    query = sa.select(FailureOverlay).order_by(FailureOverlay.id)
     if group is not None:
         query = query.where(sa.or_(FailureOverlay.group_key == group, FailureOverlay.target == group))
-    return [Change(**row._mapping) for row in db.execute(query)]
+    return list(db.scalars(query))
 
 
-def in_force(db: orm.Session) -> tuple[Change, ...]:
+def in_force(db: orm.Session) -> tuple[FailureOverlay, ...]:
     return tuple(change for change in changes(db) if change.undone_at is None)
 
 
@@ -109,9 +83,9 @@ def undo(db: orm.Session, number: int, *, author: str, reason: str) -> None:
     db.flush()
 
 
-def shown_as(changes_in_force: Sequence[Change]) -> _Shown:
+def shown_as(changes_in_force: Sequence[FailureOverlay]) -> _Shown:
     """Which group each key of a merged group is shown as."""
-    return _Shown({change.group: change.target for change in changes_in_force if change.kind == "merge"})
+    return _Shown({change.group_key: change.target for change in changes_in_force if change.kind == "merge"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,27 +100,27 @@ class _Shown:
         return key
 
 
-def apply(segment: Segment, alive: Bits, changes_in_force: Sequence[Change]) -> dict[str, Bits]:
+def apply(segment: Segment, alive: Bits, changes_in_force: Sequence[FailureOverlay]) -> dict[str, Bits]:
     """The groups of a segment as people see them: their places, by key; none is empty."""
     groups = {key: bits for key, column in segment.columns["key"].items() if (bits := column.members & alive)}
     for change in changes_in_force:
-        if change.group not in groups:
+        if change.group_key not in groups:
             continue
         if change.kind == "merge":
-            part = groups.pop(change.group)
+            part = groups.pop(change.group_key)
         else:
-            part = groups[change.group] & segment.having(change.field or "", change.value)
-            groups[change.group] -= part
+            part = groups[change.group_key] & segment.having(change.field or "", change.value)
+            groups[change.group_key] -= part
         groups[change.target] = groups.get(change.target, NONE) | part
     return {key: bits for key, bits in groups.items() if bits}
 
 
-def title(key: str, changes_in_force: Sequence[Change] = ()) -> str:
+def title(key: str, changes_in_force: Sequence[FailureOverlay] = ()) -> str:
     """A group's words: those of its key, of a part with what it was split off by."""
     for change in changes_in_force:
         if change.kind == "split" and change.target == key:
             words = {"path": "at", "tokens": "around", "model": "by"}[change.field or "path"]
-            return f"{title(change.group, changes_in_force)}, {words} {change.value}"
+            return f"{title(change.group_key, changes_in_force)}, {words} {change.value}"
     return failure_group.title(key)
 
 

@@ -16,16 +16,15 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store import index
-from webapp.store.index.bit_sliced_index import Bits, Column
+from webapp.store.index.bit_sliced_index import NO_COLUMN, Bits, Column
 from webapp.store.index.state import State
-from webapp.store.models import TURNS_A_SESSION, Parse
+from webapp.store.models import TURNS_A_SESSION, Parse, turns_of
 from webapp.store.write.home import UNKNOWN
 
 MOST_PROFILES = 50
 """profiles whose versions are remembered"""
 _MOST_REFRESHED = 300
 """sessions that are counted again one by one; where more changed, all are counted again"""
-_NONE = Column()
 _session_id = (Parse.turn_id // TURNS_A_SESSION).label("session_id")
 
 
@@ -93,10 +92,7 @@ def _refreshed(connection: sa.Connection, known: ParseVersions, state: State) ->
     changed = state.numbers["id"].values[known.state.size : state.size]
     if len(changed) > _MOST_REFRESHED:
         return _whole(connection, state, known.profile)
-    stretches = [
-        Parse.turn_id.between(session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION - 1)
-        for session_id in changed
-    ]
+    stretches = [turns_of(Parse.turn_id, session_id) for session_id in changed]
     others = _with(connection, known.others, state, (known.profile, known.main), stretches)
     return ParseVersions(known.profile, state, known.main, others)
 
@@ -123,5 +119,5 @@ def _with(
     for version, by_slot in counts.items():
         slots = sorted(by_slot)
         numbers = [by_slot[slot] for slot in slots]
-        extended[version] = columns.get(version, _NONE).extended(slots, numbers)
+        extended[version] = columns.get(version, NO_COLUMN).extended(slots, numbers)
     return extended

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import reduce
 from operator import and_
 
@@ -48,17 +47,13 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The failed responses under some filters: of each part of the snapshot, the places that are in view.
-
-    `timeless` are those in view without since and until.
-    """
+    """The failed responses under some filters: of each part of the snapshot, the places that are in view."""
 
     snapshot: Snapshot
     filters: Filters
     sessions: Bits
     """slots of the sessions in view, whenever they were"""
     views: tuple[Bits, ...]
-    timeless: tuple[Bits, ...]
     since: int | None
     until: int | None
 
@@ -70,16 +65,15 @@ def scope(db: orm.Session, filters: Filters) -> Scope:
     bare = replace(filters, since=None, until=None, model=None, agent=None, phase=None, tool=None, label=None)
     narrowed = sessions.narrowed(db, bare)
     slots = narrowed.view if narrowed.state is snapshot.state else narrowed.view & snapshot.state.alive
-    timeless = tuple(
+    views = tuple(
         part.alive & _of_responses(part.segment, filters) & _of_sessions(part.segment, snapshot.state, slots)
         for part in snapshot.parts
     )
-    views = timeless
     if since is not None or until is not None:
         views = tuple(
-            view & part.segment.between(since, until) for part, view in zip(snapshot.parts, timeless, strict=True)
+            view & part.segment.between(since, until) for part, view in zip(snapshot.parts, views, strict=True)
         )
-    return Scope(snapshot, filters, slots, views, timeless, since, until)
+    return Scope(snapshot, filters, slots, views, since, until)
 
 
 def _of_sessions(segment: Segment, state: State, slots: Bits) -> Bits:
@@ -115,21 +109,14 @@ def _coverage(db: orm.Session, scope_in_view: Scope, model: str | None) -> Cover
         sessions_in_view -= when.below(scope_in_view.since, sessions_in_view)
     if scope_in_view.until is not None:
         sessions_in_view = when.below(scope_in_view.until, sessions_in_view)
-    for bound in filters_span(scope_in_view.filters):
+    for bound in filter(None, scope_in_view.filters.span()):
         astride |= set(db.scalars(_astride, {"bound": bound}))
     slots = state.slots(astride) & scope_in_view.sessions
     whole = _of_index(state, sessions_in_view - slots, scope_in_view.filters.under, model)
-    ids = state.numbers["id"].values
-    session_ids = [ids[slot] for slot in slots]
-    partly = _of_sessions_astride(db, session_ids, scope_in_view.filters, model)
+    partly = _of_sessions_astride(db, list(state.ids(slots)), scope_in_view.filters, model)
     if whole.run is None or partly.run is None or whole.of is None or partly.of is None:
         return Coverage(None, None)
     return Coverage(whole.run + partly.run, whole.of + partly.of)
-
-
-def filters_span(filters: Filters) -> list[datetime]:
-    """The bounds of since and until that are set."""
-    return [moment for moment in filters.span() if moment is not None]
 
 
 _astride = sa.select(Session.id).where(

@@ -9,21 +9,21 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from webapp.store.failures.failure_reader import StoredFailure
-from webapp.store.index.bit_sliced_index import NONE, Bits, Column, of_slots
-from webapp.store.index.state import State
+from webapp.store.index.bit_sliced_index import NO_COLUMN, NONE, Bits, Column, of_slots
+from webapp.store.index.state import State, keeping
 from webapp.store.models import TURNS_A_SESSION
 
 DIMENSIONS = ("key", "model", "agent", "phase", "tool", "path", "tokens", "parse", "finding")
 """what a response is looked up by; `parse` is (profile, version) of the parse that failed"""
 _COUNTED = ("model", "tool", "path", "finding")
 _MOST_KEPT = 600
-_NONE = Column()
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Segment:
 
     def having(self, dimension: str, value: Any) -> Bits:
         """The places of responses that have a value."""
-        return self.columns[dimension].get(value, _NONE).members
+        return self.columns[dimension].get(value, NO_COLUMN).members
 
     def between(self, since: int | None, until: int | None) -> Bits:
         """The places from one time on, before another."""
@@ -81,28 +81,21 @@ class Segment:
     def last(self, bits: Bits) -> int:
         return self.whens[bits.max()]
 
-    def of_sessions(self, session_ids: Collection[int]) -> Bits:
+    def of_sessions(self, session_ids: Iterable[int]) -> Bits:
         """The places of the responses of these sessions."""
         return of_slots(place for session_id in session_ids for place in self._places(session_id))
 
-    def places_of_session(self, session_id: int) -> Bits:
-        """The places of one session's responses."""
-        return of_slots(self._places(session_id))
-
     def in_view(self, state: State, view: Bits) -> Bits:
         """The places whose sessions are in view: `view` are slots of `state`."""
-        places: Bits = self._keeping(("view", view), lambda: self._in_view(state, view))
-        return places
+        return self._keeping(("view", view), lambda: self._in_view(state, view))
 
     def facts(self, bits: Bits, key: str) -> Facts:
         """What is known of responses that are mostly of one key."""
-        facts: Facts = self._keeping(("facts", bits), lambda: self._facts(bits, self._keys(bits, key)))
-        return facts
+        return self._keeping(("facts", bits), lambda: self._facts(bits, self._keys(bits, key)))
 
     def first_by_model(self, bits: Bits) -> dict[str | None, int]:
         """By model, the time of the first of these responses."""
-        times: dict[str | None, int] = self._keeping(("first by model", bits), lambda: self._first_by_model(bits))
-        return times
+        return self._keeping(("first by model", bits), lambda: self._first_by_model(bits))
 
     def counts_between(self, bits: Bits, places: Sequence[int]) -> list[int]:
         """How many of these responses are between each of these places (ascending) and the next."""
@@ -167,14 +160,8 @@ class Segment:
         more_sessions = {self.session_at[place] for place in bits - firsts if self.first_at[place] not in firsts}
         return len(firsts) + len(more_sessions)
 
-    def _keeping(self, key: Any, make: Callable[[], Any]) -> Any:
-        value = self.cache.get(key)
-        if value is None:
-            value = make()
-            if len(self.cache) >= _MOST_KEPT:
-                self.cache.clear()
-            self.cache[key] = value
-        return value
+    def _keeping(self, key: Any, make: Callable[[], _T]) -> _T:
+        return keeping(self.cache, _MOST_KEPT, key, make)
 
 
 def segment(failures: Sequence[StoredFailure]) -> Segment:
@@ -195,7 +182,7 @@ def segment(failures: Sequence[StoredFailure]) -> Segment:
     session_ids = list(dict.fromkeys(of_session))
     at = {session_id: index for index, session_id in enumerate(session_ids)}
     columns = {
-        name: {value: _NONE.extended(value_places, None) for value, value_places in by_value.items()}
+        name: {value: NO_COLUMN.extended(value_places, None) for value, value_places in by_value.items()}
         for name, by_value in places.items()
     }
     first_at: list[int] = []

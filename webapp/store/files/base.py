@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -19,6 +22,19 @@ class StoredFile:
     name: str
     size: int
     age: float
+
+
+@contextmanager
+def draft(folder: Path, prefix: str) -> Iterator[Path]:
+    """A new file that nobody else writes to, the owner's alone; at the end it is removed, if it was not moved away."""
+    handle, name = tempfile.mkstemp(prefix=prefix, dir=folder)
+    os.close(handle)
+    path = Path(name)
+    try:
+        yield path
+    finally:
+        with suppress(OSError):
+            path.unlink()
 
 
 class FileStore(Protocol):

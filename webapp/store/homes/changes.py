@@ -194,7 +194,8 @@ def _step(connection: sa.Connection, change: ChangeLine) -> bool:
         return False
     session_id = row.session_id
     values: dict[str, Any] = {"state": "left"}
-    if change.undoes is None or _is_still(connection, session_id, change.profile):
+    current = sa.select(Session.home_profile).where(Session.id == session_id)
+    if change.undoes is None or connection.scalar(current) == change.profile:  # nobody gave it another home since
         former = change_home(connection, session_id, Home(row.profile, row.source))
         if former is not None and former != (row.profile, row.source):
             values = {"state": "changed", "former_profile": former.profile, "former_source": former.source}
@@ -203,11 +204,6 @@ def _step(connection: sa.Connection, change: ChangeLine) -> bool:
     finished = sa.update(HomeChange).where(HomeChange.id == change.id)
     connection.execute(finished.values(finished=HomeChange.finished + 1))
     return True
-
-
-def _is_still(connection: sa.Connection, session_id: int, profile: str) -> bool:
-    """Whether nobody has given the session another home since."""
-    return connection.scalar(sa.select(Session.home_profile).where(Session.id == session_id)) == profile
 
 
 def _finish(connection: sa.Connection, number: int) -> bool:

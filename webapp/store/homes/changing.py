@@ -10,10 +10,9 @@ import sqlalchemy as sa
 from webapp import parsing
 from webapp.parsing import Profile
 from webapp.store.db import dialect
-from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Turn
+from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Session, Turn, is_response
 from webapp.store.write import derived, regrouping, row_values, rows
 from webapp.store.write.home import UNKNOWN, Home
-from webapp.store.write.tally import MODEL_KINDS
 
 _AT_ONCE = 200
 """responses whose texts are in memory together"""
@@ -68,8 +67,7 @@ def unparsed(
     query = (
         sa.select(Turn.id, Turn.raw)
         .outerjoin(Parse, parsed)
-        .where(Turn.id < high, Turn.kind.in_(MODEL_KINDS), Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
-        .where(Parse.id.is_(None))
+        .where(Turn.id < high, is_response, Parse.id.is_(None))
         .order_by(Turn.id)
         .limit(_AT_ONCE)
     )

@@ -70,9 +70,9 @@ def session_ids(db: orm.Session, scope: HomeScope) -> list[int]:
     if scope.unknown_only:
         query = query.where(Session.home_source == UNKNOWN)
     if scope.filters is not None:
-        ids = _under_filters(db, scope.filters)
-        unknown_ids = set(db.scalars(query)) if scope.unknown_only else None
-        return _some(sorted(ids if unknown_ids is None else ids & unknown_ids))
+        narrowed = session_store.narrowed(db, scope.filters)
+        ids = set(narrowed.state.ids(narrowed.view))
+        return _some(sorted(ids.intersection(db.scalars(query)) if scope.unknown_only else ids))
     if scope.keys:
         query = query.where(Session.key.in_(scope.keys))
     elif scope.dump is not None:
@@ -83,12 +83,6 @@ def session_ids(db: orm.Session, scope: HomeScope) -> list[int]:
     else:
         query = query.where(Session.service == scope.service)
     return _some(sorted(db.scalars(query)))
-
-
-def _under_filters(db: orm.Session, filters: Filters) -> set[int]:
-    narrowed = session_store.narrowed(db, filters)
-    numbers = narrowed.state.numbers["id"].values
-    return {numbers[slot] for slot in narrowed.view}
 
 
 def _some(ids: list[int]) -> list[int]:

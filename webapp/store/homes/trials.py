@@ -15,14 +15,14 @@ from webapp import parsing
 from webapp.parsing import Profile
 from webapp.store import index
 from webapp.store.db.database import writing
-from webapp.store.models import TURNS_A_SESSION, DumpSession, Parse, Session, Turn
+from webapp.store.models import TURNS_A_SESSION, DumpSession, Parse, Session, Turn, is_response
 from webapp.store.write.home import UNKNOWN
-from webapp.store.write.tally import MODEL_KINDS
 
 _AT_ONCE = 100
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """what a user's own profile may raise; ours promise not to"""
 
+_UNKNOWN = (Session.home_source == UNKNOWN, Session.deleted_at.is_(None))
 Ends = Callable[[], bool]
 _COUNTED = ("failed", "none")
 _FORM = "2"
@@ -80,16 +80,11 @@ def profiles_key() -> str:
     return hashlib.sha256(names.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def question(
-    connection: sa.Connection, where: sa.ColumnElement[bool] | None = None, *, asked: bool = False
-) -> Question | None:
-    """What is asked about the sessions under `where`; None where every parser is known, or somebody left it open.
-
-    With `asked` those that were left open are in it too.
-    """
+def question(connection: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> Question | None:
+    """What is asked about the sessions under `where`; None where every parser is known, or somebody left it open."""
     rows = connection.execute(
         sa.select(Session.response_count, Session.clean_count, Session.tried, Session.tried_key).where(
-            *_unknown(asked), Session.response_count > 0, sa.true() if where is None else where
+            *_UNKNOWN, Session.response_count > 0, sa.true() if where is None else where
         )
     ).all()
     if not rows:
@@ -127,7 +122,7 @@ def of_dump(number: int) -> sa.ColumnElement[bool]:
 
 def are_lacking(connection: sa.Connection) -> bool:
     """Whether there are sessions to try profiles on; where every parser is known, no profile is imported to say so."""
-    if connection.scalar(sa.select(Session.id).where(*_unknown(False), Session.response_count > 0).limit(1)) is None:
+    if connection.scalar(sa.select(Session.id).where(*_UNKNOWN, Session.response_count > 0).limit(1)) is None:
         return False
     return connection.scalar(_lacking().limit(1)) is not None
 
@@ -175,12 +170,7 @@ def _tried(
     """By verdict, how many responses have it under each profile; None where it `ends` before all were tried."""
     counts = {verdict: dict.fromkeys(profiles, 0) for verdict in _COUNTED}
     after, high = session_id * TURNS_A_SESSION - 1, (session_id + 1) * TURNS_A_SESSION
-    query = (
-        sa.select(Turn.id, Turn.raw)
-        .where(Turn.id < high, Turn.kind.in_(MODEL_KINDS), Turn.raw.is_not(None), Turn.duplicate_of.is_(None))
-        .order_by(Turn.id)
-        .limit(_AT_ONCE)
-    )
+    query = sa.select(Turn.id, Turn.raw).where(Turn.id < high, is_response).order_by(Turn.id).limit(_AT_ONCE)
     while batch := connection.execute(query.where(Turn.id > after)).all():
         if ends():
             return None
@@ -213,15 +203,10 @@ def _stored(
     }
 
 
-def _unknown(asked: bool) -> tuple[sa.ColumnElement[bool], ...]:
-    here = Session.home_profile == UNKNOWN if asked else Session.home_source == UNKNOWN
-    return here, Session.deleted_at.is_(None)
-
-
 def _lacking() -> sa.Select[int]:
     current = sa.literal(f"{_FORM}:{profiles_key()}:").concat(sa.cast(Session.response_count, sa.String))
     stale = sa.or_(Session.tried_key.is_(None), Session.tried_key != current)
-    query = sa.select(Session.id).where(*_unknown(False), Session.response_count > 0, stale)
+    query = sa.select(Session.id).where(*_UNKNOWN, Session.response_count > 0, stale)
     return query.order_by(Session.id.desc())
 
 

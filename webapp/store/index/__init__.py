@@ -183,9 +183,8 @@ def _caught_up(connection: sa.Connection, state: State, horizon: int) -> State:
         state = _refreshed(connection, state, horizon)
         if state.check_sum() == session_reader.check_sum(connection):
             return state
-        numbers, present = state.numbers["id"].values, session_reader.ids(connection)
-        gone = [numbers[slot] for slot in state.alive if numbers[slot] not in present]
-        state = state.extended((), gone)
+        present = session_reader.ids(connection)
+        state = state.extended((), [number for number in state.ids(state.alive) if number not in present])
         if state.check_sum() == session_reader.check_sum(connection):
             return state
     raise state_file.Unusable("with what was written since it does not count what the database counts")

@@ -69,6 +69,9 @@ class Column:
         return Column(self.settled.extended(recent))
 
 
+NO_COLUMN = Column()
+
+
 class Numbers:
     """A number from 0 to 2 ** 63 - 1 for every slot: as a list, as planes, and where it is not 0.
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from webapp import jsontext
-from webapp.store.models import TURNS_A_SESSION, Label, Session
+from webapp.store.models import TURNS_A_SESSION, Label, Session, turns_of
 
 _AT_ONCE = 400
 _DECODED_AT_ONCE = 500
@@ -99,10 +99,8 @@ def some(connection: sa.Connection, ids: Iterable[int]) -> Iterator[Row]:
     for at in range(0, len(in_order), _AT_ONCE):
         part = in_order[at : at + _AT_ONCE]
         query = sa.select(*_columns).where(_session.id.in_(part), _session.deleted_at.is_(None)).order_by(_session.id)
-        ranges = [
-            Label.turn_id.between(number * TURNS_A_SESSION, (number + 1) * TURNS_A_SESSION - 1) for number in part
-        ]
-        yield from _rows(connection, query, _judgements(connection, sa.or_(*ranges)))
+        is_of_part = sa.or_(*(turns_of(Label.turn_id, number) for number in part))
+        yield from _rows(connection, query, _judgements(connection, is_of_part))
 
 
 def _rows(connection: sa.Connection, query: Any, judgements: dict[int, frozenset[str]]) -> Iterator[Row]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, TypeVar
 
-from webapp.store.index.bit_sliced_index import NONE, Bits, Column, Numbers, no_numbers, of_slots
+from webapp.store.index.bit_sliced_index import NO_COLUMN, NONE, Bits, Column, Numbers, no_numbers, of_slots
 from webapp.store.index.session_reader import Row
 
 _T = TypeVar("_T")
@@ -25,6 +25,17 @@ NUMBERS = (
 )
 _NOTHING: Columns = {}
 _MOST_KEPT = 200
+
+
+def keeping(cache: dict[Any, Any], most: int, key: Any, make: Callable[[], _T]) -> _T:
+    """What `make` gives, from before where `cache`, which holds so many at most, has it under `key`."""
+    value: _T | None = cache.get(key)
+    if value is None:
+        value = make()
+        if len(cache) >= most:
+            cache.clear()
+        cache[key] = value
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +58,7 @@ class State:
 
     def keeping(self, key: Any, make: Callable[[], _T]) -> _T:
         """What `make` gives for this state, from before where it is among the last ones."""
-        cache = self.cache
-        value: _T | None = cache.get(key)
-        if value is None:
-            value = make()
-            if len(cache) >= _MOST_KEPT:
-                cache.clear()
-            cache[key] = value
-        return value
+        return keeping(self.cache, _MOST_KEPT, key, make)
 
     def columns(self, *dimension: str) -> Columns:
         """The columns of one dimension, by value."""
@@ -72,6 +76,10 @@ class State:
         """The slots of these sessions that are there."""
         slots = (self.slot(session_id) for session_id in session_ids)
         return of_slots(slot for slot in slots if slot is not None) & self.alive
+
+    def ids(self, slots: Iterable[int]) -> Iterator[int]:
+        """The sessions that stand in these slots, in their order."""
+        return map(self.numbers["id"].values.__getitem__, slots)
 
     def check_sum(self) -> tuple[int, int]:
         """How many sessions there are, and the sum of their `changed`: as `session_reader.check_sum` counts them."""
@@ -113,12 +121,11 @@ class State:
             columns = dict(dimensions.get(dimension, _NOTHING))
             for value, (slots, numbers) in values.items():
                 counted = numbers if len(numbers) == len(slots) else None
-                columns[value] = columns.get(value, _EMPTY).extended(slots, counted)
+                columns[value] = columns.get(value, NO_COLUMN).extended(slots, counted)
             dimensions[dimension] = columns
         return dimensions
 
 
-_EMPTY = Column()
 _Pair = tuple["array[int]", "array[int]"]
 
 

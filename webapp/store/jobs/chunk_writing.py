@@ -30,9 +30,7 @@ class Cancelled(Exception):
     """The run has ended meanwhile; what it stored before stays."""
 
 
-def store(
-    engine: sa.Engine, run_id: int, profile: str, owner: str, parsed: ParsedChunk, settings: Settings | None = None
-) -> bool:
+def store(engine: sa.Engine, run_id: int, profile: str, owner: str, parsed: ParsedChunk, settings: Settings) -> bool:
     """Keep a chunk's traces, count them and note the run's progress; False where `owner` has lost the chunk.
 
     Rows are locked in one order: the chunk, its sessions, the run. Raises `Cancelled`.
@@ -41,8 +39,6 @@ def store(
     """
     part, written = parsed.part, None
     if part is not None and part.columns.turn_id:
-        if settings is None:
-            raise ValueError("a part must be written, but no setting says where")
         written = part_files.write(settings, run_id, part.columns)
     with writing_long(engine) as connection:
         if not run_chunks.is_held(connection, run_id, parsed.chunk.low, owner):

@@ -14,6 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.store.db import clock
+from webapp.store.models import Job, RunChunk
 
 BEAT = 1.0
 """seconds between two signs of life of a worker"""
@@ -31,6 +32,12 @@ def new_owner() -> str:
 def is_shared(engine: sa.Engine) -> bool:
     """Whether several workers may claim rows of this database at once."""
     return engine.dialect.name == "postgresql"
+
+
+def claimed_by(owner: str, row: type[Job] | type[RunChunk]) -> dict[str, Any]:
+    """The columns of a row that `owner` claims; of one that was running a worker died over it."""
+    tries = row.tries + sa.case((row.state == "running", 1), else_=0)
+    return {"state": "running", "owner": owner, "tries": tries, "beat_at": clock.now()}
 
 
 def is_left(engine: sa.Engine, beat_at: Any) -> sa.ColumnElement[bool]:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -25,7 +23,7 @@ from webapp.config import Settings
 from webapp.store import index
 from webapp.store.db import disk_full
 from webapp.store.exports import zipped
-from webapp.store.files import StoreUnreachable, file_store
+from webapp.store.files import StoreUnreachable, draft, file_store
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.jobs import claims, export_jobs
@@ -173,14 +171,10 @@ def _written(
 def _draft(settings: Settings, number: int) -> Iterator[Path]:
     """A file that only this attempt writes to; what a killed worker left of the same export is removed."""
     folder = dump_files.incoming(settings.data)
-    for draft in folder.glob(f"export-{number}-*"):
-        draft.unlink(missing_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f"export-{number}-", dir=folder)
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    for leftover in folder.glob(f"export-{number}-*"):
+        leftover.unlink(missing_ok=True)
+    with draft(folder, f"export-{number}-") as path:
+        yield path
 
 
 def _chosen(db: orm.Session, selection: dict[str, Any], meanwhile: Meanwhile) -> Chosen:

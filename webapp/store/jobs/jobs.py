@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.db import clock, database, disk_full
+from webapp.store.db import database, disk_full
 from webapp.store.ingest import dump_files
 from webapp.store.jobs import claims, uploads
 from webapp.store.models import Job
@@ -142,15 +142,9 @@ def take(engine: sa.Engine, owner: str, number: int | None = None, kind: str | N
     query = sa.select(Job.id).where(_is_free(engine, kind)).order_by(Job.kind != IMPORT, Job.id).limit(1)
     query = query.where(Job.id == number) if number is not None else query
     query = query.with_for_update(skip_locked=True)
-    values = {
-        "state": "running",
-        "owner": owner,
-        "tries": Job.tries + sa.case((Job.state == "running", 1), else_=0),
-        "beat_at": clock.now(),
-    }
-    claim = sa.update(Job).where(Job.id == query.scalar_subquery()).values(values).returning(Job.id)
+    claim = sa.update(Job).where(Job.id == query.scalar_subquery()).values(claims.claimed_by(owner, Job))
     with database.writing(engine) as connection:
-        return connection.scalar(claim)
+        return connection.scalar(claim.returning(Job.id))
 
 
 def release(engine: sa.Engine, number: int, mapping: Mapping[str, str] | None) -> bool:
@@ -239,9 +233,9 @@ def are_live(connection: sa.Connection) -> bool:
     return connection.scalar(sa.select(Job.id).where(Job.state.in_(LIVE)).limit(1)) is not None
 
 
-def are_free(engine: sa.Engine, connection: sa.Connection) -> bool:
-    """Whether there are jobs that no worker has."""
-    return bool(free(engine, connection, most=1))
+def are_free(engine: sa.Engine, connection: sa.Connection, kind: str | None = None) -> bool:
+    """Whether there are jobs (of one kind, or any) that no worker has."""
+    return bool(free(engine, connection, kind, most=1))
 
 
 def free(engine: sa.Engine, connection: sa.Connection, kind: str | None = None, most: int = MOST_SHOWN) -> list[int]:

@@ -46,34 +46,28 @@ def scope(settings: Settings, total: int, asked: dict[str, Any]) -> dict[str, An
     return asked | {PARTS: True} if is_large and part_files.is_installed() else asked
 
 
-@dataclass(frozen=True, slots=True)
-class PartParser:
-    """Parses chunks for parts, in whatever process; a `ParseChunk`."""
-
-    settings: Settings
-
-    def __call__(self, connection: sa.Connection, parser: Profile, chunk: Chunk) -> ParsedChunk:
-        """What the database holds of an older version is parsed for the database, all else that is new for a part."""
-        about = (parser.name, parser.version)
-        known, damaged = reading.verdicts(connection, self.settings, about, chunk.low, chunk.high)
-        columns = Columns()
-        parsed = ParsedChunk(chunk, part=ParsedPart(parser.version, columns, damaged))
-        texts = _Texts(parser)
-        for batch in response_chunks.batches(connection, parser, chunk, _responses):
-            texts.parse(connection, [row for row in batch if row.raw is not None and row.id not in known])
-            outdated: list[tuple[int, str, Trace]] = []
-            for row in batch:
-                verdict = row.verdict if row.version == parser.version else known.get(row.id)
-                if verdict is None:
-                    verdict = texts.made[row.raw_sha256][0]
-                    if row.version is None:
-                        _add(columns, row, texts)
-                    else:
-                        outdated.append((row.id, row.raw, parsing.parse(row.raw, parser)))
-                        parsed.remove(row.id, row.version, Trace.from_dict(row.old))
-                parsed.count(verdict, bool(row.failed))
-            parsed.add(regrouping.with_ours(connection, outdated))
-        return parsed
+def parse_chunk(settings: Settings, connection: sa.Connection, parser: Profile, chunk: Chunk) -> ParsedChunk:
+    """What the database holds of an older version is parsed for the database, all else that is new for a part."""
+    about = (parser.name, parser.version)
+    known, damaged = reading.verdicts(connection, settings, about, chunk.low, chunk.high)
+    columns = Columns()
+    parsed = ParsedChunk(chunk, part=ParsedPart(parser.version, columns, damaged))
+    texts = _Texts(parser)
+    for batch in response_chunks.batches(connection, parser, chunk, _responses):
+        texts.parse(connection, [row for row in batch if row.raw is not None and row.id not in known])
+        outdated: list[tuple[int, str, Trace]] = []
+        for row in batch:
+            verdict = row.verdict if row.version == parser.version else known.get(row.id)
+            if verdict is None:
+                verdict = texts.made[row.raw_sha256][0]
+                if row.version is None:
+                    _add(columns, row, texts)
+                else:
+                    outdated.append((row.id, row.raw, parsing.parse(row.raw, parser)))
+                    parsed.remove(row.id, row.version, Trace.from_dict(row.old))
+            parsed.count(verdict, bool(row.failed))
+        parsed.add(regrouping.with_ours(connection, outdated))
+    return parsed
 
 
 @dataclass(slots=True)

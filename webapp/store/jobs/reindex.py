@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from webapp.store import search
 from webapp.store.db import database
-from webapp.store.models import TURNS_A_SESSION, Label, Session, is_unfinished
+from webapp.store.models import Label, Session, is_unfinished, turns_of
 from webapp.store.write import derived
 
 OnProgress = Callable[[int, int], None]
@@ -56,6 +56,5 @@ def lacking(engine: sa.Engine) -> list[int]:
 def _fill_in(connection: sa.Connection, session_id: int) -> None:
     index = not search.is_indexed(connection, session_id)
     if derived.refold(connection, session_id, index=index) and index:
-        low, high = session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION
-        labelled = sa.select(Label.turn_id).where(Label.turn_id >= low, Label.turn_id < high)
+        labelled = sa.select(Label.turn_id).where(turns_of(Label.turn_id, session_id))
         search.noted(connection, connection.scalars(labelled).all())

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import sqlalchemy as sa
 
-from webapp.store.db import clock
 from webapp.store.db.database import writing
 from webapp.store.jobs import claims
 from webapp.store.jobs.response_chunks import Chunk
-from webapp.store.models import TURNS_A_SESSION, RunChunk
+from webapp.store.models import TURNS_A_SESSION, RunChunk, turns_of
 from webapp.store.write import derived
 
 MOST_TRIES = 3
@@ -46,14 +45,10 @@ def claim(engine: sa.Engine, run_id: int, owner: str, low: int | None = None) ->
     """
     wanted = _free(engine, run_id, owner) if low is None else sa.and_(_free(engine, run_id, owner), RunChunk.low == low)
     query = sa.select(RunChunk.low).where(wanted).order_by(RunChunk.low).limit(1).with_for_update(skip_locked=True)
-    values = {
-        "state": "running",
-        "owner": owner,
-        "tries": RunChunk.tries + sa.case((RunChunk.state == "running", 1), else_=0),
-        "beat_at": clock.now(),
-    }
     mine = sa.update(RunChunk).where(RunChunk.run_id == run_id, RunChunk.low == query.scalar_subquery())
-    claimed = mine.values(values).returning(RunChunk.low, RunChunk.high, RunChunk.session_ids, RunChunk.tries)
+    claimed = mine.values(claims.claimed_by(owner, RunChunk)).returning(
+        RunChunk.low, RunChunk.high, RunChunk.session_ids, RunChunk.tries
+    )
     with writing(engine) as connection:
         row = connection.execute(claimed).first()
     if row is None:
@@ -88,10 +83,7 @@ def store_part(connection: sa.Connection, run_id: int, chunk: Chunk, session_id:
 
     The caller holds the session's row, so that of two last parts one comes second.
     """
-    first = session_id * TURNS_A_SESSION
-    others = sa.and_(
-        RunChunk.run_id == run_id, RunChunk.low.between(first, first + TURNS_A_SESSION - 1), RunChunk.low != chunk.low
-    )
+    others = sa.and_(RunChunk.run_id == run_id, turns_of(RunChunk.low, session_id), RunChunk.low != chunk.low)
     rows = connection.execute(sa.select(RunChunk.state, RunChunk.uncounted).where(others)).all()
     is_last = all(row.state == "done" for row in rows)
     _end(connection, run_id, chunk, uncounted=folds and not is_last)

@@ -1,19 +1,20 @@
-"""Runs that wait behind the pages: asked for, taken up by the worker, watched, cancelled."""
+"""Runs that wait behind the pages: asked for, taken up by the worker, watched, cancelled; and the sessions of each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing.installing import refuse_absent
 from webapp.store.db.database import writing
 from webapp.store.jobs import run_chunks
 from webapp.store.models import Run
+from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import Filters, of_parameters
 
 LIVE = ("queued", "running")
@@ -71,10 +72,24 @@ def filters_scope(filters: Filters | None) -> dict[str, Any]:
     return {"filters": active} if active else {}
 
 
-def filters_of(scope: Mapping[str, Any]) -> Filters | None:
-    """The filters that a run's scope keeps."""
-    active = scope.get("filters")
-    return of_parameters({name: str(value) for name, value in active.items()}) if active else None
+def session_scope(engine: sa.Engine, session: str | None) -> dict[str, Any]:
+    """The scope of one session, by its key; empty for None. Raises `NoSuchSession`."""
+    if session is None:
+        return {}
+    with orm.Session(engine) as db:
+        return {"session_id": sessions.find(db, session).id}
+
+
+def session_ids(engine: sa.Engine, scope: dict[str, Any]) -> set[int] | None:
+    """The sessions of a scope as it is now; None for all."""
+    if "session_id" in scope:
+        return {scope["session_id"]}
+    if (active := scope.get("filters")) is None:
+        return None
+    filters = of_parameters({name: str(value) for name, value in active.items()})
+    with orm.Session(engine) as db:
+        narrowed = sessions.narrowed(db, filters)
+        return set(narrowed.state.ids(narrowed.view))
 
 
 def next_free(engine: sa.Engine) -> int | None:

@@ -8,6 +8,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,11 +21,11 @@ from webapp.store.db import clock
 from webapp.store.db.database import writing
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.helper_process import processors
-from webapp.store.jobs import chunk_writing, claims, heartbeat, part_chunks, response_chunks, run_chunks, run_scope
+from webapp.store.jobs import chunk_writing, claims, heartbeat, part_chunks, response_chunks, run_chunks
 from webapp.store.jobs.chunk_writing import Cancelled
 from webapp.store.jobs.part_chunks import PARTS
 from webapp.store.jobs.response_chunks import COUNTED, Chunk, ParseChunk, ParsedChunk
-from webapp.store.jobs.run_queue import QUEUED, filters_scope
+from webapp.store.jobs.run_queue import QUEUED, filters_scope, session_ids, session_scope
 from webapp.store.models import Run, RunChunk
 from webapp.store.sessions.filters import Filters
 from webapp.store.write import relaxed_gc
@@ -77,7 +78,7 @@ def replay(
     Raises `UnknownProfile`, `NotInstalled`, `NoSuchSession`, `ParserDied`, `MissingLibrary`.
     """
     refuse_absent(parsing.profile(profile))
-    scope = run_scope.of_session(engine, session) | filters_scope(filters) | ({PARTS: True} if parts else {})
+    scope = session_scope(engine, session) | filters_scope(filters) | ({PARTS: True} if parts else {})
     owner = claims.new_owner()
     try:
         with ExitStack() as lock:
@@ -95,7 +96,7 @@ def take_up(
     owner: str,
     on_progress: OnProgress,
     processes: int,
-    settings: Settings | None = None,
+    settings: Settings,
 ) -> None:
     """Do what nobody else does of a run that a page asked for; where `on_progress` raises, the rest waits.
 
@@ -112,14 +113,12 @@ def take_up(
         _end(engine, number, "failed")
 
 
-def start(engine: sa.Engine, number: int, settings: Settings | None = None) -> Replay | None:
+def start(engine: sa.Engine, number: int, settings: Settings) -> Replay | None:
     """A run that goes on, cut into chunks where that was not done yet; None where it has ended."""
     with engine.connect() as connection:
-        row = connection.execute(sa.select(Run.profile, Run.scope).where(Run.id == number)).one()
+        row = connection.execute(sa.select(Run.profile, Run.scope, Run.state).where(Run.id == number)).one()
     run = Replay(number, row.profile, _version(row.profile), row.scope, 0)
-    with engine.connect() as connection:
-        state = connection.scalar(sa.select(Run.state).where(Run.id == number))
-    if state == "queued":
+    if row.state == "queued":
         run.scope, total, chunks = _plan(engine, settings, row.scope)
         values = {"state": "running", "started_at": datetime.now(UTC), "total": total, "scope": run.scope}
         with writing(engine) as connection:
@@ -132,7 +131,7 @@ def start(engine: sa.Engine, number: int, settings: Settings | None = None) -> R
     return run if now.state == "running" else None
 
 
-def replay_chunk(engine: sa.Engine, number: int, low: int, owner: str, settings: Settings | None = None) -> bool:
+def replay_chunk(engine: sa.Engine, number: int, low: int, owner: str, settings: Settings) -> bool:
     """Parse and store the chunk of a run that begins with the turn id `low`; False where somebody else has it.
 
     One that is stored already, or whose run has ended, is True: there is nothing left to do.
@@ -213,25 +212,18 @@ def _begin(
     return Replay(run_id, profile, _version(profile), scope, total)
 
 
-def _plan(
-    engine: sa.Engine, settings: Settings | None, scope: dict[str, Any]
-) -> tuple[dict[str, Any], int, list[Chunk]]:
+def _plan(engine: sa.Engine, settings: Settings, scope: dict[str, Any]) -> tuple[dict[str, Any], int, list[Chunk]]:
     """A scope, with parts where it has so many responses; how many it has as it is now, and the chunks of them."""
-    ids = run_scope.session_ids(engine, scope)
+    ids = session_ids(engine, scope)
     with engine.connect() as connection:
         total = response_chunks.total(connection, ids)
-        if settings is not None:
-            scope = part_chunks.scope(settings, total, scope)
+        scope = part_chunks.scope(settings, total, scope)
         at_once = part_chunks.AT_ONCE if scope.get(PARTS) else response_chunks.AT_ONCE
         return scope, total, response_chunks.plan(connection, ids, at_once)
 
 
-def _parse_chunk(scope: dict[str, Any], settings: Settings | None) -> ParseChunk:
-    if not scope.get(PARTS):
-        return response_chunks.parse_chunk
-    if settings is None:
-        raise ValueError("the run writes parts, but no setting says where")
-    return part_chunks.PartParser(settings)
+def _parse_chunk(scope: dict[str, Any], settings: Settings) -> ParseChunk:
+    return partial(part_chunks.parse_chunk, settings) if scope.get(PARTS) else response_chunks.parse_chunk
 
 
 def _insert_chunks(connection: sa.Connection, run_id: int, chunks: list[Chunk]) -> None:
@@ -242,7 +234,7 @@ def _insert_chunks(connection: sa.Connection, run_id: int, chunks: list[Chunk]) 
 
 
 def _go_through(
-    engine: sa.Engine, run: Replay, owner: str, processes: int, on_progress: OnProgress, settings: Settings | None
+    engine: sa.Engine, run: Replay, owner: str, processes: int, on_progress: OnProgress, settings: Settings
 ) -> None:
     parser = parsing.profile(run.profile)
     chunks = run_chunks.claimed(engine, run.id, owner)

@@ -9,13 +9,13 @@ import sqlalchemy as sa
 
 from webapp.parsing import stored_trace
 from webapp.store.db import database
-from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_unfinished
+from webapp.store.models import Parse, Session, Turn, is_unfinished, turns_of
 
 _AT_ONCE = 200
 _parses = (
     sa.select(Parse.id, Parse.profile, Parse.trace, Turn.raw)
     .join(Turn, Turn.id == Parse.turn_id)
-    .where(Parse.turn_id >= sa.bindparam("low"), Parse.turn_id < sa.bindparam("high"))
+    .where(turns_of(Parse.turn_id, sa.bindparam("session", type_=sa.BigInteger)))
 )
 
 
@@ -31,10 +31,9 @@ def mark(engine: sa.Engine, on_progress: Callable[[int, int], None] = lambda _co
 
 
 def _mark_in(engine: sa.Engine, session_id: int) -> list[str]:
-    about = {"low": session_id * TURNS_A_SESSION, "high": (session_id + 1) * TURNS_A_SESSION}
     unfit: list[tuple[int, str]] = []
     with engine.connect() as connection:
-        for batch in connection.execute(_parses, about).partitions(_AT_ONCE):
+        for batch in connection.execute(_parses, {"session": session_id}).partitions(_AT_ONCE):
             unfit += [(row.id, row.profile) for row in batch if stored_trace.misfit(row.raw or "", row.trace)]
     if unfit:
         with database.writing(engine) as connection:

@@ -201,22 +201,21 @@ def _imports_first(
     """For an export, between two of its sessions: it pauses while imports that nobody else does are done."""
     looked_at = time.monotonic()
 
+    def is_import_free() -> bool:
+        with engine.connect() as connection:
+            return jobs.are_free(engine, connection, jobs.IMPORT)
+
     def give_way() -> None:
         nonlocal looked_at
         if time.monotonic() - looked_at < LOOKS:
             return
-        while not ends() and _is_import_free(engine) and (number := jobs.take(engine, owner, kind=jobs.IMPORT)):
+        while not ends() and is_import_free() and (number := jobs.take(engine, owner, kind=jobs.IMPORT)):
             progress.phase = "paused"
             progress.tell(progress)
             do(engine, settings, number, owner, ends)
         progress.phase, looked_at = "exporting", time.monotonic()
 
     return give_way
-
-
-def _is_import_free(engine: sa.Engine) -> bool:
-    with engine.connect() as connection:
-        return bool(jobs.free(engine, connection, jobs.IMPORT, most=1))
 
 
 def _outcome(

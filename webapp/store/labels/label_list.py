@@ -1,4 +1,4 @@
-"""The list of labels, the newest first, a page at a time, and who gave them."""
+"""The list of labels, the newest first, a page at a time, who gave them, and where their expected values came from."""
 
 from __future__ import annotations
 
@@ -118,3 +118,10 @@ def _decoded(after: str) -> Any:
         return sa.tuple_(sa.literal(moment(made_at), Label.made_at.type), sa.literal(label_id, sa.BigInteger()))
     except OverflowError:
         raise BadCursor("after is not what an earlier page gave as next") from None
+
+
+def sources(db: orm.Session) -> dict[str, int]:
+    """How many labels have an expected value, by where it came from (a profile, `blind`, or typed), the most first."""
+    query = sa.select(Label.source, sa.func.count()).where(Label.expects.in_(("one", "several")))
+    rows = db.execute(query.group_by(Label.source).order_by(sa.func.count().desc(), Label.source)).all()
+    return {row[0] or "typed": row[1] for row in rows}

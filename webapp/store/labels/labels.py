@@ -200,13 +200,7 @@ def _put(db: orm.Session, values: dict[str, Any], seen: str | None) -> bool:
     if not seen:
         insert = insert_new(dialect, Label, values, ("turn_id", "author")).returning(Label.id)
         return db.scalar(insert) is not None
-    try:
-        stamped = datetime.fromisoformat(seen)
-    except ValueError:
-        return False
-    same = sa.update(Label).where(Label.turn_id == values["turn_id"], Label.author == values["author"])
-    update = same.where(Label.made_at == stamped).values(values).returning(Label.id)
-    return db.scalar(update, execution_options={"synchronize_session": False}) is not None
+    return reviewing.write(db, values["turn_id"], values["author"], seen, values)
 
 
 def _fields(holder: Any) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def put(db: orm.Session, label: Label, *, state: str, author: str, note: str | N
         raise BadLabel("write a note: what should the author change?")
     was = history.content_of(label).get("review")
     values = {"review": state, "reviewer": author, "review_note": note, "reviewed_at": datetime.now(UTC)}
-    if not _write(db, label.turn_id, label.author, seen, values):
+    if not write(db, label.turn_id, label.author, seen, values):
         db.rollback()
         raise BadLabel("this label was changed since you opened it; look again")
     event = {"of": label.author, "note": note, "label": seen, "was_review": was, "batch": str(uuid.uuid4())}
@@ -45,7 +45,7 @@ def put(db: orm.Session, label: Label, *, state: str, author: str, note: str | N
 def restore(db: orm.Session, turn_id: int, author: str, stamp: str, review: Mapping[str, Any] | None) -> bool:
     """Make the review of `author`'s label what `history.review_of` said of it, without a commit and without an event;
     False where the label has another stamp by now. Raises `BadLabel` for what is no review."""
-    return _write(db, turn_id, author, stamp, columns(review))
+    return write(db, turn_id, author, stamp, columns(review))
 
 
 def columns(review: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -80,7 +80,8 @@ def _others(query: Any, viewer: str, of: str | None) -> Any:
     return query.where(Label.author == of) if of else query
 
 
-def _write(db: orm.Session, turn_id: int, author: str, stamp: str, values: dict[str, Any]) -> bool:
+def write(db: orm.Session, turn_id: int, author: str, stamp: str, values: dict[str, Any]) -> bool:
+    """Set these columns of `author`'s label, without a commit; False where it has another stamp by now."""
     try:
         made_at = datetime.fromisoformat(stamp)
     except ValueError:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from webapp.config import Settings
 from webapp.dumps.formats.otlp import plugin as _otlp
 from webapp.store.ingest.start import MOST_PROBLEMS
 from webapp.store.live.logs import ArrivedLog
@@ -46,45 +45,40 @@ class Count(NamedTuple):
     moved: bool = False
 
 
-class DailyDump:
-    """The dump of a day (UTC). It has no file: the spans themselves are the entries of their sessions."""
+def today(connection: sa.Connection) -> int:
+    """The dump of this day (UTC), made where it is missing. It has no file: the spans themselves are the entries of
+    their sessions."""
+    now = datetime.now(UTC)
+    name = f"spans of {now:%Y-%m-%d}"
+    digest = hashlib.sha256(f"fencepost: {name}".encode()).hexdigest()
+    dump_id = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == digest))
+    if dump_id is not None:
+        return dump_id
+    values = {"filename": name, "format": _otlp.name, "bytes": 0, "state": "done", "problems": []}
+    insert = sa.insert(Dump).values(sha256=digest, received_at=now, **values)
+    return connection.scalars(insert.returning(Dump.id)).one()
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
 
-    def open(self, connection: sa.Connection) -> int:
-        """Today's dump, made where it is missing."""
-        now = datetime.now(UTC)
-        name = f"spans of {now:%Y-%m-%d}"
-        digest = hashlib.sha256(f"fencepost: {name}".encode()).hexdigest()
-        dump_id = connection.scalar(sa.select(Dump.id).where(Dump.sha256 == digest))
-        if dump_id is not None:
-            return dump_id
-        values = {"filename": name, "format": _otlp.name, "bytes": 0, "state": "done", "problems": []}
-        insert = sa.insert(Dump).values(sha256=digest, received_at=now, **values)
-        return connection.scalars(insert.returning(Dump.id)).one()
-
-    def count(
-        self,
-        connection: sa.Connection,
-        dump_id: int,
-        arrived: Sequence[Arrived | ArrivedLog],
-        counts: Iterable[Count],
-        size: int,
-    ) -> None:
-        """Add what came to the dump's line: bytes, sessions, turns, and what was refused or came again."""
-        counts = list(counts)
-        values: dict[str, Any] = {
-            "bytes": Dump.bytes + size,
-            "session_count": Dump.session_count + _link(connection, dump_id, counts),
-            "turn_count": Dump.turn_count + sum(count.turns for count in counts),
-        }
-        problems = [{"at": one.at, "reason": reason} for one in arrived if (reason := _reason(one)) is not None]
-        if problems:
-            listed = connection.scalars(sa.select(Dump.problems).where(Dump.id == dump_id)).one()
-            values["problem_count"] = Dump.problem_count + len(problems)
-            values["problems"] = (listed + problems)[:MOST_PROBLEMS]
-        connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
+def count(
+    connection: sa.Connection,
+    dump_id: int,
+    arrived: Sequence[Arrived | ArrivedLog],
+    counts: Iterable[Count],
+    size: int,
+) -> None:
+    """Add what came to the dump's line: bytes, sessions, turns, and what was refused or came again."""
+    counts = list(counts)
+    values: dict[str, Any] = {
+        "bytes": Dump.bytes + size,
+        "session_count": Dump.session_count + _link(connection, dump_id, counts),
+        "turn_count": Dump.turn_count + sum(count.turns for count in counts),
+    }
+    problems = [{"at": one.at, "reason": reason} for one in arrived if (reason := _reason(one)) is not None]
+    if problems:
+        listed = connection.scalars(sa.select(Dump.problems).where(Dump.id == dump_id)).one()
+        values["problem_count"] = Dump.problem_count + len(problems)
+        values["problems"] = (listed + problems)[:MOST_PROBLEMS]
+    connection.execute(sa.update(Dump).where(Dump.id == dump_id).values(values))
 
 
 def _reason(one: Arrived | ArrivedLog) -> str | None:

@@ -12,8 +12,7 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.store import search
 from webapp.store.db import database
-from webapp.store.live import logs
-from webapp.store.live.daily_dump import DailyDump
+from webapp.store.live import daily_dump, logs
 from webapp.store.live.findings_worker import FindingsWorker
 from webapp.store.live.growth import Growing
 from webapp.store.live.logs import ArrivedLog
@@ -43,7 +42,6 @@ class Gate:
 
     def __init__(self, engine: sa.Engine, settings: Settings) -> None:
         self._engine = engine
-        self._door = DailyDump(settings)
         self._growing = Growing(settings)
         self._waiting: list[_Ticket] = []
         self._lock = threading.Lock()
@@ -104,7 +102,7 @@ class Gate:
         with self._growing.transaction(), database.writing(self._engine) as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LIVE)))
-            dump_id = self._door.open(connection)
+            dump_id = daily_dump.today(connection)
             index = search.Pending()
             logged = [log for ticket in tickets for log in ticket.logs]
             late = logs.kept(connection, logged)
@@ -112,7 +110,7 @@ class Gate:
             late += logs.overdue(connection, datetime.now(UTC) - logs.WAIT)
             counts = self._growing.grow(connection, routed(connection, [*spans, *late]), dump_id, index)
             index.flush(connection)
-            self._door.count(connection, dump_id, [*spans, *logged], counts, sum(ticket.size for ticket in tickets))
+            daily_dump.count(connection, dump_id, [*spans, *logged], counts, sum(ticket.size for ticket in tickets))
         for count in counts:
             if count.turns and not count.new:
                 self._quiet.grew(count)

@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import groupby
+from typing import Any
 
 import sqlalchemy as sa
 
 from webapp.config import Settings
+from webapp.dumps.records import Problem
+from webapp.exports.session_dump import whole_entry
 from webapp.store import search
 from webapp.store.db.dialect import change
 from webapp.store.live import lookup, places, reading
 from webapp.store.live.daily_dump import Count
-from webapp.store.live.file_sessions import adopt, is_adopted
-from webapp.store.live.live_state import LiveState
 from webapp.store.live.new_sessions import Beginning, ignore
-from webapp.store.live.spans import Arrived
-from webapp.store.models import Session
-from webapp.store.write import arrival, stored_turns
+from webapp.store.live.spans import Arrived, arrived
+from webapp.store.models import LiveSpan, Session
+from webapp.store.models import Turn as StoredTurn
+from webapp.store.write import arrival, row_values, rows, stored_turns
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import SessionRows
 from webapp.store.write.session_writer import SessionWriter
 from webapp.store.write.state_cache import StateCache, find_changed
 
+_AT_ONCE = 500
+_find_span = sa.select(LiveSpan.entry).where(LiveSpan.session_id == sa.bindparam("session")).limit(1)
+_find_entries = (
+    sa.select(StoredTurn.entry, StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at)
+    .where(StoredTurn.session_id == sa.bindparam("session"))
+    .order_by(StoredTurn.ordinal)
+)
 _bring_back = sa.update(Session).where(Session.id == sa.bindparam("session")).values(deleted_at=None, changed=change())
 
 
@@ -31,8 +41,8 @@ class Growing:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._held: StateCache[LiveState] = StateCache()
-        self._next: dict[int, LiveState] = {}
+        self._held: StateCache[reading.LiveState] = StateCache()
+        self._next: dict[int, reading.LiveState] = {}
         self._parsers: dict[str, SessionParser] = {}
 
     @contextmanager
@@ -49,8 +59,8 @@ class Growing:
         """Add those spans that the sessions lack, all or none; each of the others says why. The caller commits."""
         by_name = lookup.stored(connection, list(sessions))
         for session in by_name.values():
-            if self._held.get(session.id) is None and not is_adopted(connection, session.id):
-                adopt(connection, session.id)
+            if self._held.get(session.id) is None and not _is_adopted(connection, session.id):
+                _adopt(connection, session.id)
         spans = lookup.unknown(connection, {name: session.id for name, session in by_name.items()}, sessions)
         counts = [self._append(connection, by_name[name], new, index) for name, new in spans.items() if name in by_name]
         beginning = Beginning(connection, dump_id, index, self._settings.home)
@@ -94,11 +104,11 @@ class Growing:
         state.changed = connection.scalars(find_changed, {"session": stored_session.id}).one()
         return Count(stored_session.id, False, count, before, state.changed, moved or any(failed))
 
-    def _state(self, connection: sa.Connection, stored_session: lookup.LiveSession) -> LiveState:
+    def _state(self, connection: sa.Connection, stored_session: lookup.LiveSession) -> reading.LiveState:
         """What is known of the session; it is taken out of what is held until its new spans are committed."""
         state = self._held.take(stored_session.id, stored_session.changed)
         if state is None:
-            state = LiveState(
+            state = reading.LiveState(
                 stored_session.changed,
                 stored_turns.restored(connection, stored_session.id, stored_session.home),
                 searched=False,
@@ -118,3 +128,28 @@ def _numbered(spans: list[Arrived], first: int) -> list[Arrived]:
     for number, span in enumerate(spans, first):
         span.number = number
     return spans
+
+
+def _is_adopted(connection: sa.Connection, session_id: int) -> bool:
+    """Whether the session's spans are noted, as those of a session that came as a file are not."""
+    return connection.scalar(_find_span, {"session": session_id}) is not None
+
+
+def _adopt(connection: sa.Connection, session_id: int) -> None:
+    """Note the spans of a session that came as a file, so that it can grow; of a span that stands twice the first."""
+    entry_turns = connection.execute(_find_entries, {"session": session_id}, execution_options={"yield_per": _AT_ONCE})
+    listed: dict[tuple[bytes, bytes], row_values.Row] = {}
+    for entry, group in groupby(entry_turns, key=lambda turn: turn.entry):
+        turns = list(group)
+        span = next(iter(_span(whole_entry(turns[0].source, turns[0].raw, turns[0].raw_at))), None)
+        if isinstance(span, Arrived):
+            values = reading.row(session_id, span, entry, turns[0].ordinal, len(turns))
+            listed.setdefault((span.trace, span.id), values)
+    if listed:
+        rows.insert(connection, reading.SPANS, list(listed.values()))
+
+
+def _span(entry: Any) -> Iterator[Arrived | Problem]:
+    if isinstance(entry, dict) and isinstance(entry.get("span"), dict):
+        scopes = [{"scope": entry.get("scope"), "spans": [entry["span"]]}]
+        yield from arrived([("", {"resource": entry.get("resource"), "scopeSpans": scopes})])

@@ -14,7 +14,7 @@ from webapp.dumps.records import Problem
 from webapp.dumps.spans import logs as records
 from webapp.store.live import lookup, spans
 from webapp.store.live.spans import Arrived
-from webapp.store.models import LiveLog, LiveSpan
+from webapp.store.models import LiveLog
 
 WAIT = timedelta(seconds=60)
 """how long a record waits for its span, which comes when the call has ended; then it is shown without"""
@@ -22,9 +22,6 @@ _AT_ONCE = 500
 _STEP = timedelta(microseconds=1)
 """between records of one request, so that they stay in their order"""
 _Key = tuple[bytes, bytes]
-_find_spans = sa.select(LiveSpan.trace, LiveSpan.span, LiveSpan.session_id, LiveSpan.ordinal).where(
-    LiveSpan.trace.in_(sa.bindparam("traces", expanding=True)), LiveSpan.span.in_(sa.bindparam("spans", expanding=True))
-)
 _find_logs = (
     sa.select(LiveLog).where(LiveLog.trace.in_(sa.bindparam("traces", expanding=True))).order_by(LiveLog.received_at)
 )
@@ -108,7 +105,8 @@ def _stored_spans(connection: sa.Connection, logs: list[ArrivedLog]) -> dict[_Ke
     for at in range(0, len(logs), _AT_ONCE):
         part = logs[at : at + _AT_ONCE]
         ids = {log.span for log in part} | {_own_id(log.digest) for log in part}
-        for row in connection.execute(_find_spans, {"traces": list({log.trace for log in part}), "spans": list(ids)}):
+        keys = {"traces": list({log.trace for log in part}), "spans": list(ids)}
+        for row in connection.execute(lookup.find_spans, keys):
             places[bytes(row.trace), bytes(row.span)] = (row.session_id, row.ordinal)
     return places
 

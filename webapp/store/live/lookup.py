@@ -29,7 +29,7 @@ _find = (
     .with_for_update(key_share=True)
 )
 """locked, since what is counted of a session is read and written; a later revision has a higher id"""
-_find_spans = sa.select(LiveSpan.trace, LiveSpan.span, LiveSpan.session_id, LiveSpan.ordinal).where(
+find_spans = sa.select(LiveSpan.trace, LiveSpan.span, LiveSpan.session_id, LiveSpan.ordinal).where(
     LiveSpan.trace.in_(sa.bindparam("traces", expanding=True)),
     LiveSpan.span.in_(sa.bindparam("spans", expanding=True)),
 )
@@ -70,7 +70,7 @@ def unknown(
     ordinals: dict[tuple[int, _Key], int] = {}
     for part in _parts(candidates):
         keys = {"traces": list({span.trace for span in part}), "spans": list({span.id for span in part})}
-        for row in connection.execute(_find_spans, keys):
+        for row in connection.execute(find_spans, keys):
             ordinals[row.session_id, (bytes(row.trace), bytes(row.span))] = row.ordinal
     return {name: _new(connection, sessions.get(name), arrived, ordinals) for name, arrived in once.items()}
 
@@ -78,13 +78,14 @@ def unknown(
 def _new(
     connection: sa.Connection, session_id: int | None, spans: list[Arrived], ordinals: dict[tuple[int, _Key], int]
 ) -> list[Arrived]:
+    if session_id is None:
+        return spans
     new = []
     for span in spans:
-        ordinal = None if session_id is None else ordinals.get((session_id, (span.trace, span.id)))
+        ordinal = ordinals.get((session_id, (span.trace, span.id)))
         if ordinal is None:
             new.append(span)
         else:
-            assert session_id is not None
             _compare(span, _is_same(connection, session_id, ordinal, span))
     return new
 

@@ -14,7 +14,6 @@ from webapp.store.homes import rules
 from webapp.store.homes.choosing import HomeChooser
 from webapp.store.live import reading
 from webapp.store.live.daily_dump import Count
-from webapp.store.live.live_state import LiveState
 from webapp.store.live.spans import Arrived
 from webapp.store.write import writing
 from webapp.store.write.home import Home
@@ -41,7 +40,7 @@ class Beginning:
 
     def __init__(self, connection: sa.Connection, dump_id: int, index: search.Pending, home: str) -> None:
         self.counts: list[Count] = []
-        self.states: dict[int, LiveState] = {}
+        self.states: dict[int, reading.LiveState] = {}
         self._connection = connection
         self._dump_id = dump_id
         self._index = index
@@ -91,7 +90,7 @@ class Beginning:
         self.counts.append(Count(outcome.id, True, outcome.new_turns, changed, changed))
         if session is not None:
             session.session_id, session.rules, session.index = outcome.id, None, None
-            self.states[outcome.id] = LiveState(changed, session, True, new.read.tail)
+            self.states[outcome.id] = reading.LiveState(changed, session, True, new.read.tail)
 
     def _dump(self, _: sa.Connection) -> int:
         return self._dump_id

@@ -17,7 +17,7 @@ from webapp.exports.session_dump import whole_entry
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveSpan
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import row_values, rows
+from webapp.store.write import row_values, rows, state_cache
 
 BEFORE, AFTER = 32, 4
 """How many stored spans before each new one, and after a late one, are read along."""
@@ -69,6 +69,18 @@ class Tail:
     def precedes(self, new: list[Arrived]) -> bool:
         """Whether `new`, which is in the order of time, all stand behind the last span."""
         return new[0].started >= self.started
+
+
+@dataclass(slots=True)
+class LiveState(state_cache.GrownState):
+    """A session's state with the `tail` that its last spans left; `searched`: its texts are in the index."""
+
+    searched: bool
+    tail: Tail | None = None
+
+    @property
+    def size(self) -> int:
+        return state_cache.size_of(self.session) + (self.tail.size if self.tail else 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
@@ -40,8 +41,7 @@ def add(connection: sa.Connection, run_id: int, about: tuple[str, str], columns:
     """Have a file count; `about` is profile and version. What was removed of its sessions meanwhile does not."""
     low, high = columns.turn_id[0], columns.turn_id[-1]
     values = {"run_id": run_id, "profile": about[0], "version": about[1], "low": low, "high": high}
-    values |= {"responses": len(columns.turn_id), "name": written.name, "bytes": written.bytes}
-    values |= {"sha256": written.sha256}
+    values |= {"responses": len(columns.turn_id), **asdict(written)}
     part_id = connection.scalars(sa.insert(RunPart).values(values).returning(RunPart.id)).one()
     between = Session.id.between(low // TURNS_A_SESSION, high // TURNS_A_SESSION)
     there = set(connection.scalars(sa.select(Session.id).where(between).with_for_update(read=True, key_share=True)))
@@ -96,8 +96,7 @@ def _write_anew(engine: sa.Engine, settings: Settings, part: sa.Row[Any], cuts: 
     if table.num_rows:
         low, high = (table.column("turn_id")[at].as_py() for at in (0, -1))
         written = part_files.write_table(settings, part.run_id, low, table)
-        values = {"low": low, "high": high, "responses": table.num_rows, "name": written.name}
-        values |= {"bytes": written.bytes, "sha256": written.sha256}
+        values = {"low": low, "high": high, "responses": table.num_rows, **asdict(written)}
     with writing(engine) as connection:
         here = sa.and_(RunPart.id == part.id, RunPart.name == part.name)
         if table.num_rows:

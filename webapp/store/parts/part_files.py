@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from importlib.util import find_spec
@@ -129,8 +130,7 @@ def _local(settings: Settings, part: sa.Row[Any]) -> Path:
         copy.parent.mkdir(parents=True, exist_ok=True)
         unfinished = copy.with_name(f".{token_hex(12)}.writing")
         with store.open(part.name) as file, unfinished.open("wb") as out:
-            while block := file.read(1 << 20):
-                out.write(block)
+            shutil.copyfileobj(file, out, 1 << 20)
         unfinished.replace(copy)
     return copy
 

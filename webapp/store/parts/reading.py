@@ -53,9 +53,7 @@ def relate(duck: Any, name: str, connection: sa.Connection, settings: Settings, 
     duck.execute(f"CREATE VIEW {name} AS SELECT * FROM ({both}) WHERE {visible}")
 
 
-def of_turns(
-    connection: sa.Connection, settings: Settings | None, profile: str, turn_ids: Sequence[int]
-) -> dict[int, Any]:
+def of_turns(connection: sa.Connection, settings: Settings, profile: str, turn_ids: Sequence[int]) -> dict[int, Any]:
     """(verdict, value_digest, failure_group) of those of these turns that parts of the profile hold.
 
     Raises `PartDamaged` and `MissingLibrary`; `settings` say where parts lie.
@@ -63,8 +61,6 @@ def of_turns(
     parts = manifest.of_profile(connection, profile, min(turn_ids), max(turn_ids)) if turn_ids else []
     if not parts:
         return {}
-    if settings is None:
-        raise ValueError(f"{profile} has parts, but no setting says where they are")
     with opened(settings) as duck:
         _fill(duck, "wanted", "turn_id BIGINT", [(number,) for number in turn_ids])
         select = _select(duck, "p", connection, settings, parts)

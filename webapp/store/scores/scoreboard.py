@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.gate.judging import OUTCOMES, Judged
+from webapp.gate.judging import Judged
 from webapp.parsing import installing
 from webapp.store.labels import settling
 from webapp.store.labels.settling import Labelled
@@ -210,17 +210,3 @@ def _add(board_so_far: Scoreboard, group: compared.Stood, names: Iterable[str]) 
 
 def _dimensions(model: str, cause: str, result: Result) -> dict[str, str]:
     return {"model": model, "cause": cause, "strategy": result[3]}
-
-
-__all__ = [
-    "DIMENSIONS",
-    "OUTCOMES",
-    "HitRate",
-    "Line",
-    "ProfileChange",
-    "Score",
-    "Scoreboard",
-    "board",
-    "change",
-    "lines",
-]

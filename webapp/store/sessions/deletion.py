@@ -25,6 +25,7 @@ from webapp.store.models import (
     Session,
     Turn,
     is_unfinished,
+    turns_of,
 )
 
 UNDONE_FOR = timedelta(hours=1)
@@ -133,9 +134,8 @@ _hidden = Session.deleted_at.is_not(None)
 
 def has_labels(session_id: Any) -> sa.ColumnElement[bool]:
     """Whether a session, by its id or the column of it, has labels, settlements, or a history of either."""
-    first = session_id * TURNS_A_SESSION
     tables = ((Label, ()), (FinalLabel, ()), (LabelEvent, (LabelEvent.action != "assigned",)))
-    here = ((table.turn_id.between(first, first + TURNS_A_SESSION - 1), *more) for table, more in tables)
+    here = ((turns_of(table.turn_id, session_id), *more) for table, more in tables)
     return sa.or_(*(sa.exists().where(*where) for where in here))
 
 

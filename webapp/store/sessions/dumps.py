@@ -103,6 +103,20 @@ def sessions_of(db: orm.Session, dump_id: int, *, after: int = 0, limit: int = 1
     return [DumpedSession(*row) for row in db.execute(query)]
 
 
+def named_sessions(connection: sa.Connection, dump_id: int) -> tuple[list[str], list[str]]:
+    """The ids and the keys of all sessions of a dump, those that are deleted too."""
+    rows = connection.execute(_find_names, {"dump": dump_id}).all()
+    return [row.external_id for row in rows], [row.key for row in rows]
+
+
+_find_names = (
+    sa.select(Session.external_id, Session.key)
+    .join(DumpSession, DumpSession.session_id == Session.id)
+    .where(DumpSession.dump_id == sa.bindparam("dump"))
+    .order_by(Session.id)
+)
+
+
 def session_key_of(db: orm.Session, dump_id: int) -> str | None:
     """The keys of its entries that named a dump's sessions, as its first sessions have it: an archive's differ."""
     query = sa.select(Session.extra).join(DumpSession, DumpSession.session_id == Session.id)

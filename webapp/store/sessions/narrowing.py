@@ -7,7 +7,7 @@ from functools import reduce
 from heapq import nsmallest
 from operator import and_
 
-from webapp.store.index.bit_sliced_index import NONE, Bits, Column
+from webapp.store.index.bit_sliced_index import NO_COLUMN, NONE, Bits, Column
 from webapp.store.index.session_reader import microseconds
 from webapp.store.index.state import VERDICT_NUMBERS, State
 from webapp.store.sessions.filters import HOME, LABELS, NARROWING, Filters
@@ -91,10 +91,7 @@ def _part(state: State, filters: Filters, name: str, dump: DumpSlots) -> Bits | 
     if name == "label" and value in _LABELLED:
         labelled = state.numbers["labelled"].positive & state.alive
         return labelled if value == "labelled" else state.alive - labelled
-    return state.columns(name).get(value, _NO_COLUMN).members
-
-
-_NO_COLUMN = Column()
+    return state.columns(name).get(value, NO_COLUMN).members
 
 
 def _before(state: State, filters: Filters, name: str) -> Bits:
@@ -107,7 +104,7 @@ def _before(state: State, filters: Filters, name: str) -> Bits:
 
 def _known(state: State, sessions: Bits) -> Bits:
     """Those sessions whose parser is known: of the others no verdict says what happened."""
-    unknown = state.columns("home").get(UNKNOWN, _NO_COLUMN).members
+    unknown = state.columns("home").get(UNKNOWN, NO_COLUMN).members
     return sessions - unknown
 
 

@@ -37,11 +37,10 @@ class Matching:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """The sessions of one page in order, up to three matches of each, those that have more, and the next cursor."""
+    """The sessions of one page in order, up to three matches of each, and the next cursor."""
 
     ids: list[int]
     matches: dict[int, list[search.Match]]
-    more: frozenset[int]
     next: str | None
 
 
@@ -65,7 +64,7 @@ def page(
     """The matches behind `after` in `view`, the newest session first. Raises `BadCursor`."""
     below = None if after is None else order.decoded(after, _ORDER, 1)[0]
     if matching.by_id:
-        return _by_id(state, text, view, below, limit)
+        return _by_id(state, view, below, limit)
     if below is None:
         hits, following = _first(connection, state, text, matching, view, limit)
     else:
@@ -75,7 +74,7 @@ def page(
     for match in hits.matches:
         matches[match.session_id].append(match)
     cursor = None if following is None else order.encoded(_ORDER, [following])
-    return Hits(list(matches), dict(matches), hits.more, cursor)
+    return Hits(list(matches), dict(matches), cursor)
 
 
 def _first(
@@ -93,8 +92,7 @@ def _allowed(state: State, view: Bits) -> search.Allowed:
     """What search may find: ids where they are few, which it skips through, else a test."""
     if len(view) * _FEW > len(state.alive):
         return _test(state, view)
-    numbers = state.numbers["id"].values
-    return sorted(numbers[slot] for slot in view)
+    return sorted(state.ids(view))
 
 
 def _test(state: State, view: Bits) -> Callable[[int], bool]:
@@ -111,9 +109,7 @@ def _with_id(connection: sa.Connection, text: str) -> list[int]:
     return list(connection.scalars(query.order_by(Session.id.desc()).limit(MOST_COUNTED)))
 
 
-def _by_id(state: State, text: str, view: Bits, below: int | None, limit: int) -> Hits:
-    numbers = state.numbers["id"].values
-    ids = sorted((numbers[slot] for slot in view), reverse=True)
-    ids = [number for number in ids if below is None or number < below]
+def _by_id(state: State, view: Bits, below: int | None, limit: int) -> Hits:
+    ids = [number for number in sorted(state.ids(view), reverse=True) if below is None or number < below]
     following = order.encoded(_ORDER, [ids[limit - 1]]) if len(ids) > limit else None
-    return Hits(ids[:limit], {}, frozenset(), following)
+    return Hits(ids[:limit], {}, following)

@@ -64,13 +64,15 @@ class SessionLine:
     @property
     def findings(self) -> dict[str, int]:
         """How many findings of each rule, the rule with most first."""
-        counts: dict[str, int] = (self.facets or {}).get("finding", {})
-        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        return self._most_first("finding")
 
     @property
     def errors(self) -> dict[str, int]:
         """How many failed responses ended with each kind of error, the most frequent first."""
-        counts: dict[str, int] = (self.facets or {}).get("errors", {})
+        return self._most_first("errors")
+
+    def _most_first(self, part: str) -> dict[str, int]:
+        counts: dict[str, int] = (self.facets or {}).get(part, {})
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -113,8 +115,8 @@ class Page:
     """`total` sessions match and `hidden` do not; `next` is the `after` of the next page, None on the last.
 
     `facets` are those of `FACETS` that have values, in that order. After a search `matches` has up to three places
-    for each session, by its key, and `more_matches` has the keys of those with further ones. With `open_ended` the
-    text stands in more sessions than were counted: `total` and the facets are of the newest ones, `hidden` is 0.
+    for each session, by its key. With `open_ended` the text stands in more sessions than were counted: `total` and the
+    facets are of the newest ones, `hidden` is 0.
     """
 
     sessions: list[SessionLine]
@@ -124,7 +126,6 @@ class Page:
     counts: Counts
     facets: dict[str, Facet] = field(default_factory=dict)
     matches: dict[str, list[search.Match]] = field(default_factory=dict)
-    more_matches: frozenset[str] = frozenset()
     open_ended: bool = False
 
 
@@ -139,7 +140,7 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
         hits, open_ended = _search(db, narrowed, filters.q, after, limit)
     else:
         slots, following = order.first(state, filters.sort, narrowed.view, after, limit)
-        hits = Hits([state.numbers["id"].values[slot] for slot in slots], {}, frozenset(), following)
+        hits = Hits(list(state.ids(slots)), {}, following)
     lines = _lines(db, hits.ids)
     total = len(narrowed.view)
     return Page(
@@ -150,7 +151,6 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
         _counts(narrowed),
         _facets(narrowed),
         {line.key: hits.matches[number] for number, line in lines.items() if number in hits.matches},
-        frozenset(lines[number].key for number in hits.more if number in lines),
         open_ended,
     )
 
@@ -171,7 +171,7 @@ def ids_in_order(db: orm.Session, filters: Filters) -> Iterator[int]:
     narrowed = _narrowed(db, filters)
     if not (filters.q and filters.q.strip()):
         slots, _ = order.first(narrowed.state, filters.sort, narrowed.view, None, max(1, len(narrowed.view)))
-        yield from (narrowed.state.numbers["id"].values[slot] for slot in slots)
+        yield from narrowed.state.ids(slots)
         return
     after: str | None = None
     while True:

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from webapp import dumps as readers
 from webapp import jsontext
 from webapp.dumps.long_strings import LONG, LongString, long_strings, strings_of, within
-from webapp.dumps.records import BadDump, Problem, SessionStart, Turn, UnknownFormat
+from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.dumps.spool import Spooled
 from webapp.exports.session_dump import whole_entry
 from webapp.store.models import Dump, DumpSession, Session
@@ -202,6 +202,3 @@ def _is_there(string: LongString, digests: set[bytes]) -> bool:
     value = within(string.text)
     inner = [] if value is None else list(strings_of(value, string.at))
     return bool(inner) and all(len(string.text) <= LONG or _is_there(string, digests) for string in inner)
-
-
-__all__ = ["BadDump", "NoSuchDump", "UnknownFormat", "Verification", "verify"]

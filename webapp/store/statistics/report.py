@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.store.index.bit_sliced_index import Bits, Column, SlotCounts
+from webapp.store.index.bit_sliced_index import NO_COLUMN, Bits, Column, SlotCounts
 from webapp.store.index.session_reader import microseconds, moment
 from webapp.store.index.state import VERDICT_NUMBERS, Columns, State
 from webapp.store.sessions import coverage, sessions
@@ -91,7 +91,7 @@ class _Counted:
 
     def verdicts(self, columns: Columns, view: Bits, also: dict[str, Any]) -> list[Entry]:
         """The columns of the verdicts, by their index, as entries."""
-        verdict_columns = [columns.get(index, _NOTHING) for index in range(len(VERDICTS))]
+        verdict_columns = [columns.get(index, NO_COLUMN) for index in range(len(VERDICTS))]
         counts = [column.total(view) for column in verdict_columns]
         return [
             Entry(value, count, sum(counts), column.sessions(view), replace(self.filters, verdict=value, **also))
@@ -176,9 +176,6 @@ class _Counted:
     def known(self, view: Bits) -> Bits:
         """Those of the sessions whose parser is known: of the others no verdict says what happened."""
         return view - self.homes[UNKNOWN] if UNKNOWN in self.homes else view
-
-
-_NOTHING = Column()
 
 
 def _most(entries: list[Entry]) -> list[Entry]:

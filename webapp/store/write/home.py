@@ -8,7 +8,6 @@ UNKNOWN = "unknown"
 """stands where a profile's name would, of a session whose parser nobody named; no profile is called so"""
 DECLINED = "declined"
 """the source of an unknown home that somebody was asked for and left open: nobody is asked again"""
-SOURCES = ("told", "format", "rule", "setting", UNKNOWN, DECLINED)
 
 
 class Home(NamedTuple):

@@ -29,6 +29,8 @@ from webapp.store.write.tally import Place
 
 READY = "ready\n"
 """what the program says before anything else"""
+DONE = ".done"
+"""how the file with an answer ends"""
 _STORED = ("role", "agent", "model", "phase", "sounding", "round", "sent_at")
 """what a turn may have in another form in its row: names are shortened, numbers cut out, times in UTC"""
 _KNOWN_LATER = (
@@ -46,8 +48,8 @@ class SessionInput(NamedTuple):
     start: SessionStart
     turns: Iterable[Turn]
     home: Home
-    vectors: bool = False
-    """whether what PostgreSQL's search index takes of the texts is made with the rows, not when they are written"""
+    folds: bool = False
+    """whether the texts are folded for PostgreSQL's search index with the rows, not when they are written"""
     grows: bool = False
     """whether it may grow, so that its state is saved with it"""
 
@@ -201,7 +203,7 @@ def new_session(session: SessionInput) -> NewSession:
 def folded(session: SessionInput, *, more_may_come: bool = False) -> tuple[NewSession, SessionState]:
     """As `new_session`, with the state that its turns left."""
     problems: list[Problem] = []
-    index = search.Pending(vectors=session.vectors)
+    index = search.Pending(folds=session.folds)
     home = session.home.profile
     state = SessionState.of_nothing(0, home, index)
     external_id = ids.shortened(session.start.external_id)
@@ -252,13 +254,19 @@ def columns(start: SessionStart, external_id: str, revision: int, key: str, home
 
 
 def main() -> None:
-    """For each name that comes in: read that file of the folder, write its answer beside it, say so."""
+    """For each name that comes in: take that file of the folder, unless it is gone, write its answer, say so."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this ends it, by closing its input
     folder = Path(sys.argv[1])
     print(READY, end="", flush=True)
     with relaxed_gc.seldom():
         for line in sys.stdin:
             name = line.strip()
-            new = [new_session(session) for session in pickle.loads((folder / name).read_bytes())]  # noqa: S301
-            (folder / f"{name}.done").write_bytes(pickle.dumps(new, pickle.HIGHEST_PROTOCOL))
+            begun = folder / f"{name}.begun"
+            try:
+                (folder / name).rename(begun)
+            except FileNotFoundError:  # it was taken back
+                continue
+            new = [new_session(session) for session in pickle.loads(begun.read_bytes())]  # noqa: S301
+            begun.unlink()
+            (folder / f"{name}{DONE}").write_bytes(pickle.dumps(new, pickle.HIGHEST_PROTOCOL))
             print(name, flush=True)

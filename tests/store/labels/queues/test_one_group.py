@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import orm
 
 from tests.store.labels.queues.test_one_per_group import lines
-from tests.store.made import Bring
+from tests.store.made import Bring, complete
 from webapp.store.failures import groups, overlay
 from webapp.store.labels import labels
 from webapp.store.labels.queues import looking, one_group, queue, queue_progress
@@ -21,7 +21,7 @@ def group_of(db: orm.Session, words: str) -> str:
 
 
 def order(db: orm.Session, spec: Spec) -> list[str | None]:
-    made = queue.complete(db, spec)
+    made = complete(db, spec)
     turn = queue_progress.following(db, made, "ada")
     raws = []
     while turn is not None:
@@ -36,16 +36,16 @@ def test_one_of_each_sort_comes_first_the_largest_sort_before(bring: Bring, db: 
     raws = order(db, spec)
     assert raws[0] == '{"a": 333,}' and len(raws) == 5  # the newest of three that are alike
     assert raws[1] in TEXTS and raws[1] is not None and raws[1].startswith('{"b"')
-    first = queue_progress.following(db, queue.complete(db, spec), "ada")
+    first = queue_progress.following(db, complete(db, spec), "ada")
     assert first is not None
-    alike = queue_progress.alike(db, queue.complete(db, spec), first, "ada")
+    alike = queue_progress.alike(db, complete(db, spec), first, "ada")
     assert sorted(one.turn.raw or "" for one in alike) == ['{"a": 1,}', '{"a": 22,}']
 
 
 def test_a_label_changes_no_queue_and_growth_does(bring: Bring, db: orm.Session) -> None:
     bring(lines(*TEXTS))
     spec = Spec("group", of=group_of(db, "trailing comma"))
-    made = queue.complete(db, spec)
+    made = complete(db, spec)
     turn = queue_progress.following(db, made, "ada")
     assert turn is not None and made.state["groups"][0] == 5
     labels.put(db, turn, author="ada", judgement="missed")
@@ -55,7 +55,7 @@ def test_a_label_changes_no_queue_and_growth_does(bring: Bring, db: orm.Session)
     bring(lines(*TEXTS, '{"c": 4,}'))
     assert not queue.is_current(db, queue.opened(db, spec), spec)
     assert len(order(db, spec)) == 5  # six, one of them labelled
-    assert queue_progress.progress(db, queue.complete(db, spec), "ada").total == 6
+    assert queue_progress.progress(db, complete(db, spec), "ada").total == 6
 
 
 def test_filters_and_merges_hold_and_only_the_newest_are_queued(
@@ -71,7 +71,7 @@ def test_filters_and_merges_hold_and_only_the_newest_are_queued(
     monkeypatch.setattr(one_group, "MOST_QUEUED", 2)
     queue_of_two = Spec("group", of=comma, each=1)
     assert sorted(filter(None, order(db, queue_of_two))) == ['{"a": 333,}', '{"b": ["y"],}']
-    assert queue.complete(db, queue_of_two).state["groups"][0] == 6
+    assert complete(db, queue_of_two).state["groups"][0] == 6
     looked = looking.looked_at(db, Spec("group", of="v1|no such group"))
     assert looked.complete and queue_progress.progress(db, looked, "ada").total == 0
 

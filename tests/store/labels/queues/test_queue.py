@@ -8,10 +8,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from tests.store.made import Bring, entry, windlass
+from tests.store.made import Bring, complete, entry, windlass
 from webapp import parsing
 from webapp.store.labels import label_content, labels
-from webapp.store.labels.queues import grouping, queue, queue_progress
+from webapp.store.labels.queues import queue, queue_progress, scanning
 from webapp.store.labels.queues.queue_spec import Spec, spec_of
 from webapp.store.labels.values import same_as
 from webapp.store.models import LabelQueue, LabelQueueItem, Session, Turn
@@ -22,7 +22,7 @@ CLEAN = '```json\n{"tool": "ok", "arguments": {}}\n```'
 
 
 def raws(db: orm.Session, spec: Spec) -> list[str]:
-    made = queue.complete(db, spec)
+    made = complete(db, spec)
     items = sa.select(Turn.raw).join(LabelQueueItem, LabelQueueItem.turn_id == Turn.id)
     items = items.where(LabelQueueItem.queue_id == made.id)
     return [raw or "" for raw in db.scalars(items.order_by(LabelQueueItem.rank, LabelQueueItem.turn_id))]
@@ -101,7 +101,7 @@ def test_a_queue_that_cannot_be_meant_is_refused(given: dict[str, str]) -> None:
 
 
 def test_each_person_takes_what_they_have_not_labelled(stored: None, db: orm.Session) -> None:
-    made = queue.complete(db, Spec("failed"))
+    made = complete(db, Spec("failed"))
     first = queue_progress.following(db, made, "ann")
     assert first is not None
     labels.put(db, first, author="ann", judgement="missed", seconds=4)
@@ -116,7 +116,7 @@ def test_each_person_takes_what_they_have_not_labelled(stored: None, db: orm.Ses
 
 
 def test_what_was_skipped_comes_again_at_the_end(stored: None, db: orm.Session) -> None:
-    made = queue.complete(db, Spec("failed"))
+    made = complete(db, Spec("failed"))
     order = [
         db.get(Turn, i)
         for i in db.scalars(sa.select(LabelQueueItem.turn_id).order_by(LabelQueueItem.rank, LabelQueueItem.turn_id))
@@ -139,7 +139,7 @@ def test_a_queue_follows_what_comes_later(stored: None, bring: Bring, db: orm.Se
 
 
 def test_a_deleted_session_is_not_queued(stored: None, db: orm.Session) -> None:
-    made = queue.complete(db, Spec("failed"))
+    made = complete(db, Spec("failed"))
     db.execute(sa.update(Session).values(deleted_at=sa.func.now()))
     db.commit()
     assert queue_progress.following(db, made, "ann") is None
@@ -163,12 +163,12 @@ def test_a_session_of_many_failures_is_gone_through_in_stretches(bring: Bring, d
     ],
 )
 def test_alike_is_the_same_but_for_numbers_ids_space_and_long_strings(one: str, other: str, same: bool) -> None:
-    assert (grouping.likeness(one) == grouping.likeness(other)) is same
-    assert grouping.likeness(one, "failed") != grouping.likeness(one, "clean")
+    assert (scanning.likeness(one) == scanning.likeness(other)) is same
+    assert scanning.likeness(one, "failed") != scanning.likeness(one, "clean")
 
 
 def test_one_label_serves_its_group_with_the_value_that_is_read_in_each(stored: None, db: orm.Session) -> None:
-    made = queue.complete(db, Spec("failed"))
+    made = complete(db, Spec("failed"))
     first = queue_progress.following(db, made, "ann")
     assert first is not None
     (other,) = [one.turn for one in queue_progress.alike(db, made, first, "ann")]
@@ -182,7 +182,7 @@ def test_one_label_serves_its_group_with_the_value_that_is_read_in_each(stored: 
 
 
 def test_a_typed_value_is_not_given_to_responses_that_say_something_else(stored: None, db: orm.Session) -> None:
-    made = queue.complete(db, Spec("failed"))
+    made = complete(db, Spec("failed"))
     first = queue_progress.following(db, made, "ann")
     assert first is not None
     others = [one.turn for one in queue_progress.alike(db, made, first, "ann")]
@@ -194,8 +194,8 @@ def test_a_typed_value_is_not_given_to_responses_that_say_something_else(stored:
 def test_of_many_samples_the_oldest_are_forgotten(stored: None, db: orm.Session) -> None:
     """Whoever opens a link makes a sample: every seed is another."""
     for seed in range(queue.MOST_OF_A_KIND + 5):
-        queue.complete(db, Spec("sample", size=2, seed=seed))
-    queue.complete(db, Spec("failed"))
+        complete(db, Spec("sample", size=2, seed=seed))
+    complete(db, Spec("failed"))
     specs = db.scalars(sa.select(LabelQueue.spec).order_by(LabelQueue.id)).all()
     assert len(specs) == queue.MOST_OF_A_KIND + 1 and not any(spec[-6:] == "seed=4" for spec in specs)
     queues = sa.select(LabelQueue.id)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import orm
 
-from tests.store.made import BROKEN, Bring, entry, windlass
+from tests.store.made import BROKEN, Bring, complete, entry, windlass
 from webapp.store.failures import groups
 from webapp.store.labels import history, labels, reviewing
 from webapp.store.labels.label_content import BadLabel
-from webapp.store.labels.queues import queue, queue_progress, team
+from webapp.store.labels.queues import queue_progress, team
 from webapp.store.labels.queues.queue_spec import Spec, spec_of
 from webapp.store.models import LabelQueue, Turn
 from webapp.store.sessions import deletion, sessions, turns
@@ -21,7 +21,7 @@ WORDS = ("one", "two", "three", "four")
 @pytest.fixture
 def failed(bring: Bring, db: orm.Session) -> LabelQueue:
     bring(windlass("s1", [entry(f'```json\n{{"{word}": 1}}}}}}\n```') for word in WORDS]))
-    return queue.complete(db, Spec("failed"))
+    return complete(db, Spec("failed"))
 
 
 def at(db: orm.Session, position: int) -> Turn:
@@ -79,9 +79,9 @@ def test_progress_counts_by_person_what_is_assigned_and_done(failed: LabelQueue,
 def test_a_queue_holds_what_is_assigned_to_a_name_and_follows_it(failed: LabelQueue, db: orm.Session) -> None:
     spec = spec_of({"assigned": "ann"})
     assert spec.query() == {"queue": "assigned", "assigned": "ann"} and spec.words == "assigned to ann"
-    assert queue_progress.progress(db, queue.complete(db, spec), "ann").total == 0
+    assert queue_progress.progress(db, complete(db, spec), "ann").total == 0
     team.assign(db, failed, ["ann", "bob"], author="cy")
-    theirs = queue.complete(db, spec)
+    theirs = complete(db, spec)
     assert queue_progress.progress(db, theirs, "ann").total == 2 and following(db, theirs, "ann") == 0
     with pytest.raises(BadFilter, match="a name"):
         spec_of({"queue": "assigned"})
@@ -90,7 +90,7 @@ def test_a_queue_holds_what_is_assigned_to_a_name_and_follows_it(failed: LabelQu
 def test_a_failure_group_is_a_queue(bring: Bring, db: orm.Session) -> None:
     bring(windlass("s1", [entry(BROKEN), entry(BROKEN + " "), entry("[1, 2")]))
     key = max(groups.page(db, Filters()).groups, key=lambda group: group.count).key
-    of_group = queue.complete(db, spec_of({"queue": "group", "group": key}))
+    of_group = complete(db, spec_of({"queue": "group", "group": key}))
     assert queue_progress.progress(db, of_group, "ann").total == 2
     assert team.assign(db, of_group, ["ann"], author="cy") == 2
 

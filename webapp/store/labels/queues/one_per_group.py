@@ -8,7 +8,7 @@ from sqlalchemy import orm
 
 from webapp.store.failures import groups
 from webapp.store.failures.failure_reader import StoredFailure
-from webapp.store.failures.group_sets import GroupPlaces
+from webapp.store.failures.group_sets import newest_first
 from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns
 from webapp.store.sessions.filters import Filters
@@ -22,7 +22,7 @@ _BEHIND = 2**40
 def gathered(db: orm.Session, _spec: Spec) -> list[QueueEntry]:
     """The newest unlabelled response of each group under home, and those of the group that are alike."""
     group_lines, _ = groups.lines(db, Filters(), datetime.now(UTC))
-    members = [_newest_first(places) for places in group_lines.values()]
+    members = [newest_first(places) for places in group_lines.values()]
     ordered = sorted(members, key=lambda failures: (_is_labelled(failures), -len(failures), failures[0].turn_id))
     entries: list[QueueEntry] = []
     for rank, failures in enumerate(ordered):
@@ -35,11 +35,6 @@ def signature(db: orm.Session, _spec: Spec) -> list[int]:
     group_lines, _ = groups.lines(db, Filters(), datetime.now(UTC))
     newest = [segment.failures[bits.max()].turn_id for places in group_lines.values() for segment, bits in places]
     return [len(group_lines), sum(len(bits) for places in group_lines.values() for _, bits in places), sum(newest)]
-
-
-def _newest_first(places: GroupPlaces) -> list[StoredFailure]:
-    failures = [segment.failures[place] for segment, bits in places for place in bits]
-    return sorted(failures, key=lambda failure: (-failure.when, -failure.turn_id))
 
 
 def _is_labelled(failures: list[StoredFailure]) -> bool:

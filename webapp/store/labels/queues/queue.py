@@ -21,7 +21,7 @@ from webapp.store.db.dialect import horizon, insert_new
 from webapp.store.labels.queues import one_group, one_per_group
 from webapp.store.labels.queues.queue_spec import GROUP, GROUPS, NAMED, Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns, scan
-from webapp.store.models import TURNS_A_SESSION, Assignment, LabelQueue, LabelQueueItem, Session, Turn, is_response
+from webapp.store.models import Assignment, LabelQueue, LabelQueueItem, Session, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
 
 MOST_OF_A_KIND = 20
@@ -75,14 +75,6 @@ def extend(db: orm.Session, queue: LabelQueue, spec: Spec, *, seconds: float = 0
     except sa.exc.OperationalError:
         db.rollback()
     return queue.complete
-
-
-def complete(db: orm.Session, spec: Spec) -> LabelQueue:
-    """The queue with every session gone through."""
-    queue = opened(db, spec)
-    while not extend(db, queue, spec, seconds=60):
-        pass
-    return queue
 
 
 def go_on(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
@@ -232,8 +224,7 @@ def _take_changed(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
 
 def _again(db: orm.Session, queue: LabelQueue, spec: Spec, ids: list[int]) -> None:
     for session_id in ids:
-        first = session_id * TURNS_A_SESSION
-        here = LabelQueueItem.turn_id.between(first, first + TURNS_A_SESSION - 1)
+        here = turns_of(LabelQueueItem.turn_id, session_id)
         db.execute(sa.delete(LabelQueueItem).where(LabelQueueItem.queue_id == queue.id, here))
         after: int | None = -1
         while after is not None:
