@@ -50,7 +50,6 @@ def test_gunicorns_own_way_is_left_without_it(tmp_path: Path) -> None:
     assert subprocess.check_output([sys.executable, "-c", program], env=environ, text=True) == "{}\n"
 
 
-@pytest.mark.skipif(find_spec("gunicorn") is None, reason="gunicorn is not installed: make extras EXTRAS=hosted")
 def test_gunicorn_itself(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "gunicorn", "--config", "python:webapp.gunicorn_config", "--threads", "4"]
     command += ["--bind", "127.0.0.1:0", "webapp.wsgi:app"]

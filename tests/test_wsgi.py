@@ -9,6 +9,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 
 from webapp.config import Settings
@@ -52,3 +53,35 @@ def test_it_answers_and_removes_what_was_deleted_long_ago(tmp_path: Path) -> Non
     found = json.loads(done.stdout)
     assert (found["status"], found["there"]) == (200, 1)
     assert Path(found["temporary"]).is_relative_to(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "words"),
+    [
+        ("FENCEPOST_DATABASE", "nonsense", "FENCEPOST_DATABASE is not a usable database URL"),
+        ("FENCEPOST_DATABASE", "sqlite:////dev/null/f.sqlite3", "cannot make the database's folder"),
+        ("FENCEPOST_HOME", "no-such-parser", "FENCEPOST_HOME: no profile is called 'no-such-parser'"),
+        ("FENCEPOST_ROLE", "cook", "FENCEPOST_ROLE"),
+    ],
+)
+def test_gunicorn_ends_with_the_setting_that_keeps_it_from_starting(
+    tmp_path: Path, setting: str, value: str, words: str
+) -> None:
+    """And does not start its workers again and again."""
+    done = gunicorn(tmp_path, 1, **{setting: value})
+    assert done.returncode == 4
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_gunicorn_ends_with_several_workers_too(tmp_path: Path) -> None:
+    """Where two end at once, gunicorn 27 adds a traceback of its own to the sentence, and exits with 1."""
+    done = gunicorn(tmp_path, 2, FENCEPOST_ROLE="cook")
+    assert done.returncode in (1, 4)
+    assert "FENCEPOST_ROLE" in done.stderr
+
+
+def gunicorn(data: Path, workers: int, **setting: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gunicorn", "--workers", str(workers), "--threads", "4", "--bind", "127.0.0.1:0"]
+    environ = {**os.environ, "FENCEPOST_DATA": str(data), **setting}
+    return subprocess.run([*command, "webapp.wsgi:app"], env=environ, capture_output=True, text=True, timeout=60)

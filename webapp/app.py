@@ -10,7 +10,7 @@ from flask import Flask
 
 from webapp import paths
 from webapp.config import Settings
-from webapp.extensions import db, htmx
+from webapp.extensions import db
 from webapp.store import index
 from webapp.store.db import database
 from webapp.web import (
@@ -107,7 +107,6 @@ def create_app(settings: Settings | None = None, on_upgrade: Callable[[Progress]
     db.init_app(app)
     # It closes asynchronous sessions after each request, in a thread and an event loop of their own; there are none.
     app.teardown_appcontext_funcs = [end for end in app.teardown_appcontext_funcs if not iscoroutinefunction(end)]
-    htmx.init_app(app)
     with app.app_context():
         database.prepare(db.engine, durable=settings.durable)
         database.migrate(db.engine, on_upgrade)

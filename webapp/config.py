@@ -82,7 +82,7 @@ class Settings:
             data=data,
             database=environ.get("FENCEPOST_DATABASE") or f"sqlite:///{data / 'fencepost.sqlite3'}",
             home=environ.get("FENCEPOST_HOME") or "unknown",
-            token=_token(environ),
+            token=_secret(environ, "FENCEPOST_TOKEN", SHORTEST_TOKEN),
             trusted_hosts=(*DEFAULT_HOSTS, *_words(hosts)) if hosts else DEFAULT_HOSTS,
             max_upload=_megabytes(environ, "FENCEPOST_MAX_UPLOAD", 1024),
             max_dump=_megabytes(environ, "FENCEPOST_MAX_DUMP", 4096),
@@ -92,8 +92,8 @@ class Settings:
             webhook=_webhook(environ),
             webhook_secret=environ.get("FENCEPOST_WEBHOOK_SECRET") or None,
             profiles=_profiles(environ),
-            log=_log(environ),
-            secret_key=_secret_key(environ),
+            log=_one_of(environ, "FENCEPOST_LOG", logs.STYLES),
+            secret_key=_secret(environ, "FENCEPOST_SECRET_KEY", SHORTEST_SECRET_KEY),
             role=_role(environ),
             prefix=_prefix(environ),
             store=_store(environ),
@@ -174,11 +174,11 @@ def _profiles(environ: Mapping[str, str]) -> tuple[str, ...]:
         raise BadSetting(str(bad)) from None
 
 
-def _token(environ: Mapping[str, str]) -> str | None:
-    token = environ.get("FENCEPOST_TOKEN") or None
-    if token is not None and len(token) < SHORTEST_TOKEN:
-        raise BadSetting(f"FENCEPOST_TOKEN takes {SHORTEST_TOKEN} characters or more; fencepost token makes one")
-    return token
+def _secret(environ: Mapping[str, str], name: str, shortest: int) -> str | None:
+    secret = environ.get(name) or None
+    if secret is not None and len(secret) < shortest:
+        raise BadSetting(f"{name} takes {shortest} characters or more; fencepost token makes one")
+    return secret
 
 
 def _webhook(environ: Mapping[str, str]) -> str | None:
@@ -209,29 +209,23 @@ def _findings(environ: Mapping[str, str]) -> Path | None:
     return path
 
 
-def _log(environ: Mapping[str, str]) -> str:
-    style = environ.get("FENCEPOST_LOG") or "text"
-    if style not in logs.STYLES:
-        raise BadSetting(f"FENCEPOST_LOG takes {' or '.join(logs.STYLES)}, not {style!r}")
-    return style
+def _one_of(environ: Mapping[str, str], name: str, values: tuple[str, ...]) -> str:
+    """The first of the values where none is named."""
+    value = environ.get(name) or values[0]
+    if value not in values:
+        raise BadSetting(f"{name} takes {', '.join(values[:-1])} or {values[-1]}, not {value!r}")
+    return value
+
+
+def _is_on_postgresql(environ: Mapping[str, str]) -> bool:
+    return (environ.get("FENCEPOST_DATABASE") or "").startswith("postgresql")
 
 
 def _role(environ: Mapping[str, str]) -> str:
-    role = environ.get("FENCEPOST_ROLE") or ROLES[0]
-    if role not in ROLES:
-        raise BadSetting(f"FENCEPOST_ROLE takes {', '.join(ROLES[:-1])} or {ROLES[-1]}, not {role!r}")
-    if role != ROLES[0] and not (environ.get("FENCEPOST_DATABASE") or "").startswith("postgresql"):
+    role = _one_of(environ, "FENCEPOST_ROLE", ROLES)
+    if role != ROLES[0] and not _is_on_postgresql(environ):
         raise BadSetting(f"FENCEPOST_ROLE={role} needs FENCEPOST_DATABASE on PostgreSQL: SQLite is one machine's")
     return role
-
-
-def _secret_key(environ: Mapping[str, str]) -> str | None:
-    key = environ.get("FENCEPOST_SECRET_KEY") or None
-    if key is not None and len(key) < SHORTEST_SECRET_KEY:
-        raise BadSetting(
-            f"FENCEPOST_SECRET_KEY takes {SHORTEST_SECRET_KEY} characters or more; fencepost token makes one"
-        )
-    return key
 
 
 def _prefix(environ: Mapping[str, str]) -> str:
@@ -247,7 +241,7 @@ def _broker(environ: Mapping[str, str]) -> str | None:
     url = environ.get("FENCEPOST_BROKER") or None
     if url is not None and not url.startswith(("amqp://", "amqps://", "redis://", "rediss://")):
         raise BadSetting(f"FENCEPOST_BROKER must be amqp://… or redis://…, not {url.partition('://')[0][:20]!r}")
-    if url is not None and not (environ.get("FENCEPOST_DATABASE") or "").startswith("postgresql"):
+    if url is not None and not _is_on_postgresql(environ):
         raise BadSetting("FENCEPOST_BROKER needs FENCEPOST_DATABASE on PostgreSQL: SQLite has one worker")
     if url is not None and find_spec("celery") is None:
         raise BadSetting(f"FENCEPOST_BROKER needs Celery: {install_extra('broker')}")
@@ -258,7 +252,7 @@ def _pool(environ: Mapping[str, str]) -> int | None:
     if not environ.get("FENCEPOST_POOL"):
         return None
     pool = _number(environ, "FENCEPOST_POOL", 1, f"a whole number from 1 to {MOST_POOLED}", 1, MOST_POOLED)
-    if not (environ.get("FENCEPOST_DATABASE") or "").startswith("postgresql"):
+    if not _is_on_postgresql(environ):
         raise BadSetting("FENCEPOST_POOL needs FENCEPOST_DATABASE on PostgreSQL: it has no effect on SQLite")
     return pool
 

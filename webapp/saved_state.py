@@ -12,9 +12,9 @@ import sys
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-_PACKAGES = ("webapp.dumps.", "webapp.findings.", "webapp.parsing.", "webapp.store.write.")
+_PACKAGES = ("webapp.dumps.", "webapp.findings.", "webapp.parsing.", "webapp.store.index.", "webapp.store.write.")
 _PLAIN = {
     ("array", "array"),
     ("array", "_array_reconstructor"),
@@ -29,6 +29,7 @@ _PLAIN = {
     ("datetime", "datetime"),
     ("datetime", "timedelta"),
     ("datetime", "timezone"),
+    ("pyroaring", "FrozenBitMap"),
 }
 _SOURCES = (
     *("dumps/**/*.py", "findings/**/*.py", "parsing/**/*.py", "store/write/*.py"),
@@ -50,8 +51,13 @@ def saved(value: Any) -> bytes:
 
 def restored(data: bytes) -> Any:
     """What `saved` was given. Raises `NotSaved`."""
+    return read(io.BytesIO(data))
+
+
+def read(file: BinaryIO) -> Any:
+    """As `restored`, of what stands next in a file."""
     try:
-        return _Reader(io.BytesIO(data)).load()
+        return _Reader(file).load()
     except Exception as error:  # whatever damaged bytes make pickle raise
         raise NotSaved(f"it cannot be read: {error}") from error
 

@@ -1,20 +1,38 @@
 """Fencepost for another server than `fencepost serve`: `gunicorn --workers 2 --threads 4 webapp.wsgi:app`.
 
-Each process gets what `serve` has beside its pages: the index is read before anybody asks, and what was deleted long
-ago is removed. Not for `--preload`: threads and database connections do not survive a fork.
+Each process gets what `serve` has beside its pages: settings are checked, the index is read before anybody asks, and
+what was deleted long ago is removed. Not for `--preload`: threads and database connections do not survive a fork.
 """
 
 from __future__ import annotations
 
+import sys
+
+import click
+from flask import Flask
+
 from webapp import logs, memory
-from webapp.app import create_app
-from webapp.commands.serve import spool_beside
+from webapp.commands import _start, _store
 from webapp.extensions import db
 from webapp.store.jobs import upkeep
 
+CANNOT_START = 4
+"""The exit code after which gunicorn ends; after others it starts its workers again and again."""
+
+
+def _start_app() -> Flask:
+    settings = _store.settings()
+    logs.configure(settings.log)
+    _start.check(settings)
+    ready = _start.app(settings)
+    with ready.app_context():
+        upkeep.start(db.engine, settings)
+    return ready
+
+
 memory.use_one_arena()
-app = create_app()
-logs.configure(app.config["SETTINGS"].log)
-spool_beside(app.config["SETTINGS"])
-with app.app_context():
-    upkeep.start(db.engine, app.config["SETTINGS"])
+try:
+    app = _start_app()
+except click.ClickException as error:
+    error.show()
+    sys.exit(CANNOT_START)

@@ -17,7 +17,8 @@ import pytest
 
 from tests.commands.stored import dump
 from webapp.commands import _folder_watch
-from webapp.commands._file_reader import FileReader
+from webapp.commands._file_reader import FileReader, FileResult
+from webapp.commands._stopping import stopped_by_signals
 from webapp.config import Settings
 from webapp.store.db import database
 
@@ -105,6 +106,40 @@ def test_new_and_growing_files_are_read_and_half_a_line_is_left_for_later(progra
 def test_it_stops_at_once_however_seldom_it_looks(folder: Path, tmp_path: Path, number: int) -> None:
     """And from the moment on at which it says that it watches: a signal killed it then."""
     assert Program(folder, tmp_path / "data", every=3600.0).end(number) == (0, "stopped\n")
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """What signals did before is what they do after the test."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_though_a_destructor_was_interrupted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: int
+) -> None:
+    """Python reports what is raised there, and goes on; then it slept until it was to look again."""
+
+    class Ending:
+        def __del__(self) -> None:
+            signal.raise_signal(number)
+
+    class Watch(_folder_watch.FolderWatch):
+        def poll(self) -> Iterator[FileResult]:
+            Ending()
+            return iter(())
+
+    ignored: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    monkeypatch.setattr(_folder_watch.time, "sleep", lambda _: None)
+    with stopped_by_signals(err=True) as stop_requested:
+        reader: Any = None
+        assert list(Watch(reader, [], interval=3600.0).until(stop_requested)) == []
+    assert capsys.readouterr().err == "stopped\n" and len(ignored) == 1
 
 
 @pytest.fixture

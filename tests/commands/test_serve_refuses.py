@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -42,6 +43,27 @@ def refused(words: str, data: Path, **settings: str) -> tuple[int, str]:
 def test_a_setting_that_cannot_be_used(tmp_path: Path, settings: dict[str, str], code: int, reason: str) -> None:
     returned, said = refused("serve --no-examples", tmp_path / "data", **settings)
     assert returned == code and said.startswith(reason), said
+
+
+@pytest.mark.parametrize("port", ["any", "a known one"])
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("x", "FENCEPOST_DATABASE is not a usable database URL: "),
+        ("nonsense://x/y", "FENCEPOST_DATABASE is not a usable database URL: "),
+        ("postgresql://127.0.0.1/x", "FENCEPOST_DATABASE needs psycopg: make extras EXTRAS=postgres"),
+        ("postgresql+psycopg://127.0.0.1/x", "FENCEPOST_DATABASE needs psycopg: make extras EXTRAS=postgres"),
+    ],
+)
+def test_a_database_without_its_driver(tmp_path: Path, url: str, reason: str, port: str) -> None:
+    """Where the port is known, an upgrade shows a page on it, and the database is asked for its revision before."""
+    (tmp_path / "psycopg.py").write_text("raise ModuleNotFoundError(\"No module named 'psycopg'\", name='psycopg')")
+    settings = {"FENCEPOST_DATABASE": url, "PYTHONPATH": str(tmp_path)}
+    if port == "a known one":
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            settings["PORT"] = str(server.getsockname()[1])
+    returned, said = refused("serve --no-examples", tmp_path / "data", **settings)
+    assert returned == 2 and said.startswith(reason), said
 
 
 @pytest.mark.parametrize("words", ["serve --no-examples", "work --stay"])

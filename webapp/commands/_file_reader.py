@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import BinaryIO, cast
 
 import click
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from webapp import dumps as readers
 from webapp.commands._input import open_bytes, size_of
@@ -25,6 +26,7 @@ from webapp.store.ingest import file_growth
 from webapp.store.ingest.kept_dumps import NotKept
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.start import MOST_PROBLEMS, IngestResult, describe, format_by, ingest, ingest_again, sniffed
+from webapp.store.sessions import dumps
 from webapp.store.sessions.dumps import DumpLine
 from webapp.visible import visible
 
@@ -151,6 +153,27 @@ class FileReader:
             spooled = spool(stream, Path(folder), max_bytes=self.settings.max_dump)
             format_name = format_by(self.mapping, self.format) or _sniff(spooled, file)
             return _survey(spooled, file, format_name, self.mapping, turns)
+
+
+def read_again(reader: FileReader, prefixes: Sequence[str]) -> Iterator[FileResult]:
+    """What comes of each kept dump whose hash or file name begins with one of `prefixes`; of all where there are none.
+
+    The newest come first: the longest dump of a session that grew says most, and the shorter ones then fit it.
+    """
+    if reader.engine is None:
+        raise ValueError("kept dumps are in the store")
+    chosen: set[int] = set()
+    with reader.engine.connect() as connection:
+        for prefix in prefixes or ("",):
+            dumps_found = dumps.beginning(connection, prefix)
+            chosen.update(dumps_found)
+            if not dumps_found and prefixes:
+                message = "no dump's hash or file name begins with this"
+                yield FileResult(prefix, error={"code": "no_such_dump", "message": message, "at": None})
+    for number in sorted(chosen, reverse=True):
+        with orm.Session(reader.engine) as db:
+            dump = dumps.find(db, number)
+        yield reader.again(dump)
 
 
 def _said(error: BadDump | UnknownFormat | OSError | click.UsageError) -> dict[str, str | None]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Event
 from typing import Any, BinaryIO, NamedTuple
 
 from webapp.commands import _input_files
@@ -55,9 +54,9 @@ class FolderWatch:
         self._interval = interval
         self._known: dict[str, WatchedFile] = {}
 
-    def forever(self) -> Iterator[FileResult]:
-        """What comes of each file that is read, until something is raised."""
-        while True:
+    def until(self, stop_requested: Event) -> Iterator[FileResult]:
+        """What comes of each file that is read, until the event is set or something is raised."""
+        while not stop_requested.is_set():
             yield from self.poll()
             time.sleep(self._interval)
 
@@ -161,15 +160,3 @@ def _value(data: bytes) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
-
-
-@contextmanager
-def until_stopped(say: Callable[[], None]) -> Iterator[None]:
-    """Ends the block without an error at SIGINT and SIGTERM; what is being stored is stored whole or not at all."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    except KeyboardInterrupt:
-        say()
-    finally:
-        signal.signal(signal.SIGTERM, before)

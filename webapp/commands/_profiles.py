@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from webapp.capture import specs
+from webapp.parsing import Profile, UnknownProfile, installing, profile
 
 
 class ProfileName(click.ParamType[str]):
@@ -23,3 +24,15 @@ class ProfileName(click.ParamType[str]):
 
 
 PROFILE = ProfileName()
+
+
+def runnable(name: str, or_else: str = "") -> Profile:
+    """The profile of that name. Exits with 1 where it cannot run here, with 2 where none is called so, `or_else`."""
+    try:
+        chosen = profile(name)
+        installing.refuse_absent(chosen)
+        return chosen
+    except installing.NotInstalled as missing:
+        raise click.ClickException(str(missing)) from None
+    except UnknownProfile as unknown:
+        raise click.UsageError(f"{unknown}{or_else}") from None

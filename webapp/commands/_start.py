@@ -1,13 +1,20 @@
-"""What `serve` and workers look at before they start: what a setting names has to be there, else they end in words."""
+"""How servers and workers start: what a setting names has to be there, else they end in words."""
 
 from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
-from webapp.config import Settings
+from webapp.config import BadSetting, Settings
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from webapp.store.db.upgrading import Progress
 
 _HOST = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
 
@@ -34,13 +41,17 @@ def _check_home(name: str) -> None:
         raise click.UsageError(f"FENCEPOST_HOME: {error.args[0]}") from None
 
 
-def _check_data(settings: Settings) -> None:
+def spool_beside(settings: Settings) -> None:
     """Have bodies and other large files buffered on the data folder's disk: /tmp may be small, or memory."""
     from webapp.store.ingest import dump_files
 
+    settings.data.mkdir(parents=True, exist_ok=True)
+    tempfile.tempdir = str(dump_files.incoming(settings.data))
+
+
+def _check_data(settings: Settings) -> None:
     try:
-        settings.data.mkdir(parents=True, exist_ok=True)
-        tempfile.tempdir = str(dump_files.incoming(settings.data))
+        spool_beside(settings)
         tempfile.TemporaryFile().close()
     except OSError as error:
         raise click.ClickException(unusable_data(settings, error)) from None
@@ -63,3 +74,24 @@ def _check_store(settings: Settings) -> None:
         file_store(settings).find("dumps")
     except StoreUnreachable as error:
         raise click.ClickException(f"{error}. Check its address and credentials, or unset FENCEPOST_STORE.") from None
+
+
+def app(settings: Settings, on_upgrade: Callable[[Progress], None] = lambda _: None) -> Flask:
+    """The app; what keeps it from starting is said in words, with the exit codes of `check`."""
+    import sqlalchemy as sa
+
+    from webapp.app import create_app
+    from webapp.commands import _store
+    from webapp.store.db.database import NewerDatabase
+
+    _store.connect(settings).dispose()  # says what is wrong with the URL, where anything is
+    try:
+        return create_app(settings, on_upgrade)
+    except BadSetting as error:
+        raise click.UsageError(str(error)) from error
+    except NewerDatabase as error:
+        raise click.ClickException(str(error)) from error
+    except sa.exc.DatabaseError as error:
+        raise click.ClickException(_store.unusable_database(error)) from error
+    except OSError as error:
+        raise click.ClickException(unusable_data(settings, error)) from None

@@ -12,10 +12,11 @@ import click
 
 
 @contextmanager
-def stopped_by_signals() -> Iterator[Event]:
+def stopped_by_signals(*, err: bool = False) -> Iterator[Event]:
     """SIGTERM and Ctrl+C interrupt what runs within, which then has ended as it should; what is given says so, too.
 
-    Libraries may swallow the interruption, so whoever is about to wait for long looks at the event first.
+    Libraries and destructors may swallow the interruption, so whoever is about to wait for long looks at the event
+    first. With `err` it says so on standard error.
     """
     stop_requested = Event()
 
@@ -27,4 +28,4 @@ def stopped_by_signals() -> Iterator[Event]:
         signal.signal(number, interrupt)
     with suppress(KeyboardInterrupt):
         yield stop_requested
-    click.echo("stopped")
+    click.echo("stopped", err=err)

@@ -17,6 +17,7 @@ from webapp.config import BadSetting, Settings
 from webapp.dumps.formats.mapped import BadMapping
 from webapp.exports.base import MissingLibrary, UnknownExport
 from webapp.exports.text_patterns import BadPattern
+from webapp.extras import install_extra
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
 from webapp.store import index
@@ -62,6 +63,8 @@ def connect(of: Settings) -> sa.Engine:
     try:
         return database.connect(of.database, durable=of.durable, pool=of.pool)
     except (sa.exc.ArgumentError, sa.exc.NoSuchModuleError, ModuleNotFoundError) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "psycopg":
+            raise click.UsageError(f"FENCEPOST_DATABASE needs psycopg: {install_extra('postgres')}") from None
         reason = f"{error}; it takes sqlite:///… or postgresql+psycopg://user:password@host/name"
         raise click.UsageError(f"FENCEPOST_DATABASE is not a usable database URL: {reason}") from None
     except OSError as error:

@@ -12,7 +12,7 @@ import click
 from webapp.commands import _filters, _gate_sample, _store
 from webapp.commands._profiles import PROFILE
 from webapp.exports.splits import SPLITS
-from webapp.gate import allowances, profiles, reports, running
+from webapp.gate import profiles, reports, running
 from webapp.gate.checking import KINDS, Report, as_dict
 from webapp.gate.samples import BadLines
 from webapp.visible import visible
@@ -64,7 +64,7 @@ def command(
     try:
         with _store.in_words():
             profile = profiles.resolve(name)
-        allowed = {} if allow is None else allowances.read(allow)
+        allowed = {} if allow is None else running.read_allowed(allow)
         sample = _gate_sample.of_file(labels) if labels else _gate_sample.of_database(database, filters)
         options: dict[str, Any] = {"strict": strict, "split": split, "update": update}
         report = running.run(sample, profile, baseline, allowed=allowed, **options)

@@ -11,6 +11,7 @@ from webapp.commands._profiles import PROFILE
 from webapp.store.compare import cells
 from webapp.store.compare.comparing import Comparison, LabelMatrix, compare
 from webapp.store.compare.sign_test import SignTest
+from webapp.store.sessions.filters import Filters
 from webapp.visible import visible
 
 
@@ -29,7 +30,7 @@ def command(a: str, b: str, as_json: bool, **filters: Any) -> None:
     """
     settings = _store.settings()
     with _store.session() as db:
-        comparison = compare(db, a, b, _filters.chosen(filters), settings)
+        comparison = compare(db, a, b, _filters.chosen(filters) or Filters(), settings)
     if as_json:
         _store.print_json(comparison.as_dict())
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -10,7 +12,7 @@ from sqlalchemy import orm
 
 from webapp.commands import _home_question, _store
 from webapp.commands._profiles import PROFILE
-from webapp.parsing import UnknownProfile, installing
+from webapp.parsing import installing
 from webapp.parsing import profile as find_profile
 from webapp.parsing.words import counted
 from webapp.store.db.database import writing
@@ -18,10 +20,21 @@ from webapp.store.homes import changes, rules, scopes, trials
 from webapp.store.homes.scopes import HomeScope
 from webapp.store.sessions import sessions
 from webapp.store.sessions.dumps import NoSuchDump
-from webapp.store.sessions.filters import BadFilter, of_parameters
-from webapp.store.write.home import Home
+from webapp.store.sessions.filters import of_parameters
 from webapp.visible import visible
 from webapp.web.people import system_user
+
+
+@contextmanager
+def _engine() -> Iterator[sa.Engine]:
+    """The database. Exits with 1 where there is no such session, dump, change or rule, with 2 when used wrongly."""
+    try:
+        with _store.engine(_store.settings()) as engine:
+            yield engine
+    except (scopes.BadScope, NoSuchDump, changes.NoSuchHomeChange, rules.NoSuchRule) as missing:
+        raise click.ClickException(str(missing)) from None
+    except rules.BadRule as bad:
+        raise click.UsageError(str(bad)) from None
 
 
 @click.group("home", short_help="Set the parser that the programs behind sessions use.")
@@ -46,29 +59,17 @@ def set_home(profile: str, idents: tuple[str, ...], remember: bool, as_json: boo
     Exits with 0 when done, with 1 where there is no such session, with 2 when used wrongly. If interrupted, the server
     continues it, or `fencepost home resume`.
     """
-    settings = _store.settings()
-    with _store.engine(settings) as engine:
-        try:
-            home = changes.home_of_name(profile)
-            _refuse_absent(home)
-            with orm.Session(engine) as db:
-                scope = _scope(db, idents, **scope_options)
-                ids = scopes.session_ids(db, scope)
-        except (UnknownProfile, BadFilter) as wrong:
-            raise click.UsageError(str(wrong)) from None
-        except (scopes.BadScope, NoSuchDump, sessions.NoSuchSession) as missing:
-            raise click.ClickException(str(missing)) from None
+    with _engine() as engine:
+        home = changes.home_of_name(profile)
+        if home.known:  # what failed under a parser that cannot run here could not be said
+            installing.refuse_absent(find_profile(home.profile))
+        with orm.Session(engine) as db:
+            scope = _scope(db, idents, **scope_options)
+            ids = scopes.session_ids(db, scope)
         if remember:
             _remember(engine, scope, home.profile)
         number = changes.begin(engine, ids, home, scope=scope.as_dict(), author=system_user())
         _work(engine, number, as_json)
-
-
-def _refuse_absent(home: Home) -> None:
-    """Exit with 1 where the parser cannot run here: what failed under it could not be said."""
-    if home.known:
-        with _store.in_words():
-            installing.refuse_absent(find_profile(home.profile))
 
 
 def _scope(
@@ -97,11 +98,8 @@ def _remember(engine: sa.Engine, scope: HomeScope, profile: str) -> None:
     kind, value = ("service", scope.service) if scope.service else ("format", scope.format)
     if not value:
         raise click.UsageError("--remember is for --format and --service.")
-    try:
-        with writing(engine) as connection:
-            rules.remember(connection, kind, value, profile, system_user())
-    except rules.BadRule as bad:
-        raise click.UsageError(str(bad)) from None
+    with writing(engine) as connection:
+        rules.remember(connection, kind, value, profile, system_user())
 
 
 def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
@@ -124,18 +122,15 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the change as JSON.")
 def undo(number: int, as_json: bool) -> None:
     """Undo a change; sessions that were changed again since keep their parser."""
-    with _store.engine(_store.settings()) as engine:
-        try:
-            undoing = changes.begin_undoing(engine, number, system_user())
-        except changes.NoSuchHomeChange as missing:
-            raise click.ClickException(str(missing)) from None
+    with _engine() as engine:
+        undoing = changes.begin_undoing(engine, number, system_user())
         _work(engine, undoing, as_json)
 
 
 @command.command("resume")
 def resume() -> None:
     """Finish the changes that were interrupted."""
-    with _store.engine(_store.settings()) as engine:
+    with _engine() as engine:
         changes.work_all(engine)
 
 
@@ -143,7 +138,7 @@ def resume() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 def list_changes(as_json: bool) -> None:
     """List the last changes, the newest first."""
-    with _store.engine(_store.settings()) as engine, engine.connect() as connection:
+    with _engine() as engine, engine.connect() as connection:
         lines = changes.lines(connection)
     if as_json:
         _store.print_json(lines)
@@ -158,7 +153,7 @@ def list_changes(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
 def list_rules(as_json: bool) -> None:
     """List the rules for later imports."""
-    with _store.engine(_store.settings()) as engine, engine.connect() as connection:
+    with _engine() as engine, engine.connect() as connection:
         lines = rules.lines(connection)
     if as_json:
         _store.print_json(lines)
@@ -171,11 +166,8 @@ def list_rules(as_json: bool) -> None:
 @click.argument("number", type=int)
 def forget(number: int) -> None:
     """Delete a rule; sessions that it applied to keep their parser."""
-    with _store.engine(_store.settings()) as engine:
-        try:
-            line = rules.forget(engine, number)
-        except rules.NoSuchRule as missing:
-            raise click.ClickException(str(missing)) from None
+    with _engine() as engine:
+        line = rules.forget(engine, number)
     click.echo(visible(f"forgotten: {line.kind} {line.value}"))
 
 
@@ -184,11 +176,8 @@ def forget(number: int) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the numbers as JSON.")
 def which(dump: str | None, as_json: bool) -> None:
     """Try every profile on the sessions whose parser is unknown: how many responses would have failed under each."""
-    with _store.engine(_store.settings()) as engine:
-        try:
-            where = None if dump is None else _home_question.where_dump(engine, dump)
-        except NoSuchDump as missing:
-            raise click.ClickException(str(missing)) from None
+    with _engine() as engine:
+        where = None if dump is None else _home_question.where_dump(engine, dump)
         question = _home_question.counted_question(engine, where)
     if as_json:
         _store.print_json(question)

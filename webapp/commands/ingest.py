@@ -11,10 +11,10 @@ import click
 import sqlalchemy as sa
 
 from webapp.commands import _home_question, _ingest_report, _input_files, _mappings, _store
-from webapp.commands._file_reader import FileReader, FileResult
-from webapp.commands._folder_watch import FolderWatch, until_stopped
+from webapp.commands._file_reader import FileReader, FileResult, read_again
+from webapp.commands._folder_watch import FolderWatch
 from webapp.commands._profiles import PROFILE
-from webapp.commands._rereading import read_again
+from webapp.commands._stopping import stopped_by_signals
 from webapp.config import Settings
 from webapp.dumps import known_formats
 from webapp.dumps.session_keys import OPTION
@@ -133,9 +133,9 @@ def _engine(settings: Settings, dry_run: bool) -> Iterator[sa.Engine | None]:
 
 
 def _watch(reader: FileReader, paths: tuple[str, ...], every: float, as_json: bool) -> None:
-    with until_stopped(lambda: click.echo("stopped", err=True)):
+    with stopped_by_signals(err=True) as stop_requested:
         click.echo(visible(f"watching {', '.join(map(click.format_filename, paths))}; Ctrl+C stops it"), err=True)
-        for result in FolderWatch(reader, paths, every).forever():
+        for result in FolderWatch(reader, paths, every).until(stop_requested):
             if as_json:
                 _store.print_json(_ingest_report.document([result], False))
             else:

@@ -9,8 +9,8 @@ import click
 
 from webapp import jsontext
 from webapp.commands._input import open_bytes, to_text
-from webapp.commands._profiles import PROFILE
-from webapp.parsing import UnknownProfile, installing, minimal, profile
+from webapp.commands._profiles import PROFILE, runnable
+from webapp.parsing import minimal
 
 
 @click.command("minimal", short_help="Shorten a failing response while it fails the same way.")
@@ -27,7 +27,7 @@ def command(name: str, as_json: bool, file: str) -> None:
 
     Exits with 0 when there is a reproduction, with 1 when the profile does not fail, with 2 when used wrongly.
     """
-    _check(name)
+    runnable(name)
     with open_bytes(file) as source:
         raw = to_text(source.read(), "standard input" if file == "-" else click.format_filename(file))
     result = minimal.of_profile(raw, name)
@@ -40,12 +40,3 @@ def command(name: str, as_json: bool, file: str) -> None:
         click.echo(result.text)
     click.echo(minimal.sentence(result, len(raw), name), err=True)
     sys.exit(0 if result.same else 1)
-
-
-def _check(name: str) -> None:
-    try:
-        installing.refuse_absent(profile(name))
-    except installing.NotInstalled as missing:
-        raise click.ClickException(str(missing)) from None
-    except UnknownProfile as unknown:
-        raise click.UsageError(str(unknown)) from None

@@ -12,8 +12,8 @@ import click
 from webapp import jsontext
 from webapp.commands import _verdict
 from webapp.commands._input import open_bytes, to_text
-from webapp.commands._profiles import PROFILE
-from webapp.parsing import Profile, Trace, UnknownProfile, fitting, installing, parse, profile, profiles
+from webapp.commands._profiles import PROFILE, runnable
+from webapp.parsing import Profile, Trace, fitting, installing, parse, profiles
 from webapp.visible import visible
 
 ALL = "all"
@@ -64,14 +64,7 @@ def _profiles(name: str) -> Sequence[Profile]:
         for reason in filter(None, map(installing.reason, profiles().values())):
             click.echo(f"not run: {reason}", err=True)
         return [entry for entry in profiles().values() if not installing.absent(entry)]
-    try:
-        chosen_profile = profile(name)
-        installing.refuse_absent(chosen_profile)
-        return [chosen_profile]
-    except installing.NotInstalled as missing:
-        raise click.ClickException(str(missing)) from None
-    except UnknownProfile as unknown:
-        raise click.UsageError(f"{unknown}, {ALL}") from None
+    return [runnable(name, f", {ALL}")]
 
 
 def _document(trace: Trace, phase: str | None) -> dict[str, Any]:

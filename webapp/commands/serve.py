@@ -6,12 +6,10 @@ import gc
 import importlib
 import ipaddress
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from threading import Event
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +17,6 @@ from webapp import logs, memory
 from webapp.commands import _start
 from webapp.commands._stopping import stopped_by_signals
 from webapp.config import BadSetting, Settings
-
-if TYPE_CHECKING:
-    from webapp.store.db.upgrading import Progress
 
 SWITCH_SECONDS = 0.001
 """after which a thread that computes lets another one go on. A page asks SQLite some twenty times, and waits this long
@@ -88,14 +83,6 @@ def settings_for(host: str) -> Settings:
     return settings if host in ("0.0.0.0", "::") else replace(settings, trusted_hosts=(*settings.trusted_hosts, host))  # noqa: S104
 
 
-def spool_beside(settings: Settings) -> None:
-    """Have waitress buffer bodies on the data folder's disk: /tmp may be small, or memory."""
-    from webapp.store.ingest import dump_files
-
-    settings.data.mkdir(parents=True, exist_ok=True)
-    tempfile.tempdir = str(dump_files.incoming(settings.data))
-
-
 def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
@@ -116,7 +103,7 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
     with ExitStack() as meanwhile:
         with _listening(host, port):
             on_upgrade = meanwhile.enter_context(upgrade_page.shown(settings, host, port))
-        app = _app(settings, on_upgrade)
+        app = _start.app(settings, on_upgrade)
         prepare(app, examples)
         with app.app_context():
             admission = admission_of(settings, app)
@@ -131,27 +118,6 @@ def _listening(host: str, port: int) -> Iterator[None]:
     except (OSError, ValueError) as error:  # ValueError: waitress knows no such host
         reason = getattr(error, "strerror", None) or error
         raise click.UsageError(f"cannot listen on {host}:{port}: {reason}; try another PORT or HOST") from error
-
-
-def _app(settings: Settings, on_upgrade: Callable[[Progress], None]):  # type: ignore[no-untyped-def]
-    """The app; what keeps it from starting is said in words."""
-    import sqlalchemy as sa
-
-    from webapp.app import create_app
-    from webapp.commands import _store
-    from webapp.store.db.database import NewerDatabase
-
-    _store.connect(settings).dispose()  # says what is wrong with the URL, where anything is
-    try:
-        return create_app(settings, on_upgrade)
-    except BadSetting as error:
-        raise click.UsageError(str(error)) from error
-    except NewerDatabase as error:
-        raise click.ClickException(str(error)) from error
-    except sa.exc.DatabaseError as error:
-        raise click.ClickException(_store.unusable_database(error)) from error
-    except OSError as error:
-        raise click.ClickException(_start.unusable_data(settings, error)) from None
 
 
 def admission_of(settings: Settings, app):  # type: ignore[no-untyped-def]

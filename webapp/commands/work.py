@@ -6,7 +6,6 @@ import logging
 import os
 import signal
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -17,7 +16,6 @@ from webapp import logs
 from webapp.commands import _start, _store
 from webapp.commands._stopping import stopped_by_signals
 from webapp.config import Settings
-from webapp.store.ingest import dump_files
 from webapp.store.ingest.helper_process import processors
 from webapp.store.jobs import worker
 
@@ -47,7 +45,7 @@ def command(stay: bool, processes: int | None) -> None:
     threading.Thread(target=_until_closed, args=(ends,), daemon=True).start()
     if hasattr(os, "nice"):
         os.nice(_NICER)
-    tempfile.tempdir = str(dump_files.incoming(settings.data))
+    _start.spool_beside(settings)
     with _store.engine(settings) as engine:
         worker.work(engine, settings, ends.is_set)
     sys.stdout.flush()
