@@ -62,16 +62,16 @@ def responses() -> list[LabelledResponse]:
 def turn(raw: str, *, position: int = 0, home: str = "windlass-strict", **more: Any) -> ExportedTurn:
     own, ours = parse(raw, home).as_dict(), parse(raw).as_dict()
     values: dict[str, Any] = {"kind": "response", "who": "agent", "model": "m-1", "group": "plan", "sent_at": None}
-    values |= {"failed": own["verdict"] == "failed", "rescued": False, "recorded_failure": None}
+    values |= {"failed": own["verdict"] == "failed", "recorded_failure": None}
     return ExportedTurn(position=position, raw=raw, home=own, fencepost=ours, **{**values, **more})
 
 
 def session(*turns: ExportedTurn) -> SessionView:
-    facts: dict[str, Any] = {"title": None, "format": "windlass", "home": "windlass-strict", "models": ("m-1",)}
+    facts: dict[str, Any] = {"format": "windlass", "home": "windlass-strict", "models": ("m-1",)}
     facts |= {"started_at": None, "turn_count": len(turns), "response_count": len(turns), "rescued_count": 0}
     failed = sum(each.failed for each in turns)
     found = (FindingView("lost tool call", "error", "A tool call was written and none ran.", (0,)),)
     return SessionView(
-        id="ui_run/1", key="k7", revision=1, failed_count=failed, strip="s" * len(turns), says="It failed.",
+        id="ui_run/1", revision=1, failed_count=failed, strip="s" * len(turns), says="It failed.",
         findings=found, turns=turns, **facts,
     )  # fmt: skip

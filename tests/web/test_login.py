@@ -61,12 +61,12 @@ def test_private_pages_are_not_stored(make: Make) -> None:
 
 
 def test_a_cookie_ends_and_belongs_to_one_token_and_key() -> None:
-    cookie, now = LoginCookie(b"k" * 32, TOKEN, False), time.time()
+    cookie, now = LoginCookie(b"k" * 32, TOKEN), time.time()
     value = cookie.value(now)
     assert cookie.is_valid(value, now + LIFE - 2) and not cookie.is_valid(value, now + LIFE + 1)
     assert not cookie.is_valid(value, now - 3600)
-    assert not LoginCookie(b"k" * 32, "another", False).is_valid(value, now)
-    assert not LoginCookie(b"l" * 32, TOKEN, False).is_valid(value, now)
+    assert not LoginCookie(b"k" * 32, "another").is_valid(value, now)
+    assert not LoginCookie(b"l" * 32, TOKEN).is_valid(value, now)
     for broken in ("", "1", "1.", f"{int(now) + 1}.{value[11:]}", "é" * 70, value + "0"):
         assert not cookie.is_valid(broken, now)
 

@@ -6,13 +6,15 @@ import gzip
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from webapp.extensions import db
+from webapp.store.jobs import worker
 from webapp.web.dumps import uploads, worker_process
 
 PARTIAL = {"HX-Request-Type": "partial"}
@@ -32,10 +34,22 @@ UNSURE = log(metadata=lambda n: {"conversation_id": f"c{n // 2}"}, trace_id=lamb
 SURE = log(chat_id=lambda n: f"c{n // 2}")
 
 
+Read = Callable[[int], Any]
+
+
 @pytest.fixture(autouse=True)
-def worker(app: Flask) -> Iterator[None]:
-    yield
-    worker_process.of(app).close()
+def read(app: Flask, client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> Read:
+    """Does what a request left to the worker, if it was woken for it, and answers the job; here, without a process."""
+    woken: list[object] = []
+    monkeypatch.setattr(worker_process.WorkerSupervisor, "wake", lambda supervisor: woken.append(supervisor))
+
+    def read(number: int) -> Any:
+        assert woken
+        with app.app_context():
+            worker.work(db.engine, app.config["SETTINGS"])
+        return client.get(f"/api/jobs/{number}").json["job"]
+
+    return read
 
 
 def send(client: FlaskClient, content: bytes, **form: str) -> Any:
@@ -44,13 +58,6 @@ def send(client: FlaskClient, content: bytes, **form: str) -> Any:
 
 def names(client: FlaskClient) -> list[str]:
     return sorted(session["id"] for session in client.get("/api/sessions").json["sessions"])
-
-
-def read(client: FlaskClient, number: int) -> Any:
-    watcher = worker_process.of(client.application)._watcher
-    assert watcher is not None
-    watcher.join(60)
-    return client.get(f"/api/jobs/{number}").json["job"]
 
 
 def test_keys_that_differ_are_shown_before_anything_is_stored(client: FlaskClient) -> None:
@@ -71,10 +78,12 @@ def test_keys_that_differ_are_shown_before_anything_is_stored(client: FlaskClien
         ({"key": "-"}, ["log"]),
     ],
 )
-def test_the_chosen_key_names_the_sessions(client: FlaskClient, form: dict[str, str], expected: list[str]) -> None:
+def test_the_chosen_key_names_the_sessions(
+    client: FlaskClient, read: Read, form: dict[str, str], expected: list[str]
+) -> None:
     send(client, UNSURE)
     assert client.post("/dumps/jobs/1/sessions", data=form).status_code == 302
-    assert read(client, 1)["state"] == "done"
+    assert read(1)["state"] == "done"
     assert names(client) == expected
     assert client.post("/dumps/jobs/1/sessions", data=form).status_code == 302
     assert names(client) == expected
@@ -95,7 +104,7 @@ def test_a_key_that_is_sure_is_shown_where_it_is_asked_for(client: FlaskClient) 
     assert 'Sessions by</dt><dd class="mono">chat_id' in page
 
 
-def test_the_first_turns_are_shown_before_anything_is_stored(client: FlaskClient) -> None:
+def test_the_first_turns_are_shown_before_anything_is_stored(client: FlaskClient, read: Read) -> None:
     """Of a format without a choice of keys, too; without scripts its button leads on."""
     request = b'{"parts": [{"content": "plan?", "part_kind": "user-prompt"}], "kind": "request"}'
     response = b'{"parts": [{"content": "{<b>}", "part_kind": "text"}], "kind": "response"}'
@@ -105,15 +114,15 @@ def test_the_first_turns_are_shown_before_anything_is_stored(client: FlaskClient
     assert "{&lt;b&gt;}" in page
     assert names(client) == []
     assert client.post("/dumps/jobs/1/sessions").status_code == 302
-    assert read(client, 1)["state"] == "done"
+    assert read(1)["state"] == "done"
     assert len(names(client)) == 1
 
 
-def test_a_key_is_told_with_the_file_and_changed_afterwards(client: FlaskClient) -> None:
+def test_a_key_is_told_with_the_file_and_changed_afterwards(client: FlaskClient, read: Read) -> None:
     assert 'id="dump-1"' in send(client, UNSURE, session_key="trace_id").text
     assert names(client) == ["<t0>", "<t1>"]
     assert client.post("/dumps/1/again", data={"session_key": "metadata.conversation_id"}).status_code == 302
-    read(client, 1)
+    read(1)
     assert names(client) == ["c0", "c1", "c2"]
     assert "metadata.conversation_id" in client.get("/dumps/1").text
 
@@ -154,11 +163,11 @@ def test_the_members_of_an_archive_are_shown_before_anything_is_stored(client: F
     ],
 )
 def test_the_chosen_key_names_the_sessions_of_members(
-    client: FlaskClient, form: dict[str, str], expected: list[str]
+    client: FlaskClient, read: Read, form: dict[str, str], expected: list[str]
 ) -> None:
     send(client, archive(a=UNSURE, b=BY_CHAT))
     client.post("/dumps/jobs/1/sessions", data=form)
-    assert read(client, 1)["state"] == "done"
+    assert read(1)["state"] == "done"
     assert names(client) == expected
 
 

@@ -15,7 +15,7 @@ from webapp.exports.redaction import Redactor, mask
 class ExportedTurn:
     """One turn. `home` and `fencepost` are traces as `Trace.as_dict` gives them, None where no model wrote.
 
-    `sent_at` is ISO 8601 in UTC; `failed` means in production, `rescued` that `fencepost` reads it.
+    `sent_at` is ISO 8601 in UTC; `failed` means in production.
     """
 
     position: int
@@ -26,12 +26,10 @@ class ExportedTurn:
     sent_at: str | None
     raw: str
     failed: bool
-    rescued: bool
     recorded_failure: str | None
     home: dict[str, Any] | None
     fencepost: dict[str, Any] | None
     labels: tuple[LabelView, ...] = ()
-    redactions: tuple[Redaction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +61,7 @@ class SessionView:
     """A session; `turns` can be gone through once. `strip` has one letter a response: c e r n, f failed, s rescued."""
 
     id: str
-    key: str
     revision: int
-    title: str | None
     format: str
     home: str
     models: tuple[str, ...]
@@ -87,7 +83,6 @@ def redacted(session: SessionView, redactor: Redactor) -> SessionView:
     return replace(
         session,
         id=redactor.text(session.id),
-        title=None if session.title is None else redactor.text(session.title),
         says=redactor.text(session.says),
         findings=tuple(replace(finding, reason=redactor.text(finding.reason)) for finding in session.findings),
         turns=(_turn(turn, redactor) for turn in session.turns),
@@ -112,7 +107,6 @@ def _turn(turn: ExportedTurn, redactor: Redactor) -> ExportedTurn:
         home=_trace(turn.home, raw, spans, redactor),
         fencepost=_trace(turn.fencepost, raw, spans, redactor),
         labels=tuple(redactor.statement(statement) for statement in turn.labels),
-        redactions=tuple(spans),
     )
 
 

@@ -10,14 +10,12 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from webapp import re2_patterns
 from webapp.exports.base import MissingLibrary
 from webapp.extras import install_extra
+from webapp.re2_patterns import LONGEST_PATTERN, BadRegex
 
 MOST_PATTERNS = 20
-LONGEST_PATTERN = 1_000
-"""characters"""
-LARGEST_PROGRAM = 2_000
-"""RE2's instructions: a text costs at most so many steps a byte"""
 SECONDS = 2.0
 """All matches of one export may take so long …"""
 CHARACTERS_A_SECOND = 500_000
@@ -61,30 +59,14 @@ def compiled(pattern: str) -> Any:
     if text is not None:
         return re.compile(re.escape(text))
     try:
-        import re2
+        return re2_patterns.compiled(pattern)
     except ImportError:
         raise MissingLibrary(
             f"{pattern[:100]!r} is more than literal text and needs the library google-re2:"
             f" {install_extra('redact')}; literal text needs \\ before . ^ $ * + ? {{ }} [ ] ( ) |"
         ) from None
-    return _of_re2(re2, pattern)
-
-
-def _of_re2(re2: Any, pattern: str) -> Any:
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        compiled = re2.compile(pattern, options)
-    except (re2.error, UnicodeEncodeError) as error:
-        raise BadPattern(f"{pattern[:100]!r} is not a regular expression of RE2: {_words(error)}") from None
-    if compiled.programsize > LARGEST_PROGRAM:
-        raise BadPattern(f"{pattern[:100]!r} is too large: its repetitions come to {compiled.programsize:,} steps")
-    return compiled
-
-
-def _words(error: Exception) -> str:
-    message = error.args[0] if error.args else error
-    return message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
+    except BadRegex as bad:
+        raise BadPattern(str(bad)) from None
 
 
 def literal(pattern: str) -> str | None:

@@ -16,16 +16,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from webapp import plugins
+from webapp import plugins, re2_patterns
 from webapp.findings.phrases import code, number
 from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext
 from webapp.findings.turn_view import TraceView, TurnView
+from webapp.re2_patterns import LONGEST_PATTERN, BadRegex
 
 RULES = "webapp.findings.rules"
 VARIABLE = "FENCEPOST_FINDINGS"
 SEVERITIES = ("high", "medium", "low")
-MOST, LONGEST_PATTERN, LARGEST_PROGRAM = 200, 1_000, 2_000
-"""entries; characters of a pattern; RE2's instructions, each a step a byte"""
+MOST = 200
+"""entries"""
 LONGEST_TEXT = 2_000_000
 """code points of one text that are looked at; a match behind them is not seen, and the page of the rule says so"""
 _KEYS = frozenset({"name", "in", "text", "pattern", "severity", "says", "kinds"})
@@ -229,28 +230,13 @@ def _kinds(entry: Mapping[str, Any], at: str) -> tuple[str, ...]:
 
 def _regular(pattern: str, at: str) -> Any:
     try:
-        import re2
+        return re2_patterns.compiled(pattern)
     except ImportError:
         raise BadFindings(
             f"{at}: pattern needs the library google-re2, which is not installed; text does not"
         ) from None
-    return _compiled(re2, pattern, at)
-
-
-def _compiled(re2: Any, pattern: str, at: str) -> Any:
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        compiled = re2.compile(pattern, options)
-    except (re2.error, UnicodeEncodeError) as error:
-        message = error.args[0] if error.args else error
-        words = message.decode("utf-8", "replace") if isinstance(message, bytes) else message
-        raise BadFindings(f"{at}: {pattern[:100]!r} is not a regular expression of RE2: {words}") from None
-    if compiled.programsize > LARGEST_PROGRAM:
-        raise BadFindings(
-            f"{at}: {pattern[:100]!r} is too large: its repetitions come to {compiled.programsize:,} steps"
-        )
-    return compiled
+    except BadRegex as bad:
+        raise BadFindings(f"{at}: {bad}") from None
 
 
 def _encodable(text: str) -> str:

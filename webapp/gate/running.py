@@ -9,8 +9,25 @@ from pathlib import Path
 
 from webapp.gate import baseline, checking
 from webapp.gate.checking import Report
-from webapp.gate.samples import BadLines, Sample
+from webapp.gate.samples import BadLines, Sample, rows
 from webapp.parsing import Profile
+
+
+def read_allowed(path: Path) -> dict[str, str]:
+    """Regressions that somebody allowed: reasons by id, from lines `{"id", "reason"}`.
+
+    Raises `BadLines`, also for an id that occurs there twice.
+    """
+    allowed: dict[str, str] = {}
+    with path.open("rb") as file:
+        for number, row in rows(file, str(path)):
+            ident, reason = row.get("id"), row.get("reason")
+            if not isinstance(ident, str) or not isinstance(reason, str) or not ident or not reason.strip():
+                raise BadLines(f'{path}, line {number}: "id" and "reason" must be texts, and neither empty')
+            if ident in allowed:
+                raise BadLines(f"{path}, line {number}: the id {ident!r} occurs there twice")
+            allowed[ident] = reason.strip()
+    return allowed
 
 
 def run(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 
-from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
+from flask import Flask, Response, current_app, make_response, render_template, request
 from sqlalchemy.exc import DataError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, TooManyRequests
@@ -42,6 +43,7 @@ from webapp.store.sessions.sessions import BadCursor, NoSuchSession
 from webapp.store.sessions.turns import NoSuchTurn
 from webapp.web import request_log, traces, trailing_slash
 from webapp.web.json_bodies import BadBody
+from webapp.web.json_bodies import refused as json_refusal
 from webapp.web.render import wants_partial
 
 Answer = tuple[str | Response, int]
@@ -57,34 +59,42 @@ BAD_REQUEST = (
 )
 
 
+PLAIN: tuple[tuple[int, str, tuple[type[Exception], ...]], ...] = (
+    (404, "not_found", (*MISSING, UnknownProfile, NotKept, NoSuchRun)),
+    (409, "not_installed", (NotInstalled,)),
+    (409, "not_ready", (NotReady,)),
+    (410, "removed", (ExportRemoved,)),
+    (400, "bad_request", BAD_REQUEST),
+    (403, "forbidden", (NotAdmitted,)),
+    (422, "bad_body", (BadBody,)),
+    (507, disk_full.CODE, (disk_full.DiskFull,)),
+)
+"""errors that say in their own words what is wrong: status, code and kinds"""
+
+
 def init_app(app: Flask) -> None:
-    handlers: dict[Callable[..., Answer | AnyResponse], tuple[type[Exception], ...]] = {
-        on_http: (HTTPException,),
-        on_missing: (*MISSING, UnknownProfile, NotKept, NoSuchRun),
-        on_not_installed: (NotInstalled,),
-        on_not_ready: (NotReady,),
-        on_export_removed: (ExportRemoved,),
-        on_damaged_part: (PartDamaged,),
-        on_bad_request: BAD_REQUEST,
-        on_not_admitted: (NotAdmitted,),
-        on_bad_body: (BadBody,),
-        on_full: (disk_full.DiskFull,),
-        on_busy: (OperationalError,),
-        on_no_connection: (PoolTimeout,),
-        on_damaged: (BadDump,),
-        on_no_write: (OSError,),
-        on_too_large: (OverflowError, DataError),
-        on_bug: (Exception,),
+    for status, code, kinds in PLAIN:
+        for kind in kinds:
+            app.register_error_handler(kind, partial(in_its_words, status, code))
+    handlers: dict[type[Exception], Callable[..., Answer | AnyResponse]] = {
+        HTTPException: on_http,
+        PartDamaged: on_damaged_part,
+        OperationalError: on_busy,
+        PoolTimeout: on_no_connection,
+        BadDump: on_damaged,
+        OSError: on_no_write,
+        OverflowError: on_too_large,
+        DataError: on_too_large,
+        Exception: on_bug,
     }
-    for handler, errors in handlers.items():
-        for error in errors:
-            app.register_error_handler(error, handler)
+    for kind, handler in handlers.items():
+        app.register_error_handler(kind, handler)
 
 
 def answer(status: int, code: str, message: str, at: str | None = None) -> Answer:
     """The JSON error under `/api/`, the error page elsewhere."""
     if request.path.startswith("/api/"):
-        return jsonify(error={"code": code, "message": message, "at": at}), status
+        return json_refusal(code, message, at, status)
     if request.path.startswith("/v1/"):
         return traces.refusal(status, message), status
     if wants_partial():
@@ -115,28 +125,8 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     return response
 
 
-def on_missing(error: Exception) -> Answer:
-    return answer(404, "not_found", str(error.args[0] if error.args else error))
-
-
-def on_not_installed(error: NotInstalled) -> Answer:
-    return answer(409, "not_installed", str(error))
-
-
-def on_not_ready(error: NotReady) -> Answer:
-    return answer(409, "not_ready", str(error))
-
-
-def on_export_removed(error: ExportRemoved) -> Answer:
-    return answer(410, "removed", str(error))
-
-
-def on_bad_request(error: Exception) -> Answer:
-    return answer(400, "bad_request", str(error))
-
-
-def on_not_admitted(error: Exception) -> Answer:
-    return answer(403, "forbidden", str(error))
+def in_its_words(status: int, code: str, error: Exception) -> Answer:
+    return answer(status, code, str(error))
 
 
 def on_damaged_part(error: PartDamaged) -> Answer:
@@ -145,18 +135,10 @@ def on_damaged_part(error: PartDamaged) -> Answer:
     return answer(503, "part_damaged", str(error))
 
 
-def on_bad_body(error: BadBody) -> Answer:
-    return answer(422, "bad_body", str(error))
-
-
-def on_full(error: disk_full.DiskFull) -> Answer:
-    return answer(507, disk_full.CODE, str(error))
-
-
 def on_busy(error: OperationalError) -> Answer:
     """The database did not answer in time: SQLite has one writer at a time, and a large dump takes long."""
     if disk_full.is_full(error):
-        return on_full(disk_full.DiskFull())
+        return answer(507, disk_full.CODE, disk_full.WORDS)
     if isinstance(error, StoreUnreachable):
         current_app.logger.error("%s", error)
         return answer(503, "store_unreachable", "The file store cannot be reached; the server's log says why.")
@@ -177,7 +159,7 @@ def on_no_connection(error: PoolTimeout) -> Answer:
 def on_no_write(error: OSError) -> Answer:
     """A file of ours cannot be written or read: a full disk, or a folder that is not ours to write in."""
     if disk_full.is_full(error):
-        return on_full(disk_full.DiskFull())
+        return answer(507, disk_full.CODE, disk_full.WORDS)
     current_app.logger.error("%s %s: %s", request.method, request.path, error)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         message = "The data folder cannot be written: see its permissions. Nothing was stored."

@@ -24,6 +24,7 @@ from webapp.web.api.parameters import AFTER, FILTERS, IDS, LIMIT, MOST_ROWS
 from webapp.web.api.shapes import BINARY, TEXT, many, maybe, record, ref
 from webapp.web.dumps import worker_process
 from webapp.web.render import wants_partial
+from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("export_jobs", __name__)
 
@@ -76,7 +77,7 @@ def _days() -> int:
 @blueprint.get("/exports/new")
 def ask() -> str:
     """Ask how the sessions under the list's filters are to be exported."""
-    filters = filtering.of_parameters(request.args.to_dict())
+    filters = list_filters.of_request()
     page = session_store.page(db.session, filters, limit=1)
     active = filters.active()
     return render_template(
@@ -180,7 +181,7 @@ def make_api() -> tuple[Response, int]:
         found_sessions = [session_store.find(db.session, ident) for ident in dict.fromkeys(idents)]
         selection = store.of_keys([session.key for session in found_sessions])
     else:
-        selection = store.of_filters(filtering.of_parameters(request.args.to_dict()))
+        selection = store.of_filters(list_filters.of_request())
     export = export_views.as_dict(_made(selection))
     response = jsonify(export=export)
     response.headers["Location"] = export["url"]

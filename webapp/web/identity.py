@@ -13,20 +13,18 @@ from webapp.store.accounts import api_tokens, roles, signing_in
 from webapp.store.accounts.signing_in import SignedIn
 from webapp.web import proxies, tokens
 from webapp.web.access import OWN
-from webapp.web.account_cookie import AccountCookie
 from webapp.web.accounts import token_use
 from webapp.web.guessing import Guesses
-from webapp.web.login_cookie import LoginCookie
+from webapp.web.login_cookie import AccountCookie, LoginCookie, cookie_name
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks, and their rights. `name` and `account_id` are None where that is no account's."""
+    """Who asks, and their rights. `name` is None where that is no account's."""
 
     rights: frozenset[str]
     via: str
     name: str | None = None
-    account_id: int | None = None
     has_cookie: bool = False
     """whether there is something to sign out of"""
     is_program: bool = False
@@ -70,42 +68,37 @@ def of_bearer(sent: bytes) -> Identity | None:
             if not use.is_noted:
                 token_use.note(db.engine, use.id)
             via = f"API token {use.name}"
-            return Identity(use.rights, via, use.account, use.account_id, is_program=True)
+            return Identity(use.rights, via, use.account, is_program=True)
     note_guess()
     return None
 
 
 def _of_cookies(settings: Settings) -> Identity | None:
-    login = login_cookie()
-    if login is not None and login.is_in(request.cookies, request.host):
+    sent = request.cookies.get(cookie_name(request.host, settings), "")
+    login, cookie = login_cookie(), account_cookie()
+    if login is not None and login.is_valid(sent):
         return Identity(roles.ALL, "token", has_cookie=True)
-    cookie = account_cookie()
-    value = None if cookie is None else cookie.of(request.cookies, request.host)
-    if value is None:
+    if cookie is None or (stamped := cookie.read(sent)) is None:
         return None
     with db.engine.connect() as connection:
-        account = signing_in.by_stamp(connection, *value)
+        account = signing_in.by_stamp(connection, *stamped)
     return None if account is None else _of_account(account, "sign-in", has_cookie=True)
 
 
 def _of_account(account: SignedIn, via: str, *, has_cookie: bool = False) -> Identity:
-    return Identity(roles.ROLES[account.role] | {OWN}, via, account.name, account.id, has_cookie)
+    return Identity(roles.ROLES[account.role] | {OWN}, via, account.name, has_cookie)
 
 
 def login_cookie() -> LoginCookie | None:
     """What reads the cookies of who gave the server's token; None where there is no such token."""
     settings: Settings = current_app.config["SETTINGS"]
-    if settings.token is None:
-        return None
-    return LoginCookie(current_app.config["SECRET_KEY"], settings.token, settings.secure, settings.prefix or "/")
+    return None if settings.token is None else LoginCookie(current_app.config["SECRET_KEY"], settings.token)
 
 
 def account_cookie() -> AccountCookie | None:
     """What reads the cookies of who signed in to an account; None where nobody is asked for one."""
     settings: Settings = current_app.config["SETTINGS"]
-    if not settings.accounts:
-        return None
-    return AccountCookie(current_app.config["SECRET_KEY"], settings.secure, settings.prefix or "/")
+    return AccountCookie(current_app.config["SECRET_KEY"]) if settings.accounts else None
 
 
 def guesses() -> Guesses:

@@ -1,11 +1,11 @@
-"""The JSON body of a request: the one way in which routes of the API read it."""
+"""The JSON body of a request: the one way in which routes of the API read it, and refuse it."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from flask import abort, request
+from flask import Response, abort, jsonify, request
 
 from webapp import jsontext
 from webapp.dumps.amount import Allowance, check_json
@@ -18,6 +18,11 @@ MOST_MARKS = 1_000_000
 
 class BadBody(ValueError):
     """A request's body is no JSON object; the message says why, in words for whoever sent it."""
+
+
+def refused(code: str, message: str, at: str | None = None, status: int = 422) -> tuple[Response, int]:
+    """The API's error for a body that is JSON, and asks for what cannot be done."""
+    return jsonify(error={"code": code, "message": message, "at": at}), status
 
 
 def json_object(example: str) -> dict[str, Any]:

@@ -70,9 +70,9 @@ def signed_in(account: SignedIn, target: str | None = None) -> Response:
 
 
 def with_cookie(response: Response, value: str) -> Response:
-    secure, path = current_app.config["SETTINGS"].secure, current_app.config["SETTINGS"].prefix or "/"
-    name = cookie_name(request.host, secure=secure, path=path)
-    response.set_cookie(name, value, max_age=LIFE, path=path, secure=secure, httponly=True, samesite="Lax")
+    settings = current_app.config["SETTINGS"]
+    name, path = cookie_name(request.host, settings), settings.prefix or "/"
+    response.set_cookie(name, value, max_age=LIFE, path=path, secure=settings.secure, httponly=True, samesite="Lax")
     return response
 
 
@@ -82,9 +82,8 @@ def sign_out() -> Response:
     response = redirect(url_for("login.form"), 303)
     settings = current_app.config["SETTINGS"]
     if settings.asks_login:
-        path = settings.prefix or "/"
-        name = cookie_name(request.host, secure=settings.secure, path=path)
-        response.delete_cookie(name, path, secure=settings.secure, httponly=True, samesite="Lax")
+        name = cookie_name(request.host, settings)
+        response.delete_cookie(name, settings.prefix or "/", secure=settings.secure, httponly=True, samesite="Lax")
     return response
 
 

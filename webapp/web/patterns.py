@@ -88,7 +88,7 @@ def findings() -> list[RuleFinding]:
 
 
 def panel(sample: Page, filters: Filters) -> dict[str, Any]:
-    context = list_filters.panel_context(sample.counts, list_filters.groups(sample, filters), filters)
+    context = list_filters.panel_context(sample, filters)
     return {name: value for name, value in context.items() if name != "filters"}
 
 

@@ -12,10 +12,11 @@ from werkzeug.wrappers import Response
 from webapp.extensions import db
 from webapp.extras import install_command
 from webapp.gate.judging import OUTCOMES
+from webapp.gate.reports import SHORT
 from webapp.parsing import helps, installing, profile, profiles
 from webapp.parsing.profile_groups import GROUPS, group_of
 from webapp.store.jobs import run_queue
-from webapp.store.labels import sources
+from webapp.store.labels import label_list
 from webapp.store.scores import scoreboard
 from webapp.store.sessions import coverage
 from webapp.web.api.operation import json, operation
@@ -27,14 +28,6 @@ blueprint = Blueprint("profiles", __name__)
 STEP = re.compile(r"(?:^|(?<=[.,] ))(\d+[ab]?)\. ")
 LINES_A_PAGE = 50
 BAD_OUTCOMES = ("wrong", "missed", "spurious")
-SHORT = {
-    "right": "right",
-    "wrong": "silently wrong",
-    "missed": "missed",
-    "spurious": "spurious",
-    "nothing": "rightly nothing",
-}
-
 REPORTS = {
     "000": "Fire Circle Parsing Bug Fixes",
     "001": "Regex Strictness Fix - Only Parse ```json Blocks",
@@ -116,7 +109,7 @@ def index() -> Response:
         coverage=coverage.every(db.session),
         runs=[run for run in run_queue.recent(db.session.connection()) if run.live],
         board=board,
-        sources=sources.counts(db.session),
+        sources=label_list.sources(db.session),
         dimensions=scoreboard.DIMENSIONS,
         by=by if by in scoreboard.DIMENSIONS else scoreboard.DIMENSIONS[0],
         outcomes=OUTCOMES,

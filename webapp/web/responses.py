@@ -11,9 +11,9 @@ from webapp.store.sessions import responses as store
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.coverage import ProfileCoverage
-from webapp.store.sessions.filters import HOME, Filters, of_parameters
+from webapp.store.sessions.filters import HOME, Filters
 from webapp.web.api.operation import json, operation
-from webapp.web.api.parameters import AFTER, FILTERS, LIMIT
+from webapp.web.api.parameters import AFTER, FILTERS, LIMIT, limit_of_request
 from webapp.web.api.sessions import RESPONSE_PAGE
 from webapp.web.links import turn_url
 from webapp.web.render import page, wants_partial
@@ -21,20 +21,19 @@ from webapp.web.sessions import list_filters
 
 blueprint = Blueprint("responses", __name__)
 
-A_PAGE = 50
 OVER = ("under", "sort", *list_filters.OF_PARSE)
 """filters that do not say over which responses a profile is to be run"""
 
 
 @blueprint.get("/responses")
 def index() -> Response:
-    filters = of_parameters(request.args.to_dict())
-    result = store.page(db.session, filters, after=request.args.get("after"), limit=_limit(A_PAGE))
+    filters = list_filters.of_request()
+    result = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     around = rows_context(result, filters)
     if "after" in request.args and wants_partial():
         return page("responses/_rows.html", "responses/_rows.html", **around)
     listed = session_store.page(db.session, filters, limit=1)
-    around |= list_filters.panel_context(listed.counts, list_filters.groups(listed, filters), filters)
+    around |= list_filters.panel_context(listed, filters)
     return page("responses/index.html", "responses/_list.html", **around, views=view_store.views(db.session))
 
 
@@ -48,8 +47,8 @@ def index() -> Response:
     example="?failed=1&limit=20",
 )
 def list_api() -> Response:
-    filters = of_parameters(request.args.to_dict())
-    result = store.page(db.session, filters, after=request.args.get("after"), limit=_limit(A_PAGE))
+    filters = list_filters.of_request()
+    result = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     total = (
         None if result.coverage and result.coverage.of and not result.coverage.run and _asks(filters) else result.total
     )
@@ -104,7 +103,3 @@ def coverage_dict(covered: ProfileCoverage | None) -> dict[str, Any]:
 
 def _asks(filters: Filters) -> bool:
     return any((filters.verdict, filters.strategy, filters.repair))
-
-
-def _limit(default: int) -> int:
-    return max(1, min(500, request.args.get("limit", default, type=int)))

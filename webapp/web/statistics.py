@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response
 
 from webapp.extensions import db
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
-from webapp.store.sessions.filters import Filters, of_parameters
+from webapp.store.sessions.filters import Filters
 from webapp.store.statistics import report as store
 from webapp.web import charts
 from webapp.web.render import page
@@ -18,7 +18,7 @@ blueprint = Blueprint("statistics", __name__)
 
 @blueprint.get("/statistics")
 def index() -> Response:
-    filters = of_parameters(request.args.to_dict())
+    filters = list_filters.of_request()
     figures = store.statistics(db.session, filters)
     around = session_store.page(db.session, filters, limit=1)
     return page(
@@ -27,7 +27,7 @@ def index() -> Response:
         told=figures,
         charts=charts,
         responses_of=responses_of,
-        **list_filters.panel_context(around.counts, list_filters.groups(around, filters), filters),
+        **list_filters.panel_context(around, filters),
         views=view_store.views(db.session),
     )
 

@@ -16,8 +16,8 @@ from webapp.config import Settings
 from webapp.extensions import db
 from webapp.store.accounts import accounts, api_tokens
 from webapp.web import guessing, proxies
-from webapp.web.account_cookie import AccountCookie
 from webapp.web.accounts import token_use
+from webapp.web.login_cookie import AccountCookie
 
 PASSWORD = "correct horse battery"
 LABEL = {"judgement": "wrong", "expects": "one", "expected": [1]}
@@ -97,10 +97,10 @@ def test_wrong_passwords_are_limited_with_wrong_tokens(guarded: Flask) -> None:
 
 @both
 def test_a_cookie_is_worth_nothing_once_it_was_changed_or_its_account_is_gone(guarded: Flask) -> None:
-    cookie = AccountCookie(b"k" * 32, False)
+    cookie = AccountCookie(b"k" * 32)
     value = cookie.value(7, "stamp")
     assert cookie.read(value) == (7, "stamp")
-    assert AccountCookie(b"l" * 32, False).read(value) is None
+    assert AccountCookie(b"l" * 32).read(value) is None
     for broken in ("", "x", value[:-1], "W10." + value.partition(".")[2], "é" * 9):
         assert cookie.read(broken) is None
     client = sign_in(guarded, "Bo")

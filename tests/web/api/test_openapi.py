@@ -219,7 +219,12 @@ def test_a_value_that_cannot_be_meant_is_refused(client: FlaskClient, path: str,
 
 
 def test_an_empty_value_is_none_and_a_large_limit_is_the_largest(client: FlaskClient) -> None:
-    for path in ("sessions?limit=&failed=&verdict=&sort=", "sessions?limit=100000", "responses?failures="):
+    for path in (
+        "sessions?limit=&failed=&verdict=&sort=",
+        "failures?limit=",
+        "sessions?limit=100000",
+        "responses?failures=",
+    ):
         assert client.get(f"/api/{path}").status_code == 200
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flask import request
+
 from webapp.store.labels.queues.queue_spec import KINDS, LARGEST_SAMPLE, MOST_EACH
 from webapp.store.sessions.filters import LABELS, SORTS
 from webapp.store.write.tally import VERDICTS
@@ -40,6 +42,13 @@ FILTERS = (
 
 AFTER = Parameter("after", TEXT, "`next` of the previous page: returns the rows after it")
 LIMIT = Parameter("limit", whole(1), f"rows of a page; more than {MOST_ROWS} is {MOST_ROWS}")
+
+
+def limit_of_request(default: int = 50) -> int:
+    """How many rows the address asks for, of those that a page may have."""
+    return max(1, min(MOST_ROWS, request.args.get("limit", default, type=int)))
+
+
 IDS = Parameter("ids", TEXT, "a session's id or key", several=True)
 QUEUE = (
     Parameter("queue", one_of(KINDS), "the responses of a queue, as on the page Labels"),

@@ -11,7 +11,6 @@ ANYTHING: Schema = {}
 TEXT: Schema = {"type": "string"}
 FLAG: Schema = {"type": "boolean"}
 NUMBER: Schema = {"type": "number"}
-WHOLE: Schema = {"type": "integer"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 SHARE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 TIME: Schema = {"type": "string", "format": "date-time"}

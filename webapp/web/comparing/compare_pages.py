@@ -12,7 +12,7 @@ from webapp.extensions import db
 from webapp.parsing import failure_group, profiles
 from webapp.store.compare import cells, comparing, listing
 from webapp.store.sessions import debugger_queries, turns
-from webapp.store.sessions.filters import Filters, of_parameters
+from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.turns import NoSuchTurn
 from webapp.visible import visible
 from webapp.web.api.operation import Parameter, json, operation
@@ -35,7 +35,7 @@ def index() -> Response | AnyResponse:
     """The matrix, and the responses of one of its cells. Selected sessions are compared elsewhere."""
     if "ids" in request.args:
         return redirect(url_for("selection.compare", ids=request.args.getlist("ids")))
-    filters = of_parameters(request.args.to_dict())
+    filters = list_filters.of_request()
     a, b = _pair()
     settings = current_app.config["SETTINGS"]
     comparison = comparing.compare(db.session, a, b, filters, settings)
@@ -66,7 +66,7 @@ def index() -> Response | AnyResponse:
 )
 def compare_api() -> Response:
     a, b = _pair()
-    filters, settings = of_parameters(request.args.to_dict()), current_app.config["SETTINGS"]
+    filters, settings = list_filters.of_request(), current_app.config["SETTINGS"]
     comparison = comparing.compare(db.session, a, b, filters, settings)
     return jsonify(comparison.as_dict())
 

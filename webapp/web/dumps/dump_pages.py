@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, BinaryIO, cast
 
 from flask import (
     Blueprint,
     Response,
     current_app,
     flash,
-    jsonify,
     make_response,
     redirect,
     render_template,
@@ -46,10 +45,12 @@ from webapp.web.dumps.uploads import (
     ingest_upload,
     is_small,
     keys_to_ask_about,
+    queue_kept,
     queue_upload,
     upload_options,
 )
 from webapp.web.homes import questions
+from webapp.web.json_bodies import refused
 from webapp.web.render import wants_partial
 
 blueprint = Blueprint("dumps", __name__)
@@ -192,15 +193,13 @@ def download(ident: str) -> Response:
 def read_again(ident: str) -> AnyResponse:
     """Read a kept dump with today's formats, behind the page."""
     dump = store.find(db.session, ident)
-    connection = db.session.connection()
-    number = jobs.live_of(connection, dump.id)
+    number = jobs.live_of(db.session.connection(), dump.id)
     db.session.rollback()
     if number is None:
-        settings = current_app.config["SETTINGS"]
         key = request.form.get("session_key", "").strip()
-        about: dict[str, Any] = {"mapping": {OPTION: key}} if key else {}
-        number = jobs.make(db.engine, settings, filename=dump.filename, dump_id=dump.id, size=dump.bytes, **about)
-    worker_process.wake()
+        queue_kept(dump, {OPTION: key} if key else None)
+    else:
+        worker_process.wake()
     return redirect(url_for("dumps.show", ident=dump.sha256))
 
 
@@ -235,7 +234,7 @@ def upload_api() -> tuple[Response, int]:
     if request.mimetype == "multipart/form-data":
         files = [(file.stream, file.filename or "upload") for file in request.files.getlist("file")]
     if not files:
-        return jsonify(error={"code": "no_file", "message": "the form has no part called file", "at": None}), 422
+        return refused("no_file", "the form has no part called file")
     if request.args.get("background") == "1":
         return upload_answers.queued([queue_upload(stream, name, how) for stream, name in files])
     before = arrival.last_change(db.engine)
@@ -251,5 +250,5 @@ def too_large(error: HTTPException) -> tuple[Response | str, int]:
     limit = current_app.config["SETTINGS"].max_upload // (1024 * 1024)
     message = f"The upload is larger than {limit} MB. Raise FENCEPOST_MAX_UPLOAD, or use `fencepost ingest FILE`."
     if request.path.startswith("/api/"):
-        return jsonify(error={"code": "too_large", "message": message, "at": f"byte {limit * 1024 * 1024}"}), 413
+        return refused("too_large", message, f"byte {limit * 1024 * 1024}", 413)
     return render_template("error.html", status=413, message=message), 413

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, current_app, jsonify, url_for
+from flask import Blueprint, Response, current_app, jsonify
 
 from webapp.dumps import SessionStart
 from webapp.dumps.formats.mapped import BadMapping
@@ -13,13 +13,12 @@ from webapp.dumps.outline import guess_of, outline
 from webapp.dumps.records import Problem, Turn
 from webapp.extensions import db
 from webapp.store.ingest.result import problem_dict
-from webapp.store.jobs import jobs
 from webapp.store.jobs import mappings as store
 from webapp.store.sessions import dumps as dump_store
 from webapp.web.api.operation import json, operation
 from webapp.web.api.work import MAPPING, PREVIEW, QUEUED, SUGGESTION
-from webapp.web.dumps import worker_process
-from webapp.web.json_bodies import json_object
+from webapp.web.dumps import upload_answers, uploads
+from webapp.web.json_bodies import json_object, refused
 
 blueprint = Blueprint("mapping_api", __name__)
 
@@ -59,26 +58,16 @@ def read(dump_id: str) -> Answer:
     body = json_object('{"mapping": {"raw": "$.PATH"}}')
     fields = body.get("mapping")
     if not isinstance(fields, dict) or not all(isinstance(value, str) for value in fields.values()):
-        return _refused('send {"mapping": {"raw": "$.PATH", …}}, with texts as values')
+        return refused("bad_mapping", 'send {"mapping": {"raw": "$.PATH", …}}, with texts as values', "mapping")
     try:
         mapped.by(fields)
     except BadMapping as bad:
-        return _refused(str(bad))
-    settings = current_app.config["SETTINGS"]
+        return refused("bad_mapping", str(bad), "mapping")
     if body.get("dry_run") is True:
-        with store.beginning(settings, dump.sha256) as (path, whole):
+        with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, whole):
             return jsonify(preview=_preview(store.preview(path, dump.filename, fields, whole=whole))), 200
     db.session.rollback()
-    number = jobs.make(db.engine, settings, filename=dump.filename, dump_id=dump.id, size=dump.bytes, mapping=fields)
-    worker_process.wake()
-    link = {"id": number, "url": url_for("jobs.show_api", number=number)}
-    response = jsonify(job=link)
-    response.headers["Location"] = link["url"]
-    return response, 202
-
-
-def _refused(message: str) -> Answer:
-    return jsonify(error={"code": "bad_mapping", "message": message, "at": "mapping"}), 422
+    return upload_answers.queued([uploads.queue_kept(dump, fields)])
 
 
 def _preview(preview: store.Preview) -> dict[str, Any]:

@@ -11,10 +11,9 @@ from webapp.dumps.formats.mapped import FIELDS, BadMapping
 from webapp.dumps.json_texts import OutlinePath
 from webapp.dumps.outline import guess_of, outline
 from webapp.extensions import db
-from webapp.store.jobs import jobs
 from webapp.store.jobs import mappings as store
 from webapp.store.sessions import dumps as dump_store
-from webapp.web.dumps import worker_process
+from webapp.web.dumps import uploads
 from webapp.web.render import page
 
 blueprint = Blueprint("mappings", __name__)
@@ -37,11 +36,9 @@ _MOST_DUMPS = 20
 @blueprint.get("/mappings")
 def index() -> str:
     saved_mappings = store.every(db.session.connection())
-    unread = [dump for dump in dump_store.page(db.session, limit=200) if (dump.error or {}).get("code") in _MAPPABLE]
+    dumps = dump_store.page(db.session, limit=200)
+    unread = [dump for dump in dumps if (dump.error or {}).get("code") == "unknown_format"]
     return render_template("mappings/index.html", mappings=saved_mappings, unread=unread[:_MOST_DUMPS])
-
-
-_MAPPABLE = ("unknown_format",)
 
 
 @blueprint.get("/mappings/make")
@@ -88,9 +85,7 @@ def save() -> AnyResponse:
     if dump is None:
         flash(f"Saved the mapping {saved.name}.")
         return redirect(url_for("mappings.index"))
-    settings = current_app.config["SETTINGS"]
-    jobs.make(db.engine, settings, filename=dump.filename, dump_id=dump.id, size=dump.bytes, mapping=fields)
-    worker_process.wake()
+    uploads.queue_kept(dump, fields)
     flash(f"Saved the mapping {saved.name}; {dump.filename} is being imported with it.")
     return redirect(url_for("dumps.index"))
 

@@ -14,17 +14,15 @@ from webapp.exports.group_tests import MOST_UNLABELLED
 from webapp.extensions import db
 from webapp.parsing import UnknownProfile, installing, minimal, profile, profiles
 from webapp.store.exports import group_file
-from webapp.store.failures import group_detail, groups, neighbours
+from webapp.store.failures import group_detail, groups
 from webapp.store.failures.group_detail import GroupDetail
-from webapp.store.failures.neighbours import SameFailure
 from webapp.store.jobs import failure_webhook
 from webapp.store.labels.queues.queue_spec import GROUP, spec_of
-from webapp.store.models import Session
-from webapp.store.sessions import example_texts, turns
+from webapp.store.sessions import example_texts
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import views as view_store
 from webapp.store.sessions.example_texts import ExampleText
-from webapp.store.sessions.filters import HOME, BadFilter, Filters, of_parameters
+from webapp.store.sessions.filters import HOME, BadFilter, Filters
 from webapp.store.write.home import UNKNOWN
 from webapp.web import charts
 from webapp.web.exports import download
@@ -40,12 +38,6 @@ A_PAGE = 30
 REPRODUCED = 1_500_000
 """code points that the parser is given for the smallest reproduction on a page"""
 MOST_OTHERS = 200
-_OVER = ("under", "sort", *list_filters.OF_PARSE)
-
-
-def filters_of_request() -> Filters:
-    """Raises `BadFilter`."""
-    return of_parameters(request.args.to_dict())
 
 
 def group_url(key: str, **query: Any) -> str:
@@ -55,11 +47,11 @@ def group_url(key: str, **query: Any) -> str:
 
 @blueprint.get("/failures")
 def index() -> Response:
-    filters = filters_of_request()
+    filters = list_filters.of_request()
     only_new = request.args.get("new") == "1"
     result = groups.page(db.session, filters, after=request.args.get("after"), limit=A_PAGE, only_new=only_new)
     listed = session_store.page(db.session, filters, limit=1)
-    around = list_filters.panel_context(listed.counts, list_filters.groups(listed, filters), filters)
+    around = list_filters.panel_context(listed, filters)
     active = filters.active() | ({"new": 1} if only_new else {})
     return page(
         "failures/index.html",
@@ -85,7 +77,7 @@ def drawn(turn_ids: list[int]) -> dict[int, list[one_line.LinePiece]]:
 
 @blueprint.get("/failures/<path:group>", merge_slashes=False)
 def show(group: str) -> Response | AnyResponse:
-    filters = filters_of_request()
+    filters = list_filters.of_request()
     detail = group_detail.find(db.session, group, filters)
     if detail.key != group:
         return redirect(group_url(detail.key, **filters.active()))
@@ -177,18 +169,12 @@ def reduced(text: ExampleText, parser: str) -> dict[str, Any]:
 @blueprint.get("/failures.atom")
 def atom() -> Response:
     """The groups under the list's filters as a feed: an entry a group, newest first seen first."""
-    filters = filters_of_request()
+    filters = list_filters.of_request()
     result = groups.page(db.session, filters, limit=feed.MOST_ENTRIES)
     own_url = url_for("failures.atom", _external=True, **request.args.to_dict())
     home = url_for("failures.index", _external=True, **filters.active())
     text = feed.atom(result, own_url, home, lambda key: url_for("failures.show", group=key, _external=True))
     return Response(text, mimetype="application/atom+xml")
-
-
-def same_failure(session: Session, position: int) -> SameFailure | None:
-    """The group of the response at `position`; None where it did not fail."""
-    detail = turns.find(db.session, session, position)
-    return neighbours.of_turn(db.session, detail.turn.id) if detail.failed else None
 
 
 blueprint.app_template_global("group_url")(group_url)

@@ -21,7 +21,7 @@ from webapp.web.api.sessions import HOME
 from webapp.web.api.shapes import COUNT, TEXT, each, joined, maybe, record
 from webapp.web.dumps import worker_process
 from webapp.web.homes import questions
-from webapp.web.json_bodies import json_object
+from webapp.web.json_bodies import json_object, refused
 from webapp.web.people import author
 
 blueprint = Blueprint("homes", __name__)
@@ -176,11 +176,11 @@ def put_api(ident: str) -> tuple[Response, int]:
     number, key = session.id, session.key
     body = json_object('{"home": P}, where P is a profile\'s name or null')
     if "home" not in body or not isinstance(body["home"], str | None):
-        return refusal("bad_home", 'the body is {"home": P}, where P is a profile\'s name or null')
+        return refused("bad_home", 'the body is {"home": P}, where P is a profile\'s name or null')
     try:
         home = changes.home_of_name(body["home"])
     except UnknownProfile as unknown:
-        return refusal("unknown_profile", str(unknown))
+        return refused("unknown_profile", str(unknown))
     db.session.rollback()
     changed = changes.begin(db.engine, [number], home, scope={"keys": [key]}, author=author())
     changes.work(db.engine, changed)
@@ -209,10 +209,6 @@ def session_of(key: str) -> dict[str, Any]:
     home = {"home": session.home_profile, "home_source": session.home_source}
     counts = {"responses": session.response_count, "failed": session.failed_count, "rescued": session.rescued_count}
     return {"id": session.external_id, "key": key} | home | counts
-
-
-def refusal(code: str, message: str) -> tuple[Response, int]:
-    return jsonify(error={"code": code, "message": message, "at": None}), 422
 
 
 def back() -> str:

@@ -15,9 +15,6 @@ from webapp.store.models import Session
 from webapp.store.write.home import UNKNOWN
 from webapp.web.dumps import worker_process
 
-FIRST = 8
-"""parsers that stand before "more" """
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:

@@ -17,7 +17,7 @@ from webapp.web.api.operation import Parameter, json, operation
 from webapp.web.api.parameters import AFTER
 from webapp.web.api.shapes import TEXT, record, ref
 from webapp.web.api.work import LABEL_PAGE, NEW_LABEL
-from webapp.web.json_bodies import json_object
+from webapp.web.json_bodies import json_object, refused
 from webapp.web.links import turn_url
 from webapp.web.people import author
 from webapp.web.render import wants_partial
@@ -37,23 +37,14 @@ def panel(session: Any, turn: Any) -> dict[str, Any]:
     mine = next((label for label in labels if label.author == author()), None)
     other_labels = [label for label in labels if label.author != author()]
     events = history.of_turn(db.session, turn.id)
-    assigned = team.of_turn(db.session, turn.id)
-    if mine is not None:
-        return {
-            "mine": mine,
-            "others": other_labels,
-            "blind": 0,
-            "events": events,
-            "carried": None,
-            "assigned": assigned,
-        }
+    is_labelled = mine is not None
     return {
-        "mine": None,
-        "others": [],
-        "blind": len(other_labels),
-        "events": [event for event in events if event.author == author()],
-        "assigned": assigned,
-        "carried": carrying.earlier(db.session, session, turn, author()),
+        "mine": mine,
+        "others": other_labels if is_labelled else [],
+        "blind": 0 if is_labelled else len(other_labels),
+        "events": [event for event in events if is_labelled or event.author == author()],
+        "carried": None if is_labelled else carrying.earlier(db.session, session, turn, author()),
+        "assigned": team.of_turn(db.session, turn.id),
     }
 
 
@@ -143,9 +134,9 @@ def put_api(ident: str, position: int) -> tuple[Response, int]:
     try:
         label = store.put(db.session, detail.turn, **asked_for(body))
     except (label_content.BadLabel, causes.BadCause) as error:
-        return refuse(str(error))
+        return refused("bad_label", str(error))
     except store.Conflict as conflict:
-        return jsonify(error={"code": "conflict", "message": str(conflict), "at": None}), 409
+        return refused("conflict", str(conflict), status=409)
     return jsonify(label=label_dict(label, detail.session.external_id, position)), 200
 
 
@@ -165,10 +156,6 @@ def asked_for(body: dict[str, Any]) -> dict[str, Any]:
         "expected": expected,
         "has_expected": "expected" in body,
     }
-
-
-def refuse(message: str) -> tuple[Response, int]:
-    return jsonify(error={"code": "bad_label", "message": message, "at": None}), 422
 
 
 def label_dict(label: Any, external_id: str, position: int) -> dict[str, Any]:

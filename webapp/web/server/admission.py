@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from webapp.config import Settings
 from webapp.web import body_limits, proxies, tokens
-from webapp.web.account_cookie import AccountCookie
 from webapp.web.guessing import Guesses
-from webapp.web.login_cookie import LoginCookie
+from webapp.web.login_cookie import AccountCookie, LoginCookie, cookie_name, in_header
 from webapp.web.prefix import without
 
 
@@ -38,8 +37,8 @@ class Admission:
         header = (self.settings.proxy_header or "").upper().replace("-", "_")
         if proxies.account_name(self.settings, peer, headers.get(header, "")) is not None:
             return False
-        cookie, host = headers.get("COOKIE", ""), headers.get("HOST", "")
-        return not any(kind.is_in_header(cookie, host) for kind in (self.cookie, self.account_cookie) if kind)
+        value = in_header(headers.get("COOKIE", ""), cookie_name(headers.get("HOST", ""), self.settings))
+        return not any(kind.is_valid(value) for kind in (self.cookie, self.account_cookie) if kind)
 
     def is_refused(self, method: str, address: str, path: str, headers: Mapping[str, str], peer: str) -> bool:
         """Whether the app will refuse it for its login or for want of a right; `address` is as it was sent."""

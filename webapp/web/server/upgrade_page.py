@@ -57,10 +57,13 @@ def shown(settings: Settings, host: str, port: int) -> Iterator[Callable[[Progre
 
 def _older_revision(settings: Settings) -> str | None:
     """The database's revision where it is not the newest; None for an empty one, and where it cannot be reached."""
-    engine = database.connect(settings.database)
+    try:
+        engine = database.connect(settings.database)
+    except (sa.exc.SQLAlchemyError, ModuleNotFoundError, OSError):  # the start itself says in words what is wrong …
+        return None
     try:
         revision = database.revision(engine)
-    except (sa.exc.SQLAlchemyError, OSError):  # the start itself says in words what is wrong
+    except (sa.exc.SQLAlchemyError, OSError):  # … and here, too
         return None
     finally:
         engine.dispose()

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from flask import request
 
 from webapp.parsing import profiles, words
-from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.sessions.filters import HOME, Filters, of_parameters
 from webapp.store.sessions.sessions import Counts, Facet, Page
 from webapp.visible import visible
 from webapp.web.sessions import strips
@@ -89,6 +89,11 @@ class FacetGroup:
     more_url: str
     whole: bool
     open: bool
+
+
+def of_request() -> Filters:
+    """The filters of the address. Raises `BadFilter`."""
+    return of_parameters(request.args.to_dict())
 
 
 def address(active: dict[str, Any], **changes: Any) -> str:
@@ -243,16 +248,16 @@ def _has_unknown(group: FacetGroup) -> bool:
     return any(option.label == PARSER_UNKNOWN for option in group.options)
 
 
-def panel_context(counts: Counts, offered: list[FacetGroup], filters: Filters) -> dict[str, Any]:
+def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
     """What the panel of filters and the line above the rows need."""
-    active = filters.active()
+    active, offered = filters.active(), groups(result_page, filters)
     return {
         "filters": filters,
         "active": active,
         "over": {name: value for name, value in active.items() if name not in ("under", "sort", *OF_PARSE)},
         "here": urlencode(active, errors="surrogatepass"),
         "chips": chips(filters),
-        "production": production(counts, filters),
+        "production": production(result_page.counts, filters),
         "some_unknown": any(group.name == "home" and _has_unknown(group) for group in offered),
         "groups": offered,
         "sorts": sorts(filters),

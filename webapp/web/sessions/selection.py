@@ -12,12 +12,12 @@ from webapp.extensions import db
 from webapp.store.exports import zipped
 from webapp.store.models import Session
 from webapp.store.sessions import deletion
-from webapp.store.sessions import filters as filtering
 from webapp.store.sessions import selection as store
 from webapp.store.sessions import sessions as session_store
 from webapp.web.api.operation import Content, operation
 from webapp.web.api.parameters import FILTERS, IDS
 from webapp.web.api.shapes import BINARY
+from webapp.web.sessions import list_filters
 from webapp.web.streaming import streamed
 
 blueprint = Blueprint("selection", __name__)
@@ -43,7 +43,7 @@ def dumps_api() -> Response:
     """A zip of the dumps of sessions (`ids`, several), else of those under the list's filters, the first thousand."""
     if idents := request.args.getlist("ids"):
         return zipped_dumps([session_store.find(db.session, ident) for ident in idents[: store.MOST]])
-    filters = filtering.of_parameters(request.args.to_dict())
+    filters = list_filters.of_request()
     return zipped_dumps(store.filtered(db.session, filters))
 
 
@@ -55,14 +55,18 @@ def zipped_dumps(sessions: list[Session]) -> Response:
 
 @blueprint.post("/selection/label")
 def label() -> AnyResponse:
-    sessions = store.find(db.session, request.form.getlist("ids"))
-    return redirect(url_for("labels.index", ids=[session.key for session in sessions]), 303)
+    return _with_keys("labels.index")
 
 
 @blueprint.post("/selection/export")
 def export() -> AnyResponse:
+    return _with_keys("exports.index")
+
+
+def _with_keys(endpoint: str) -> AnyResponse:
+    """To a page about the selected sessions, which its address names by their keys."""
     sessions = store.find(db.session, request.form.getlist("ids"))
-    return redirect(url_for("exports.index", ids=[session.key for session in sessions]), 303)
+    return redirect(url_for(endpoint, ids=[session.key for session in sessions]), 303)
 
 
 @blueprint.post("/selection/delete")

@@ -17,18 +17,18 @@ from webapp.store.sessions import coverage, failure_steps, overview
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
-from webapp.store.sessions.filters import Filters, of_parameters
 from webapp.store.write import finding_runner
 from webapp.store.write.tally import VERDICTS
 from webapp.web import links
 from webapp.web.api import sessions as api
 from webapp.web.api.operation import Parameter, json, operation
-from webapp.web.api.parameters import AFTER, FILTERS, LIMIT
+from webapp.web.api.parameters import AFTER, FILTERS, LIMIT, limit_of_request
 from webapp.web.api.shapes import TEXT, many, one_of, record, ref, whole
 from webapp.web.failures import group_steps
 from webapp.web.homes import questions
 from webapp.web.people import author
 from webapp.web.render import page, wants_partial
+from webapp.web.responses import coverage_dict
 from webapp.web.sessions import list_filters, strips, timeline_window
 from webapp.web.streaming import streamed
 
@@ -39,25 +39,16 @@ SESSIONS_A_PAGE = 30
 TURNS_A_PAGE = 200
 
 
-def filters_of_request() -> Filters:
-    """Raises `BadFilter`."""
-    return of_parameters(request.args.to_dict())
-
-
-def limit_of_request(default: int = 50) -> int:
-    return max(1, min(500, request.args.get("limit", default, type=int)))
-
-
 @blueprint.get("/")
 def index() -> Response:
-    filters = filters_of_request()
+    filters = list_filters.of_request()
     result_page = store.page(
         db.session, filters, after=request.args.get("after"), limit=limit_of_request(SESSIONS_A_PAGE)
     )
     around = list_filters.rows_context(result_page, filters)
     if "after" in request.args and wants_partial():
         return page("sessions/_rows.html", "sessions/_rows.html", **around)
-    around |= list_filters.panel_context(result_page.counts, list_filters.groups(result_page, filters), filters)
+    around |= list_filters.panel_context(result_page, filters)
     around |= {"coverage": coverage.under(db.session, filters), "question": questions.of_list()}
     return page("sessions/index.html", "sessions/_list.html", **around, views=view_store.views(db.session))
 
@@ -74,7 +65,7 @@ def show(ident: str) -> Response:
     """The page; for htmx and session.js the window of the timeline that `from` names."""
     session = store.find(db.session, ident)
     query = timeline_window.timeline_query(request.args, session)
-    findings = timeline_window.findings_of(db.session, session)
+    findings = finding_runner.findings_of(db.session, session.id)
     context = timeline_window.window(db.session, session, query, findings)
     if not wants_partial():
         context |= timeline_window.head(db.session, session, findings) | timeline_window.hits(
@@ -118,9 +109,9 @@ def next_failure_api() -> Response:
     position = request.args.get("position", -1, type=int)
     group = request.args.get("group")
     if group:
-        place = group_steps.beside(db.session, group, filters_of_request(), session, position, forward)
+        place = group_steps.beside(db.session, group, list_filters.of_request(), session, position, forward)
     else:
-        place = failure_steps.beside(db.session, filters_of_request(), session, position, forward)
+        place = failure_steps.beside(db.session, list_filters.of_request(), session, position, forward)
     if place is None:
         where = "in this failure group" if group else "in the list"
         reason = f"No failure comes {'after' if forward else 'before'} this one {where}."
@@ -149,7 +140,7 @@ def write_dump(ident: str) -> str | AnyResponse:
     example="?failed=1&limit=20",
 )
 def list_api() -> Response:
-    filters = filters_of_request()
+    filters = list_filters.of_request()
     result_page = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
     lines = [session_dict(line) for line in result_page.sessions]
     facets = {name: dict(facet.values) for name, facet in result_page.facets.items()}
@@ -163,8 +154,7 @@ def _not_run(under: coverage.ProfileCoverage | None) -> dict[str, Any]:
     """Where the profile looked under was not run over all of it: how far, and no total where it was not run at all."""
     if under is None or under.is_whole:
         return {}
-    about = {"profile": under.profile, "run": under.run, "of": under.of, "reason": under.reason}
-    return {"under": about} | ({} if under.run else {"total": None, "hidden": None})
+    return coverage_dict(under) | ({} if under.run else {"total": None, "hidden": None})
 
 
 def _match_dict(match: Match) -> dict[str, Any]:
@@ -188,7 +178,7 @@ def show_api(ident: str) -> Response:
     turns = [asdict(line) for line in lines]
     for turn in turns:
         turn["sent_at"] = turn["sent_at"] and turn["sent_at"].isoformat()
-    findings = [finding_runner.as_dict(finding) for finding in timeline_window.findings_of(db.session, session)]
+    findings = [finding_runner.as_dict(finding) for finding in finding_runner.findings_of(db.session, session.id)]
     return jsonify(session=session_dict(session), findings=findings, turns=turns)
 
 

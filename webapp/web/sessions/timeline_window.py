@@ -16,7 +16,6 @@ from webapp.store.models import Finding, Session
 from webapp.store.sessions import overview
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions import turns as turn_store
-from webapp.store.write import finding_runner
 from webapp.web import timeline
 from webapp.web.people import author
 
@@ -96,10 +95,6 @@ def hits(db: orm.Session, session: Session, query: TimelineQuery) -> dict[str, A
         return {"hits": [], "more_hits": None}
     result = search.find(db.connection(), query.q, session_id=session.id, after=query.after, limit=MOST_HITS)
     return {"hits": result.matches, "more_hits": result.next}
-
-
-def findings_of(db: orm.Session, session: Session) -> list[Finding]:
-    return finding_runner.findings_of(db, session.id)
 
 
 def _marks(evidence: Iterable[Finding]) -> dict[int, tuple[str, ...]]:
