@@ -1,7 +1,7 @@
 """A repair, a profile, a format, a finding and an export are one file and one case file each, as CONTRIBUTING.md says.
 
 The five examples under `one_file/` are copied into a copy of this tree, all at once, and the tests of each room are run
-there. Left out is only what made-up texts try on what was there before.
+there. Left out is only what made-up texts try on what was there before; of other made-up examples a tenth are tried.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.locked import common_folder, locked
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "tests" / "one_file"
@@ -39,23 +41,43 @@ AS_BEFORE = ("test_hostile", "test_linear", "test_bad_input", "test_released", "
 CHOSEN = f"not ({' or '.join(AS_BEFORE)}) or last-line or chatty or responses"
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """A copy of the tree with the examples in it, beside the shared folder.
+FEW = "few_examples"
+"""the plugin of pytest, in the copy alone, by which Hypothesis makes a tenth of the examples there"""
+FEW_EXAMPLES = """
+from hypothesis import settings
 
-    Compiled modules come along: each names the size and the time of its source, which copies keep.
-    """
-    root = tmp_path / "fencepost"
+def pytest_itemcollected(item):
+    if hasattr(item.obj, "hypothesis"):
+        whole = item.obj._hypothesis_internal_use_settings
+        item.obj._hypothesis_internal_use_settings = settings(whole, max_examples=max(1, whole.max_examples // 10))
+"""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the tree with the examples in it, beside the shared folder, which all workers of the run use."""
+    folder = common_folder(tmp_path_factory) / "one_file"
+    root = folder / "fencepost"
+    with locked(folder):
+        if not (root / f"{FEW}.py").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            copy(root)
+            (root / f"{FEW}.py").write_text(FEW_EXAMPLES)
+    return root
+
+
+def copy(root: Path) -> None:
+    """Compiled modules come along: each names the size and the time of its source, which copies keep."""
+    root.mkdir(parents=True)
     for part in PARTS:
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("one_file", "browser"))
         else:
-            shutil.copy(ROOT / part, root / part)
+            shutil.copy2(ROOT / part, root / part)
     for example in sorted(EXAMPLES.iterdir()):
         shutil.copytree(example, root, dirs_exist_ok=True)
     if (ROOT.parent / "shared").is_dir():
-        (tmp_path / "shared").symlink_to(ROOT.parent / "shared")
-    return root
+        (root.parent / "shared").symlink_to(ROOT.parent / "shared")
 
 
 @pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.iterdir()))
@@ -69,7 +91,19 @@ def test_an_example_is_one_file_and_one_case_file_that_are_new(example: str) -> 
 @pytest.mark.parametrize("room", ROOMS)
 def test_the_tests_of_the_room_pass_with_all_five(room: str, tree: Path) -> None:
     chosen = ["-k", CHOSEN, *(f"--ignore=tests/{room}/{name}" for name in ALIKE)]
-    command = [sys.executable, "-m", "pytest", "-x", "-v", "-p", "no:cacheprovider", *chosen, f"tests/{room}"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-v",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        FEW,
+        *chosen,
+        f"tests/{room}",
+    ]
     environ = {**os.environ, "PYTHONPATH": str(tree), "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     run = subprocess.run(command, cwd=tree, env=environ, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout[-4000:]

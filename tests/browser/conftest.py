@@ -7,13 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.forking import ForkedProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 expect.set_options(timeout=30_000)
@@ -52,26 +54,26 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
     return browser_type_launch_args | {"args": arguments} | ({"executable_path": found} if found else {})
 
 
-def serve(data: Path, *arguments: str, **environ: str) -> tuple[subprocess.Popen[str], str]:
-    """Start `fencepost serve` on a free port; returns the process and the URL that it printed."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "webapp", "serve", "--port", "0", *arguments],
-        cwd=ROOT,
-        env={**os.environ, "FENCEPOST_DATA": str(data), "PYTHONPATH": str(ROOT), **environ},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout
+def serve(data: Path, *arguments: str, **environ: str) -> tuple[ForkedProcess, str]:
+    """Have `fencepost serve` on a free port, forked off; returns the process and the URL that it printed."""
+    process = ForkedProcess(["serve", "--port", "0", *arguments], environment(data, **environ))
+    return process, printed_url(process.stdout)
+
+
+def environment(data: Path, **environ: str) -> dict[str, str]:
+    return {**os.environ, "FENCEPOST_DATA": str(data), "PYTHONPATH": str(ROOT), **environ}
+
+
+def printed_url(lines: Iterable[str]) -> str:
     said = []
-    for line in process.stdout:
+    for line in lines:
         said.append(line)
         if match := re.search(r"http://\S+", line):
-            return process, match.group()
+            return match.group()
     raise AssertionError("the server did not start:\n" + "".join(said))
 
 
-def stop(process: subprocess.Popen[str]) -> None:
+def stop(process: ForkedProcess | subprocess.Popen[str]) -> None:
     process.terminate()
     process.wait(60)
     if process.stdout:
@@ -80,9 +82,17 @@ def stop(process: subprocess.Popen[str]) -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a server over a fresh data folder with the examples in it."""
-    process, url = serve(tmp_path_factory.mktemp("data"))
-    yield url
+    """The URL of a server over a fresh data folder with the examples in it, started as a user starts it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "webapp", "serve", "--port", "0"],
+        cwd=ROOT,
+        env=environment(tmp_path_factory.mktemp("data")),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout
+    yield printed_url(process.stdout)
     stop(process)
 
 
