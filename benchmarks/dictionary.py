@@ -17,7 +17,7 @@ from webapp import jsontext
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.store.db import database
-from webapp.store.db.packing import train_dict
+from webapp.store.db.packing import zstd
 from webapp.store.ingest.start import ingest
 from webapp.store.models import Parse, Turn
 
@@ -41,7 +41,8 @@ def main() -> None:
             values = [*connection.scalars(sa.select(Turn.source)), *connection.scalars(sa.select(Parse.trace))]
         engine.dispose()
     samples = [jsontext.dumps(value).encode("ascii") for value in values if value is not None]
-    sys.stdout.buffer.write(train_dict([sample for sample in samples if len(sample) <= LONGEST], SIZE))
+    trained = zstd.train_dict([sample for sample in samples if len(sample) <= LONGEST], SIZE)
+    sys.stdout.buffer.write(trained.dict_content)
 
 
 if __name__ == "__main__":
