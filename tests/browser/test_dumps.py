@@ -25,9 +25,10 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     stop(process)
 
 
-def log(path: Path, sessions: int, turns: int, name: str) -> Path:
+def log(path: Path, sessions: int, turns: int, name: str, characters: int = 2000) -> Path:
+    text = "x" * characters
     entries = (
-        {"session_id": f"{name}-{session}", "node_type": "agent", "role": "agent", "content": f"{turn} " + "x" * 2000}
+        {"session_id": f"{name}-{session}", "node_type": "agent", "role": "agent", "content": f"{turn} {text}"}
         for session in range(sessions)
         for turn in range(turns)
     )
@@ -61,7 +62,7 @@ def test_a_file_chosen_before_the_script_came_is_sent(page: Page, url: str, tmp_
 
 def test_a_large_file_is_followed_and_cancelled_by_key(page: Page, url: str, tmp_path: Path) -> None:
     page.goto(f"{url}/dumps")
-    page.set_input_files("#file", [log(tmp_path / "large.jsonl", 800, 20, "large")])
+    page.set_input_files("#file", [log(tmp_path / "large.jsonl", 4000, 20, "large", 300)])
     row = page.locator("tr[id^=job-]", has_text="large.jsonl")
     expect(row.locator("progress[value]")).to_be_visible(timeout=60_000)
     expect(row).to_contain_text(re.compile(r"(reading|scanning), [\d.]+ .?B of"), timeout=60_000)

@@ -22,13 +22,16 @@ from tests.store.jobs.workers import silent
 from tests.store.made import CALL, entry
 from webapp.config import Settings
 from webapp.store.ingest import dump_files, dump_locks, kept_dumps
+from webapp.store.ingest.pipeline import Pipeline
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import jobs, worker
 from webapp.store.jobs.heartbeat import Heartbeat
 from webapp.store.models import Dump, Job, Session, Turn
 from webapp.store.sessions import dumps
+from webapp.store.write import writing
 
+ready, new_sessions = Pipeline._ready, writing.write_new
 ROOT = Path(__file__).resolve().parents[3]
 SESSIONS, ENTRIES = 8, 150
 
@@ -80,11 +83,11 @@ worker.work(engine, Settings(data=Path(data), database=url, home="direct"))
 PHASES = ("spool", "unpacked", "keep", "reading", "between", "inside", "finish", "end")
 
 
-def lines(sessions: int = SESSIONS) -> bytes:
+def lines(sessions: int = SESSIONS, count: int = ENTRIES) -> bytes:
     """Windlass lines, one session behind the other."""
     entries = [
-        entry(f"{number} {CALL}", session_id=f"s{number // ENTRIES}", timestamp=float(number))
-        for number in range(sessions * ENTRIES)
+        entry(f"{number} {CALL}", session_id=f"s{number // count}", timestamp=float(number))
+        for number in range(sessions * count)
     ]
     return b"".join(json.dumps(one).encode() + b"\n" for one in entries)
 
@@ -183,6 +186,33 @@ def test_how_far_it_is_is_told_and_it_can_be_stopped(
     done = ingest(engine, settings, io.BytesIO(lines()), filename="dump.jsonl")
     assert (done.dump.id, done.new, done.dump.state) == (dump.id, SESSIONS - 3, "done")
     assert all_whole(db) == SESSIONS
+
+
+def test_what_is_read_and_waits_to_be_written_can_be_stopped(
+    engine: sa.Engine, settings: Settings, db: orm.Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader is several batches ahead of what is written: no byte of the dump is left to be read then."""
+    monkeypatch.setattr("webapp.store.ingest.progress.EVERY", 0.0)
+    monkeypatch.setattr("webapp.store.ingest.pipeline.MOST_SESSIONS", 1)
+    monkeypatch.setattr(Pipeline, "_ready", lambda pipeline, behind: () if behind else ready(pipeline, behind))
+    turns_when_told: list[int] = []
+    written: list[int] = []
+
+    def write_new(*args: Any, **kwargs: Any) -> Any:
+        written.append(turns_when_told[-1])
+        return new_sessions(*args, **kwargs)
+
+    def tell(progress: Progress) -> None:
+        turns_when_told.append(progress.turns)
+        if written:
+            raise Stopped(True)
+
+    monkeypatch.setattr("webapp.store.write.writing.write_new", write_new)
+    with pytest.raises(Stopped):
+        ingest(engine, settings, io.BytesIO(lines(20, 3)), filename="x.jsonl", watch=Progress(tell))
+    assert written[0] == 20 * 3
+    assert 0 < len(db.scalars(sa.select(Session.id)).all()) < 20
+    assert db.scalars(sa.select(Dump.state)).all() == ["failed"]
 
 
 def test_a_long_session_can_be_stopped_within(

@@ -165,6 +165,7 @@ class DumpIngest:
                 self._go_on(self.batch.drain())
                 for session, _ in batch:
                     self._store(session)
+            self.watch.moved()  # what waits to be written may take seconds, behind the last byte that is read
 
     def _write_rest(self) -> None:
         """Write all that was put into the pipeline, and wait for its end."""
