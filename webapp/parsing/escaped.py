@@ -105,6 +105,7 @@ def _peeled(layer: Layer, match: re.Match[str], inside: bool, after_slash: bool)
 
 
 _gap = later(r'"(?:[^"\\]|\\[\s\S])*+"?+|(?P<part>(?:\\[nrt])++)')
+_behind_string = later(r"""(?:\\[nrt]|\s){1,1000}+(?:[}\],:]|\Z|"[^"\\\n]{1,80}+"\s*+:)""")
 _mark = later(r"\n[ \t]{0,20}+(?P<part>>[ ]?)")
 _entity = later(r"(?P<part>&(?:quot|apos|lt|gt|amp|#34|#39|#x27|#x22);)")
 _heavy = later(r'(?P<part>\\\\+)(?=")')
@@ -124,6 +125,8 @@ def layer_at(raw: str, start: int, limit: int, failed: int) -> Layer | None:
     limit = min(limit, start + LONGEST)
     failing = raw[failed : failed + 2]
     if failing in ("\\n", "\\r", "\\t"):
+        if raw[failed - 1] == '"' and not _behind_string.match(raw, failed, limit):
+            return None  # the quote before it is of a string's text, and so is this
         return _without(raw, start, limit, _gap, "escaped_space")
     if failing[:1] == ">" and raw[max(0, raw.rfind("\n", 0, start)) : start].strip()[:1] == ">":
         return _without(raw, start, limit, _mark, "quotation_mark")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from webapp.parsing.decode import scan
 from webapp.parsing.edit import Edit
+from webapp.parsing.machine import quotes_inside
 from webapp.parsing.machine.tokens import SCALAR
 from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
@@ -102,7 +103,7 @@ def _spot(text: str, at: int) -> int:
     if at < 1:
         return -1
     last, char = text[at - 1], text[at : at + 1]
-    if char == '"' and _inches.search(text, max(0, at - 12), at):
+    if char == '"' and (_inches.search(text, max(0, at - 12), at) or quotes_inside.is_of_text(text, 0, at)):
         return -1
     if char == last and char in '",:{[]}':
         return at
@@ -218,6 +219,7 @@ def _inserted(raw: str, start: int, text: str, failed: int) -> Mended | None:
     return None
 
 
+_key_next = later(r'"[^"\\\n]{1,80}+"\s*+:')
 _goes_on = later(r"""\s*+[}\],:"']""")
 _word_quote = later(r'[A-Za-z_][\w .}\]-]{0,60}+"')
 _scalar = later(r"-?\d[\d.eE+-]*+|true|false|null")
@@ -244,7 +246,7 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     if bare:
         yield failed, '"'
     before = text[low:failed].rstrip() if char and char in '"{[],' else ""
-    if char and char in '"{[' and before[-1:] not in ",:[{" and before[-2:] != ',"':
+    if char and char in '"{[' and before[-1:] not in ",:[{" and not _goes_on_as_text(text, failed, before):
         yield low + len(before), ","
     if char and char in "]," and before[-1:] in ":[,":
         yield failed, "[" if char == "]" else "]"
@@ -265,6 +267,11 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
     for match in [*_lone_comma.finditer(text, max(0, failed - 20_000), failed)][-3:][::-1]:
         yield match.end(), "}"
         yield match.end(), "]"
+
+
+def _goes_on_as_text(text: str, at: int, before: str) -> bool:
+    """Whether a quote before `at`, where another value begins, ends no string: `"f(" ", x)"`, `"a": 1 ," "b"`."""
+    return before[-2:] == ',"' or (before[-2:] in ('("', '["', '{"', '="') and not _key_next.match(text, at))
 
 
 def _closing_quotes(text: str, low: int, failed: int) -> Iterator[tuple[int, str]]:

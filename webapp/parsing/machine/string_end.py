@@ -18,7 +18,7 @@ _after_value = later(
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[{CLOSE}])
     | [{COMMA};]\s{{0,1000}}+(?:
-        (?P<key>{ANY_KEY}|["'][^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,)
+        (?P<key>{ANY_KEY}|["'](?!(?<=[,;]["'])[}}\]])[^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,)
       | (?P<near>"[^"\n]{{1,60}}+"\s++(?:{SCALAR}\s{{0,50}}+[,}}]|[\[{{])
         |"\w[\w\ -]{{0,40}}+:\s{{0,3}}+(?:["\d\[{{-]|{LITERAL}))
       | (?P<object>\{{\s*+["'}}])|(?P<dots>\.\.\.)|(?P<stray>[A-Za-z_][\w\ ]{{0,40}}+(?:"[^"\n]{{1,80}}+"\s*+:)))
@@ -123,10 +123,14 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str]) -> in
         return CERTAIN if not reading.inner else 2
     if kind in ("unit", "glued") and machine.raw[match.start() - 1] != machine.raw[reading.start]:
         return 0
+    if kind == "glued" and machine.raw[match.start() - 2] in "([{=":
+        return 0
     if kind in ("bare", "near", "unit", "glued"):
         return CERTAIN if not reading.inner else 0
+    if kind == "key" and reading.inner % 2 and match["key"][0] not in "\"'“":
+        return 1  # `"f(a: "x", b: 1)"`
     if kind == "object":
-        return CERTAIN if len(machine.frames) > 1 else 1
+        return CERTAIN if len(machine.frames) > 1 and not reading.inner % 2 else 1
     return 1 if kind == "weak" else CERTAIN
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from webapp.parsing.machine import escapes, lost_quotes, missing_tokens, string_end, tokens, truncation
+from webapp.parsing.machine import escapes, lost_quotes, missing_tokens, quotes_inside, string_end, truncation
 from webapp.parsing.machine.state import Machine, Reading
 from webapp.parsing.patch import Patch
 from webapp.parsing.patterns import later
@@ -46,25 +46,18 @@ def read_string(machine: Machine, where: str) -> bool:
     opener = machine.raw[machine.at]
     if opener not in QUOTES:
         return False
-    if _triple.match(machine.raw, machine.at, machine.end) and _read_triple(machine, where):
+    has_three = opener == '"' and where != "k" and quotes_inside.opens_with_three(machine)
+    if not has_three and _triple.match(machine.raw, machine.at, machine.end) and _read_triple(machine, where):
         return True
-    if where != "k" and (end := _embedded_end(machine)) > 0:
+    if where != "k" and (end := quotes_inside.embedded_end(machine)) > 0:
         _read_embedded(machine, where, end)
         return True
-    width = 2 if _opens_twice(machine, opener) else 1
+    width = 2 if not has_three and _opens_twice(machine, opener) else 1
     reading = Reading(machine.at, machine.at + width, where, QUOTES[opener])
-    _walk(machine, reading, _runs[opener], reading.open_end)
+    if has_three:
+        _keep(machine, reading, reading.open_end, reading.open_end + 3)
+    _walk(machine, reading, _runs[opener], reading.open_end + 3 * has_three)
     return True
-
-
-def _embedded_end(machine: Machine) -> int:
-    """Where a string ends that holds JSON whose quotes are not escaped, the offset of its closing quote; else -1."""
-    raw, at = machine.raw, machine.at
-    if not _embedded.match(raw, at, machine.end) or machine.look < 0:
-        return -1
-    end = tokens.balanced_end(raw, at + 1, min(machine.end, at + 20_000))
-    machine.look -= max(end - at, 100)
-    return end if end > 0 and raw[end : end + 1] == '"' and _delimited.match(raw, end + 1, machine.end) else -1
 
 
 def _read_embedded(machine: Machine, where: str, end: int) -> None:
@@ -74,12 +67,6 @@ def _read_embedded(machine: Machine, where: str, end: int) -> None:
         if patch := _triple_patch(machine.raw, match.start(), end):
             machine.patches.append(patch)
     finish(machine, reading, end + 1)
-
-
-_embedded = later(
-    r"""\"(?:\{\s{0,50}+"[^"\\\n]{1,80}+"\s{0,20}+:|\[\s{0,50}+(?:"[^"\\\n]{0,80}+"\s{0,20}+[,\]]|\{\s{0,20}+"))"""
-)
-_delimited = later(r"\s*+[,}\]]")
 
 
 def _opens_twice(machine: Machine, opener: str) -> bool:
@@ -105,6 +92,9 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
                 return
             reading.patches.append(escapes.control(raw, at))
             at += 1
+        elif char in reading.closers and (stop := _inside_until(machine, reading, at)) > at:
+            _keep(machine, reading, at, stop)
+            at = stop
         elif char in reading.closers and _closes(machine, reading, at):
             return
         else:
@@ -112,6 +102,19 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
                 reading.patches.append(Patch(at, at, "\\", "unescaped_quote"))
             reading.inner += 1
             at += 1
+
+
+def _inside_until(machine: Machine, reading: Reading, at: int) -> int:
+    is_plain = reading.where != "k" and machine.raw.startswith('"', reading.start) and machine.raw[at] == '"'
+    return quotes_inside.inside_until(machine, reading, at) if is_plain else at
+
+
+def _keep(machine: Machine, reading: Reading, start: int, stop: int) -> None:
+    """Escape what stands in `raw[start:stop]`, all of which is of the text."""
+    for match in _inside_triple.finditer(machine.raw, start, stop):
+        if patch := _triple_patch(machine.raw, match.start(), stop):
+            reading.patches.append(patch)
+            reading.inner += patch.repair == "unescaped_quote"
 
 
 def _escape(machine: Machine, reading: Reading, at: int) -> int:
