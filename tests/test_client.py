@@ -22,11 +22,12 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import serve, stop
+from tests.ports import free_port
 from webapp import client
 from webapp.client import Recorder
 
 ROOT = Path(__file__).resolve().parents[1]
-DEADLINE = 30.0
+DEADLINE = 120.0
 """seconds that a test waits for what must come"""
 
 
@@ -38,12 +39,6 @@ def until(condition: Callable[[], Any], said: str) -> Any:
             return answer
         pause.wait(0.02)
     raise AssertionError(f"waited {DEADLINE} s for {said}")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def get(url: str) -> Any:
@@ -163,7 +158,7 @@ if how == "raise":
     raise SystemError("the program is broken")
 if how == "killed":
     import threading, time
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while time.monotonic() < end and recorder._pending:
         threading.Event().wait(0.01)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import serve, stop
+from tests.ports import free_port
 
 pytestmark = pytest.mark.browser
 COUNT = 104
@@ -136,7 +137,8 @@ def test_two_browsers_never_overwrite_each_other_and_see_each_other(browser: Bro
 
 
 def test_a_draft_outlives_a_reload_and_a_stopped_server(browser: Browser, tmp_path: Path) -> None:
-    process, url = serve(tmp_path)
+    port = str(free_port())
+    process, url = serve(tmp_path, "--port", port)
     context = person(browser, url, "ann")
     page = context.pages[0]
     page.goto(queue_of(page, url, "drafts"))
@@ -153,7 +155,6 @@ def test_a_draft_outlives_a_reload_and_a_stopped_server(browser: Browser, tmp_pa
     page.keyboard.press("Enter")
     expect(page.locator("#said")).to_contain_text("The server does not answer")
     expect(page.locator("[name=note]")).to_have_value("half a thought")
-    port = url.rsplit(":", 1)[1].strip("/")
     process, _ = serve(tmp_path, "--port", port)
     page.wait_for_function("here => document.getElementById('debugger').dataset.at !== here", arg=here, timeout=20_000)
     (label,) = labelled(page)

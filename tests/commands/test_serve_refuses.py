@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -60,8 +61,7 @@ def test_a_database_without_its_driver(tmp_path: Path, url: str, reason: str, po
     (tmp_path / "psycopg.py").write_text("raise ModuleNotFoundError(\"No module named 'psycopg'\", name='psycopg')")
     settings = {"FENCEPOST_DATABASE": url, "PYTHONPATH": str(tmp_path)}
     if port == "a known one":
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            settings["PORT"] = str(server.getsockname()[1])
+        settings["PORT"] = str(free_port())
     returned, said = refused("serve --no-examples", tmp_path / "data", **settings)
     assert returned == 2 and said.startswith(reason), said
 

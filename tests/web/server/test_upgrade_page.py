@@ -15,13 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.ports import free_port
 from webapp.config import Settings
 from webapp.store.db import database
 from webapp.store.db.upgrading import Progress
 from webapp.web.server import upgrade_page
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 @pytest.fixture
@@ -36,12 +37,6 @@ def old(tmp_path: Path) -> str:
         database.set_revision(connection, "0017")
     engine.dispose()
     return url
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def ask(port: int, path: str, method: str = "GET") -> tuple[int, http.client.HTTPMessage, str]:
