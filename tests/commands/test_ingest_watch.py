@@ -25,6 +25,14 @@ from webapp.store.db import database
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 120.0
 """seconds that a test waits for what must come"""
+WATCH = """
+from webapp.commands import _folder_watch
+from webapp.cli import main
+
+_folder_watch.FINAL = 10**9
+main(prog_name="fencepost")
+"""
+"""The program, where no time is too long between the two halves of a line."""
 LINE = '{"session_id": "live", "node_type": "agent", "content": "{\\"step\\": %d}"}'
 
 
@@ -32,7 +40,7 @@ class Program:
     """`fencepost ingest --watch --json` over a folder, looking every so many seconds."""
 
     def __init__(self, folder: Path, data: Path, every: float = 0.05) -> None:
-        command = [sys.executable, "-m", "webapp", "ingest", "--watch", "--json", "--every", str(every), str(folder)]
+        command = [sys.executable, "-c", WATCH, "ingest", "--watch", "--json", "--every", str(every), str(folder)]
         environ = {**os.environ, "FENCEPOST_DATA": str(data), "PYTHONUNBUFFERED": "1"}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         self.process = subprocess.Popen(command, cwd=ROOT, env=environ, text=True, **pipes)
