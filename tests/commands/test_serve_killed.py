@@ -29,6 +29,23 @@ from webapp.web.dumps import worker_process
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSIONS, ENTRIES = 400, 20
+STANDS_STILL = """
+import sys
+from webapp.cli import main
+from webapp.store.ingest import batches, dump_ingest
+
+on_commit = dump_ingest.DumpIngest._on_commit
+
+def wait(*about):
+    on_commit(*about)
+    print("stored", flush=True)
+    sys.stdin.read()
+
+batches.MOST_SECONDS = 0.0
+dump_ingest.DumpIngest._on_commit = wait
+main(prog_name="fencepost")
+"""
+"""The program, which stops within a dump, once the first sessions of it are stored."""
 
 
 def lines(padding: str = "") -> bytes:
@@ -43,13 +60,17 @@ def lines(padding: str = "") -> bytes:
 class Server:
     """`fencepost serve` in a process of its own."""
 
-    def __init__(self, data: Path) -> None:
-        command = [sys.executable, "-m", "webapp", "serve", "--no-examples", "--port", "0"]
+    def __init__(self, data: Path, *program: str) -> None:
+        command = [sys.executable, *(program or ("-m", "webapp")), "serve", "--no-examples", "--port", "0"]
         environ = {**os.environ, "FENCEPOST_DATA": str(data), "FENCEPOST_DATABASE": ""}
-        self.process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(command, cwd=ROOT, env=environ, text=True, **pipes)
+        self.port = int(self.said(r"http://127.0.0.1:(\d+)")[1])
+
+    def said(self, pattern: str) -> re.Match[str]:
+        """Waits for a line in which this is found."""
         assert self.process.stdout is not None
-        said = next(found for line in self.process.stdout if (found := re.search(r"http://127.0.0.1:(\d+)", line)))
-        self.port = int(said.group(1))
+        return next(found for line in self.process.stdout if (found := re.search(pattern, line)))
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
@@ -61,9 +82,10 @@ class Server:
             connection.close()
 
     def kill(self) -> None:
-        assert self.process.stdout is not None
+        assert self.process.stdin is not None and self.process.stdout is not None
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
         self.process.stdout.close()
 
 
@@ -113,8 +135,9 @@ def test_a_file_that_was_taken_for_later_is_read_by_the_next_server(server: Serv
         assert (whole(), states()) == (SESSIONS, ["done"])
 
 
-def test_a_file_that_was_being_read_is_read_on(server: Server, tmp_path: Path) -> None:
+def test_a_file_that_was_being_read_is_read_on(tmp_path: Path) -> None:
     """Its sender had no answer yet; what is there is whole, and the rest comes too, though a helper dies with it."""
+    server = Server(tmp_path, "-c", STANDS_STILL)
     body = lines(" and so on" * 50)
     assert len(body) > pipeline.HELPED
 
@@ -124,8 +147,8 @@ def test_a_file_that_was_being_read_is_read_on(server: Server, tmp_path: Path) -
 
     sender = threading.Thread(target=send)
     sender.start()
-    while sender.is_alive() and not server.ask("GET", "/api/sessions?limit=1")[1]["total"]:
-        pass
+    server.said("stored")
+    assert server.ask("GET", "/api/sessions?limit=1")[1]["total"]
     server.kill()
     sender.join()
     engine = sa.create_engine(f"sqlite:///{tmp_path / 'fencepost.sqlite3'}")
