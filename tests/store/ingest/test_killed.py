@@ -7,13 +7,13 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests.store.jobs.workers import disconnected, until
 from tests.store.made import CALL, entry
 from webapp.config import Settings
 from webapp.store.db import database
@@ -82,8 +82,9 @@ def test_killed_and_started_again(
         assert child.stdout is not None
         assert child.stdout.readline() == b"waiting\n"
         if not held_back:
-            one_is_stored(db)
+            assert until(lambda: one_is_stored(db))
         child.kill()
+    disconnected(engine)
     assert db.scalars(sa.select(Dump.state)).all() == ["reading"]
     stored = all_whole(db)
     assert stored == 0 if held_back else 0 < stored < SESSIONS
@@ -97,14 +98,10 @@ def test_killed_and_started_again(
     assert (line.session_count, line.turn_count, len(line.sessions)) == (SESSIONS, SESSIONS * ENTRIES, SESSIONS)
 
 
-def one_is_stored(db: orm.Session) -> None:
-    """Waits for a session to be seen: on PostgreSQL other threads commit what was read before the child waits."""
-    for _ in range(3000):
-        if db.scalar(sa.select(sa.func.count()).select_from(Session)):
-            return
-        db.rollback()
-        time.sleep(0.01)
-    raise AssertionError("no session was stored")
+def one_is_stored(db: orm.Session) -> bool:
+    """Whether a session is seen: on PostgreSQL other threads commit what was read before the child waits."""
+    db.rollback()
+    return bool(db.scalar(sa.select(sa.func.count()).select_from(Session)))
 
 
 def all_whole(db: orm.Session) -> int:

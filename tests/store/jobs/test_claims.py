@@ -146,8 +146,9 @@ def test_three_processes_share_the_jobs_and_one_is_killed(
     assert sorted(db.scalars(sa.select(Session.turn_count))) == [10] * 36
     assert {tuple(row) for row in db.execute(sa.select(Dump.state, Dump.turn_count))} == {("done", 40)}
     for process in three[1:]:
+        assert workers.until(lambda process=process: workers.handles(process, signal.SIGTERM))  # type: ignore[misc]
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
 
 
 def all_of(engine: sa.Engine) -> list[jobs.JobLine]:
@@ -158,7 +159,7 @@ def all_of(engine: sa.Engine) -> list[jobs.JobLine]:
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_sqlite_has_the_worker_of_its_server_alone(settings: Settings) -> None:
     with workers.start(settings, "--stay") as process:
-        assert process.wait(30) == 2
+        assert process.wait(60) == 2
 
 
 @pytest.mark.parametrize("role", ["web", "worker"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
+import itertools
 import json
 import os
 import subprocess
@@ -350,7 +350,7 @@ def test_the_same_bytes_while_a_job_reads_them(
     thread = threading.Thread(target=worker.work, args=(engine, settings))
     thread.start()
     try:
-        assert begun.wait(30)
+        assert begun.wait(60)
         done = ingest(engine, settings, io.BytesIO(lines()), filename="twice.jsonl")
     finally:
         thread.join()
@@ -422,9 +422,10 @@ def test_the_command_ends_with_the_server_that_started_it(
         assert find(slow.number).state == "running"
         assert command.stdin is not None
         command.stdin.close()
-        with contextlib.suppress(BrokenPipeError):
-            file.write(lines())
-    assert command.wait(30) == 0
+        with pytest.raises(BrokenPipeError):
+            for line in itertools.cycle(lines().splitlines(keepends=True)):  # without an end of its own
+                file.write(line)
+    assert command.wait(60) == 0
     assert (find(slow.number).state, find(slow.number).tries) == ("queued", 0)
     assert all_whole(db) < SESSIONS
 

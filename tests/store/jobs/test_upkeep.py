@@ -27,7 +27,7 @@ def test_no_task_is_ended_by_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
         tried.append(engine)
         if len(tried) == 1:
             raise sa.exc.InterfaceError("DELETE", {}, Exception("the connection is closed"))
-        purged.wait(20)
+        purged.wait(60)
         threading.Event().wait()  # not an exception: it could fall into the test after this one
 
     monkeypatch.setattr(upkeep, "_EVERY", 0.01)
@@ -36,5 +36,5 @@ def test_no_task_is_ended_by_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(deletion, "purge", purge)
     monkeypatch.setattr(runs, "end_killed", warm)
     upkeep.start(sa.create_engine("sqlite://"), Settings(data=tmp_path, database="sqlite://"))
-    purged.wait(20)
+    purged.wait(60)
     assert len(tried) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -19,6 +20,7 @@ from webapp.store.models import Job, Run, RunChunk
 
 ROOT = Path(__file__).resolve().parents[3]
 Process = subprocess.Popen[bytes]
+TCP, ESTABLISHED = Path("/proc/net/tcp"), "01"
 
 
 def start(settings: Settings, *options: str, **environ: str) -> Process:
@@ -29,11 +31,40 @@ def start(settings: Settings, *options: str, **environ: str) -> Process:
 
 
 def silent(engine: sa.Engine, pid: int | None = None) -> None:
-    """Have that worker (or all) been silent for long, as if the time had passed."""
+    """Have that worker (or all) been silent for long, as if the time had passed; what a killed one said last is in."""
+    disconnected(engine)
     for table in (Job, Run, RunChunk):
         mine = sa.true() if pid is None else table.owner.contains(f":{pid}:")
         with engine.begin() as connection:
             connection.execute(sa.update(table).where(mine).values(beat_at=clock.ago(claims.STALE + 1)))
+
+
+def disconnected(engine: sa.Engine) -> None:
+    """Wait until PostgreSQL has ended what it did for processes that are gone: it may go on to commit after a kill."""
+    if engine.dialect.name == "postgresql" and TCP.exists():
+        assert until(lambda: not _client_ports(engine) - _open_ports())
+
+
+def _client_ports(engine: sa.Engine) -> set[int]:
+    """Of all connections to the database, as the server knows them."""
+    with engine.connect() as connection:
+        query = "SELECT client_port FROM pg_stat_activity WHERE datname = current_database() AND client_port > 0"
+        return set(connection.exec_driver_sql(query).scalars())
+
+
+def _open_ports() -> set[int]:
+    """The local ports of all connections that a process of this machine still has."""
+    rows = (line.split() for line in TCP.read_text().splitlines()[1:])
+    return {int(local.rpartition(":")[2], 16) for _, local, _, state, *_ in rows if state == ESTABLISHED}
+
+
+def handles(process: Process, number: signal.Signals) -> bool:
+    """Whether the process has its own answer to the signal: one that is still starting would be ended by it."""
+    status = Path(f"/proc/{process.pid}/status")
+    if not status.exists():  # no Linux
+        return True
+    (caught,) = (line.split()[1] for line in status.read_text().splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught, 16) >> number - 1 & 1)
 
 
 @contextmanager
@@ -46,7 +77,7 @@ def ending(process: Process) -> Iterator[Process]:
             process.kill()
 
 
-def until(is_so: Callable[[], bool], seconds: float = 60.0) -> bool:
+def until(is_so: Callable[[], bool], seconds: float = 120.0) -> bool:
     """Look until it is so; False where it is not in so many seconds."""
     end = time.monotonic() + seconds
     while not (now := is_so()) and time.monotonic() < end:
