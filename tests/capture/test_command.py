@@ -119,7 +119,7 @@ def test_the_hook_under_real_libraries(
 
 
 WELL = """
-import json, sys
+import json, os, sys, time
 for line in sys.stdin:
     text = json.loads(line)["text"]
     print({answer}, flush=True)
@@ -155,13 +155,14 @@ def test_a_value_and_an_error(program: Callable[..., CommandProcess]) -> None:
         ('json.dumps({"value": 1, "error": 2})', "BadAnswer", "it answered neither"),
         ('json.dumps({"value": 1, "calls": [{"no": "text"}]})', "BadAnswer", "its calls or its trace cannot be read"),
         ("sys.exit(4)", "ProcessDied", "exit code 4"),
+        ("os.closerange(0, 3) or time.sleep(1) or os._exit(4)", "ProcessDied", "exit code 4"),
         ("[0 for _ in iter(int, 1)]", "TimeoutError", "no answer within 0.5 s"),
     ],
 )
 def test_a_program_that_misbehaves_is_an_outcome(
     program: Callable[..., CommandProcess], answer: str, kind: str, words: str
 ) -> None:
-    error = program(answer, seconds=0.5 if kind == "TimeoutError" else 10).parse("x").error
+    error = program(answer, seconds=0.5 if kind == "TimeoutError" else 60).parse("x").error
     assert error is not None and error.type == kind and words in error.said
 
 

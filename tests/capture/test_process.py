@@ -19,9 +19,15 @@ def run() -> Iterator[Run]:
     """Parse texts one after the other with one parser of `parsers.py`; the last outcome is returned."""
     children: list[ParserProcess] = []
 
-    def parse(function: str, *texts: str, **options: float) -> ParserOutcome:
+    def parse(
+        function: str, *texts: str, between: Callable[[ParserProcess], None] = lambda _: None, **options: float
+    ) -> ParserOutcome:
         children.append(ParserProcess(f"{PARSERS}:{function}", **options))  # type: ignore[arg-type]
-        return [children[-1].parse(text) for text in texts][-1]
+        outcomes = []
+        for text in texts:
+            outcomes.append(children[-1].parse(text))
+            between(children[-1])
+        return outcomes[-1]
 
     yield parse
     for child in children:
@@ -83,7 +89,11 @@ def test_an_endless_loop_is_stopped_and_the_next_response_parsed(run: Run) -> No
     outcome = run("hangs", "hang", seconds=0.5)
     assert outcome.error is not None
     assert outcome.error.type == "TimeoutError"
-    assert run("hangs", "hang", "[1]", seconds=0.5).value == [1]
+
+    def patient(child: ParserProcess) -> None:
+        child.seconds = 60.0
+
+    assert run("hangs", "hang", "[1]", between=patient, seconds=0.5).value == [1]
 
 
 def test_a_process_that_ends_itself_is_replaced(run: Run) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 CHILD = Path(__file__).with_name("child.py")
 SECONDS = 10.0  # that a parser may take for one response
 STARTING = 60.0  # that importing its libraries may take
+ENDING = 5.0  # that a process may take to end once it has closed its output: the system may write a core file first
 MEMORY = 4 << 30  # bytes of address space; libraries reserve much more than they use
 MOST_ANSWER = 64 << 20  # bytes of one answer line
 
@@ -104,7 +105,7 @@ class ParserProcess:
                 self._end()
                 return failed("TimeoutError", f"no answer within {self.seconds:g} s; the parser was stopped")
             except (EOFError, OSError):
-                return failed("ProcessDied", _how_it_ended(self._end()))
+                return failed("ProcessDied", _how_it_ended(self._end(ENDING)))
             except ValueError as error:
                 self._end()
                 return failed("AnswerTooLarge", str(error))
@@ -133,7 +134,8 @@ class ParserProcess:
         try:
             ready = json.loads(self._line(process, STARTING))
         except (EOFError, TimeoutError, ValueError) as error:
-            raise NotStarted(f"{self.target} could not be imported: {_how_it_ended(self._end())}") from error
+            ended = _how_it_ended(self._end(ENDING if isinstance(error, EOFError) else 0.0))
+            raise NotStarted(f"{self.target} could not be imported: {ended}") from error
         if not ready["ready"]:
             self._end()
             raise NotStarted(f"{self.target} could not be imported: {ready['error']['type']}: {ready['error']['said']}")
@@ -175,13 +177,13 @@ class ParserProcess:
         line, _, self._buffer = b"".join(parts).partition(b"\n")
         return line
 
-    def _end(self) -> int | None:
-        """Stop the child and all that it started; its exit code, negative for a signal."""
+    def _end(self, seconds: float = 0.0) -> int | None:
+        """Stop the child and all that it started; its exit code, negative for a signal, where it ended in time."""
         process, self._process, self._buffer = self._process, None, b""
         if process is None:
             return None
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.2)
+            process.wait(seconds)
         code = process.poll()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
