@@ -21,9 +21,18 @@ SESSIONS, PARSES = 2 * (COPIES + 1), 9 * (COPIES + 1)
 PROGRAM = """
 import sys
 from webapp.store.db import database
-engine = database.connect(sys.argv[1])
-database.migrate(engine, lambda at: print(at.revision, at.done, at.total, flush=True))
+engine, chunks = database.connect(sys.argv[1]), int(sys.argv[2])
+said = []
+
+def say(at):
+    said.append(at)
+    print(at.revision, at.done, at.total, flush=True)
+    if len(said) == chunks:
+        sys.stdin.read()
+
+database.migrate(engine, say)
 """
+"""An upgrade, which stands still once so many chunks are committed."""
 
 
 @pytest.fixture
@@ -33,14 +42,14 @@ def old(empty: sa.Engine) -> sa.Engine:
     return empty
 
 
-def started(engine: sa.Engine) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", PROGRAM, engine.url.render_as_string(hide_password=False)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+def started(engine: sa.Engine, chunks: int = 0) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", PROGRAM, engine.url.render_as_string(hide_password=False), str(chunks)]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def killed_after(engine: sa.Engine, chunks: int) -> list[str]:
     """What an upgrade said that is killed once it has committed so many chunks."""
-    process = started(engine)
+    process = started(engine, chunks)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(chunks)]
     process.kill()
