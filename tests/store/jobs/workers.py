@@ -77,9 +77,9 @@ def ending(process: Process) -> Iterator[Process]:
             process.kill()
 
 
-def until(is_so: Callable[[], bool], seconds: float = 120.0) -> bool:
+def until(is_so: Callable[[], object], seconds: float = 120.0) -> bool:
     """Look until it is so; False where it is not in so many seconds."""
     end = time.monotonic() + seconds
     while not (now := is_so()) and time.monotonic() < end:
         time.sleep(0.05)
-    return now
+    return bool(now)

@@ -18,24 +18,34 @@ Address = tuple[str, int]
 
 
 @pytest.fixture
-def serving(tmp_path: Path, migrated: Path) -> Iterator[Callable[..., Address]]:
+def listeners() -> list[Any]:
+    """The servers that were started, for what only they know: who is connected, and what each is asked."""
+    return []
+
+
+@pytest.fixture
+def serving(tmp_path: Path, migrated: Path, listeners: list[Any]) -> Iterator[Callable[..., Address]]:
     """Starts servers with changed settings; gives their addresses."""
     shutil.copyfile(migrated, tmp_path / "w.sqlite3")
+
+    def start(**changes: Any) -> Address:
+        settings = Settings(data=tmp_path / "w", database=f"sqlite:///{tmp_path / 'w.sqlite3'}", **changes)
+        listeners.append(make_server(settings, "127.0.0.1", 0, 2, False))
+        return stack.enter_context(running(listeners[-1]))
+
     with ExitStack() as stack:
-        yield lambda **changes: stack.enter_context(running(tmp_path, **changes))
+        yield start
 
 
 @contextmanager
-def running(folder: Path, **changes: Any) -> Iterator[Address]:
-    settings = Settings(data=folder / "w", database=f"sqlite:///{folder / 'w.sqlite3'}", **changes)
-    server = make_server(settings, "127.0.0.1", 0, 2, False)
+def running(server: Any) -> Iterator[Address]:
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
         yield "127.0.0.1", int(server.effective_port)
     finally:
         server.close()
-        thread.join(10)
+        thread.join(60)
 
 
 @pytest.fixture

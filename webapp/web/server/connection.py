@@ -138,11 +138,20 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         if self.requests:
             return False
         if self.request is None or self.request.empty:
-            return bool(quiet > (IDLE_SECONDS if self.sent else HEADER_SECONDS))
+            return bool(quiet > (IDLE_SECONDS if self.sent else HEADER_SECONDS)) and not self._has_unread_bytes()
         lasted = time.monotonic() - self.request.begun
         if not self.request.headers_finished:
             return bool(lasted > HEADER_SECONDS)
-        return bool(quiet > IDLE_SECONDS or lasted > BODY_SECONDS + self.request.body_bytes_received / SLOWEST)
+        if quiet > IDLE_SECONDS and not self._has_unread_bytes():
+            return True
+        return bool(lasted > BODY_SECONDS + self.request.body_bytes_received / SLOWEST)
+
+    def _has_unread_bytes(self) -> bool:
+        """Whether its client was not quiet, but this process or its machine stood still."""
+        try:
+            return bool(self.socket.recv(1, socket.MSG_PEEK))
+        except OSError:  # there are none, or it is gone
+            return False
 
     def _reads_too_slowly(self, now: float) -> bool:
         """Whether its client takes an answer in so slowly that a thread may have to wait for it."""
