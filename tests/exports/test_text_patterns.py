@@ -36,6 +36,16 @@ def test_what_takes_too_long_hides_the_rest(monkeypatch: pytest.MonkeyPatch) -> 
     assert end == 50_000 and "took too long" in rule and start < end
 
 
+def test_time_in_which_others_have_the_processor_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine as much is hidden as on an idle one."""
+    monkeypatch.setattr(text_patterns, "SECONDS", 0.2)
+    found = []
+    for start, end, _ in text_patterns.TextPattern(r"\d")("a1 b2 c3"):
+        found.append((start, end))
+        time.sleep(0.3)
+    assert found == [(1, 2), (4, 5), (7, 8)]
+
+
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
