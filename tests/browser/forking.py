@@ -123,6 +123,9 @@ def main(handle: int) -> None:
     with memory.importing():
         for name in IMPORTED:
             importlib.import_module(name)
+        from tests.unhurried import be_unhurried
+
+        be_unhurried()
     children: set[int] = set()
     with socket.socket(fileno=handle) as channel, contextlib.suppress(EOFError):
         while not _served(channel, children):

@@ -11,9 +11,15 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from tests.unhurried import be_unhurried
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.extensions import db
+
+
+@pytest.fixture(autouse=True, scope="session")
+def unhurried() -> None:
+    be_unhurried()
 
 
 @pytest.fixture

@@ -1,0 +1,19 @@
+"""What a request does for a moment and leaves the rest of for later, it does whole in tests, however busy the machine."""
+
+from __future__ import annotations
+
+from webapp.store.labels.queues import looking, queue
+from webapp.store.scores import profile_results
+from webapp.store.search import walking
+from webapp.web.homes import home_pages
+
+LONG = 600.0
+"""seconds"""
+
+
+def be_unhurried() -> None:
+    """For this process. A test of what is left for later sets its own time."""
+    walking.BUDGET = profile_results.SECONDS = home_pages.AT_ONCE = LONG
+    for goes_on in (queue.extend, looking.looked_at):
+        assert goes_on.__kwdefaults__ and "seconds" in goes_on.__kwdefaults__
+        goes_on.__kwdefaults__["seconds"] = LONG
