@@ -1,4 +1,4 @@
-"""What a request does for a moment and leaves the rest of for later, it does whole in tests, however busy the machine."""
+"""What a request does for a moment, and leaves the rest of for later, it does whole in tests on any machine."""
 
 from __future__ import annotations
 

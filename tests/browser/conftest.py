@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser.forking import ForkedProcess
 
 ROOT = Path(__file__).resolve().parents[2]
-expect.set_options(timeout=30_000)
-"""milliseconds; the usual 5,000 were too few on a busy machine"""
+PATIENCE = 120_000.0
+"""milliseconds: on a busy machine the usual 5,000 for what is expected and 30,000 for what is done were too few"""
+expect.set_options(timeout=PATIENCE)
 
 
 def _once_loaded(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,6 +37,19 @@ for _name in ("click", "check", "fill", "press", "select_option"):
     setattr(Locator, _name, _once_loaded(getattr(Locator, _name)))
     setattr(Page, _name, _once_loaded(getattr(Page, _name)))
 Page.keyboard = property(_once_loaded(Page.keyboard.fget))  # type: ignore[assignment, attr-defined]
+
+
+def _patient(method: Callable[..., BrowserContext]) -> Callable[..., BrowserContext]:
+    @wraps(method)
+    def patient(*arguments: Any, **options: Any) -> BrowserContext:
+        context = method(*arguments, **options)
+        context.set_default_timeout(PATIENCE)
+        return context
+
+    return patient
+
+
+Browser.new_context = _patient(Browser.new_context)  # type: ignore[method-assign]
 
 
 CHROMIUMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

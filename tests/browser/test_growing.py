@@ -47,11 +47,11 @@ def test_what_a_recorder_sends_appears(page: Page, tmp_path: Path) -> None:
     try:
         with Recorder(session="rec", url=url, spool=tmp_path / "spool", every=0.1) as recorder:
             recorder.response("one")
-            assert recorder.flush(30)
+            assert recorder.flush(120)
             page.goto(f"{url}/sessions/rec")
             expect(page.locator(".turn")).to_have_count(1)
             recorder.response("two")
-            assert recorder.flush(30)
+            assert recorder.flush(120)
             expect(page.locator(".turn")).to_have_count(2)
     finally:
         stop(process)

@@ -56,7 +56,7 @@ def test_from_drop_to_caret_through_the_question(own_server: str, log: Path, pag
     question = page.locator("#question")
     expect(question).to_contain_text("1 of 12 responses is not plain JSON")
     direct = question.get_by_role("button", name="direct", exact=False).first
-    expect(direct).to_contain_text("1 would have failed", timeout=30_000)
+    expect(direct).to_contain_text("1 would have failed")
     act(direct)
     expect(page.locator("#messages")).to_contain_text(re.compile("6 sessions (now|are being) read by direct"))
     expect(page.locator("#question")).to_have_count(0)
@@ -99,7 +99,7 @@ def test_the_question_leaves_room_on_a_telephone(own_server: str, log: Path, pag
     question = page.locator("#question")
     expect(question).to_contain_text("1 of 12 responses is not plain JSON")
     page.goto(own_server)
-    expect(question).not_to_contain_text("counting", timeout=30_000)
+    expect(question).not_to_contain_text("counting")
     box = question.bounding_box()
     assert box and box["height"] < 240
     last = question.locator(".likely button").last
