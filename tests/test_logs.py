@@ -60,7 +60,7 @@ def test_gunicorn_itself(tmp_path: Path) -> None:
             lines.append(line)
             if "index.state" in line:  # the application is there
                 process.terminate()
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
     assert {"gunicorn.error", "webapp.store.index"} <= {line["logger"] for line in are_json("".join(lines))}
 
 
@@ -89,7 +89,7 @@ def test_celerys_lines_too(tmp_path: Path) -> None:
                 if "127.0.0.1:1" in line:
                     process.send_signal(signal.SIGTERM)
                     break
-            output, rest = process.communicate(timeout=60)
+            output, rest = process.communicate(timeout=120)
         loggers = {line["logger"] for line in are_json("".join(lines) + rest)}
         assert any(logger.startswith("celery") for logger in loggers)
         assert "[config]" not in output and output.startswith("Fencepost works for ") and output.endswith("stopped\n")

@@ -26,7 +26,7 @@ from webapp.wsgi import app
 import sqlalchemy as sa
 
 answer = app.test_client().get("/")
-until = time.monotonic() + 30
+until = time.monotonic() + 120
 count = lambda: db.session.scalar(sa.select(sa.func.count()).select_from(Session))
 with app.app_context():
     while (there := count()) > 1 and time.monotonic() < until:
@@ -84,4 +84,4 @@ def test_gunicorn_ends_with_several_workers_too(tmp_path: Path) -> None:
 def gunicorn(data: Path, workers: int, **setting: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "gunicorn", "--workers", str(workers), "--threads", "4", "--bind", "127.0.0.1:0"]
     environ = {**os.environ, "FENCEPOST_DATA": str(data), **setting}
-    return subprocess.run([*command, "webapp.wsgi:app"], env=environ, capture_output=True, text=True, timeout=60)
+    return subprocess.run([*command, "webapp.wsgi:app"], env=environ, capture_output=True, text=True, timeout=120)

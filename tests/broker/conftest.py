@@ -27,9 +27,9 @@ def settings(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> Iterat
     from kombu import Connection  # here: a second that others need not pay
 
     broker, queue = BROKERS[request.param], f"fencepost-test-{uuid.uuid4().hex[:12]}"
-    with Connection(broker, connect_timeout=3) as connection:
+    with Connection(broker, connect_timeout=30) as connection:
         try:
-            connection.ensure_connection(max_retries=1, timeout=3)
+            connection.ensure_connection(max_retries=1, timeout=30)
         except OSError as error:
             if os.environ.get("CI") == "true":
                 pytest.fail(f"no {request.param} on 127.0.0.1 under CI: {error}")

@@ -35,7 +35,7 @@ def unhurried() -> None:
 
 
 def administer(*statements: str) -> None:
-    engine = sa.create_engine(f"{SERVER}/postgres", isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 3})
+    engine = sa.create_engine(f"{SERVER}/postgres", isolation_level="AUTOCOMMIT", connect_args={"connect_timeout": 30})
     try:
         with engine.connect() as connection:
             for statement in statements:

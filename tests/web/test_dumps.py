@@ -44,7 +44,7 @@ def send(client: FlaskClient, *files: tuple[bytes, str], headers: dict[str, str]
 def ended(client: FlaskClient, number: int) -> dict[str, Any]:
     """The job, once nothing is left to do."""
     if (watcher := worker_process.of(client.application)._watcher) is not None:
-        watcher.join(60)
+        watcher.join(120)
     job: dict[str, Any] = client.get(f"/api/jobs/{number}").json["job"]
     assert job["state"] not in ("queued", "running")
     return job
@@ -262,7 +262,7 @@ def address(tmp_path: Path, migrated: Path) -> Iterator[tuple[str, int]]:
     thread.start()
     yield "127.0.0.1", server.effective_port
     server.close()
-    thread.join(10)
+    thread.join(60)
 
 
 @pytest.mark.parametrize("head", ["Content-Length: 5000", "Transfer-Encoding: chunked"])

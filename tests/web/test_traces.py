@@ -45,7 +45,7 @@ def app(request: pytest.FixtureRequest, make: Callable[..., Flask], monkeypatch:
     yield app
     for thread in threading.enumerate():
         if thread.name == "findings of live sessions":
-            thread.join(10)
+            thread.join(120)
     with app.app_context(), db.engine.begin() as connection:
         for table in reversed(Base.metadata.sorted_tables):
             connection.execute(table.delete())

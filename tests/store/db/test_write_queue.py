@@ -19,7 +19,7 @@ from webapp.store.ingest.batches import Batch
 from webapp.store.models import DatabaseSecret
 from webapp.store.write.writing import SessionOutcome
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @pytest.fixture

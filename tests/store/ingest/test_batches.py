@@ -26,7 +26,7 @@ def test_outcomes_are_said_once_they_are_sure(engine: sa.Engine, monkeypatch: py
     batch, goes_on, flush = Batch[int](engine, committed.append), threading.Event(), search.Pending.flush
 
     def slow(pending: search.Pending, connection: sa.Connection) -> None:
-        goes_on.wait(20)
+        goes_on.wait(120)
         flush(pending, connection)
 
     monkeypatch.setattr(search.Pending, "flush", slow)

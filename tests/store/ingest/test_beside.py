@@ -36,7 +36,7 @@ def stored(engine: sa.Engine, note: search.Note) -> int:
 def test_what_is_put_is_told_in_order_once_it_is_sure(engine: sa.Engine) -> None:
     committed: list[Outcomes] = []
     batch, goes_on = Batch[int](engine, committed.append), threading.Event()
-    assert batch.put(writes(0, lambda: goes_on.wait(20))) == []
+    assert batch.put(writes(0, lambda: goes_on.wait(120))) == []
     assert (batch.put(writes(1)), committed, stored(engine, PUT[0])) == ([], [], 0)
     goes_on.set()
     assert batch.drain() == [0, 1]
@@ -52,10 +52,11 @@ def test_rows_are_written_while_what_is_before_them_is_indexed(
     engine: sa.Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     batch, written, flush = Batch[int](engine, lambda _: None), threading.Event(), search.Pending.flush
-    monkeypatch.setattr(search.Pending, "flush", lambda *args: (written.wait(20), flush(*args)))
+    in_time: list[bool] = []
+    monkeypatch.setattr(search.Pending, "flush", lambda *args: (in_time.append(written.wait(60)), flush(*args)))
     batch.put(writes(0))
     batch.put(writes(1, written.set))
-    assert batch.drain() == [0, 1]
+    assert (batch.drain(), in_time) == ([0, 1], [True, True])
 
 
 @pytest.mark.parametrize("early", [True, False], ids=["writing", "indexing"])
@@ -64,7 +65,7 @@ def test_nothing_behind_what_fails_is_stored(engine: sa.Engine, monkeypatch: pyt
 
     def failing(pending: search.Pending, connection: sa.Connection) -> None:
         if pending.notes == [PUT[4]]:
-            all_there.wait(20)
+            all_there.wait(120)
             raise ZeroDivisionError
         flush(pending, connection)
 

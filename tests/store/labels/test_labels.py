@@ -134,7 +134,7 @@ def test_labels_of_several_turns_at_once_are_all_counted(bring: Bring, engine: s
         for name in names:
             with orm.Session(engine) as own:
                 turn = turns.find(own, sessions.find(own, name), position).turn
-                together.wait(20)
+                together.wait(120)
                 labels.put(own, turn, author="ann", judgement="right")
 
     with ThreadPoolExecutor(count) as pool:

@@ -47,7 +47,7 @@ def settled() -> None:
     """Wait until no session waits for the rules."""
     for thread in threading.enumerate():
         if thread.name == "findings of live sessions":
-            thread.join(20)
+            thread.join(120)
             assert not thread.is_alive()
 
 

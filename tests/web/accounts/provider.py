@@ -108,4 +108,4 @@ def running() -> Iterator[Provider]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(60)

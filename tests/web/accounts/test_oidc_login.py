@@ -44,7 +44,7 @@ def sent_back(client: FlaskClient, target: str = "/dumps") -> str:
     """The address that the provider sends the browser back to."""
     begin = client.get("/login/oidc", query_string={"next": target})
     assert begin.status_code == 302, begin.text
-    answer = requests.get(begin.headers["Location"], allow_redirects=False, timeout=10)
+    answer = requests.get(begin.headers["Location"], allow_redirects=False, timeout=60)
     parts = urllib.parse.urlsplit(answer.headers["Location"])
     return f"{parts.path}?{parts.query}"
 
