@@ -89,7 +89,7 @@ def printed_url(lines: Iterable[str]) -> str:
 
 def stop(process: ForkedProcess | subprocess.Popen[str]) -> None:
     process.terminate()
-    process.wait(60)
+    process.wait(120)
     if process.stdout:
         process.stdout.close()
 

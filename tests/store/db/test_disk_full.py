@@ -65,7 +65,7 @@ def limited(tmp_path: Path, migrated: Path) -> Settings:
 def fill(settings: Settings, most: int, how: str, dump: Path) -> subprocess.CompletedProcess[str]:
     arguments = [str(settings.data), settings.database, str(most), how, str(dump)]
     return subprocess.run(
-        [sys.executable, "-c", CHILD, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", CHILD, *arguments], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
     )
 
 

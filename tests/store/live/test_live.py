@@ -248,7 +248,7 @@ def test_who_renews_the_findings_meanwhile_waits(gate: Gate, engine: sa.Engine, 
         other.start()
         other.join(0.3)
         assert other.is_alive()
-    other.join(20)
+    other.join(120)
     assert cut(db) == [0]
 
 
