@@ -243,6 +243,28 @@ def test_files_that_go_away_come_back_or_are_no_dumps(
     assert watch() == []
 
 
+def test_a_reading_that_waited_for_others_does_not_put_off_the_next(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for a database that somebody else wrote to for a minute: it was left alone for ten."""
+    clock = [1_000_000.0]
+    monkeypatch.setattr(_folder_watch.time, "monotonic", lambda: clock[0])
+
+    class WaitsForLong:
+        engine = None
+
+        def read(self, file: Any, _limit: int | None) -> FileResult:
+            clock[0] += 60.0
+            return FileResult(file.path)
+
+    os.utime(dump(folder / "a.json", "s1", "{}"), (0, 0))
+    reader: Any = WaitsForLong()
+    watched = _folder_watch.FolderWatch(reader, [str(folder)], interval=1.0)
+    assert len(list(watched.poll())) == 1
+    (record,) = watched._known.values()
+    assert 0 <= record.not_before - clock[0] < 60.0
+
+
 @pytest.mark.parametrize(
     ("text", "whole"),
     [

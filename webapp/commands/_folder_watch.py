@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,8 @@ RESTLESS = 5
 FINAL = 30
 """looks after which a file that rests is read to its end, a line cut there included"""
 SHARE = 10
-"""a file is read again no sooner than after this many times what its last reading took"""
+"""a file is read again no sooner than after this many times the processor time that its last reading took: to wait for
+a database or for a busy machine costs nothing"""
 RECENT = 300
 """seconds since a file was written, up to which its program may still be running"""
 _BLOCK = 64 * 1024
@@ -102,9 +104,9 @@ class FolderWatch:
         again, record.last_read, record.restless = record.last_read is not None, record.look, 0
         if limit == 0:
             return None
-        began = time.monotonic()
+        began = _processor_time()
         result = self._read_live(replace(file, is_named=False), limit, record.look)
-        record.not_before = time.monotonic() + SHARE * (time.monotonic() - began)
+        record.not_before = time.monotonic() + SHARE * (_processor_time() - began)
         is_gone = result.error is not None and _look(file.path) is None
         return None if is_gone or (again and result.skipped is not None) else result
 
@@ -117,6 +119,11 @@ class FolderWatch:
         if engine is not None and is_recent and result.ingested is not None and result.ingested.created:
             arrival.mark_watched(engine, result.ingested.keys, before)
         return result
+
+
+def _processor_time() -> float:
+    """Seconds, of this process and of those that helped it."""
+    return sum(os.times()[:4])
 
 
 def _look(path: str) -> FileState | None:
