@@ -37,8 +37,8 @@ SHOWN = 2_000
 class Finder:
     """Looks for candidates in `raw` and tries each; `accepted` has tier and index of each attempt accepted.
 
-    `fence` is what the open fence began with, `meant` whether it says JSON; `resume_at` the end of a candidate
-    that reached past its region, `loose` where brackets stand that began nothing, `hidden` rejected ones past
+    `fence` is what the open fence began with, `meant` whether it says JSON; `may_quote` whether the text has the words
+    with which a tool's answer is quoted; `resume_at` the end of a candidate that reached past its region, `loose` where brackets stand that began nothing, `hidden` rejected ones past
     the limit.
     """
 
@@ -56,17 +56,20 @@ class Finder:
     hidden: tuple[int, int, int] = (0, 0, 0)
     fence: str = ""
     meant: bool = False
+    may_quote: bool = False
     loose: dict[str, int] = field(default_factory=dict)
     mark: Mark = _NO_MARK
     whole: Span = _NOWHERE
 
     def enter(self, start: int, end: int) -> int:
         """Turn to `raw[start:end]`; where to begin in it, since the last candidate may have reached into it."""
-        size = len(self.tracer.raw)
+        raw = self.tracer.raw
         if not self.whole.end:
+            size, self.may_quote = len(raw), "Observation" in raw or "Tool " in raw
             self.budget, self.skips = 6 * size + 10_000, 4 * size + 10_000
             self.look, self.tries = 60 * size + 20_000, 8 * size + 20_000
-        self.whole, self.end = stripped(self.tracer.raw), end
+            self.whole = stripped(raw)
+        self.end = end
         return max(start, self.resume_at)
 
     def leave(self, at: int) -> None:
@@ -126,7 +129,7 @@ class Finder:
         """Try the value that begins at `start`: as it is, swept, then repaired up to one of `limits`; where it ends."""
         if self.budget > 0:
             is_long = self.end - start > LONG and len(self.tracer.attempts) < FIRST
-            end, value, cost = decode.read(self.tracer.raw, start, is_long=is_long)
+            end, value, cost, gap = decode.read(self.tracer.raw, start, is_long=is_long)
             if end > 0 and not closers.goes_on(self.tracer.raw, start, end, self.end):
                 return self._as_it_is(strategy, start, end, value, tier, note)
             self.budget -= cost
@@ -136,7 +139,7 @@ class Finder:
                     return self.unescaped(start, layer, tier)
             if end < 0 and (stop := self._swept(strategy, start, tier, note)):
                 return stop
-            if stop := self._one_character(strategy, start, tier, note):
+            if stop := self._one_character(strategy, start, gap, tier, note):
                 return stop
         return self._mended(strategy, start, limits() if limits else [self.end], tier, note)
 
@@ -161,10 +164,10 @@ class Finder:
         )
         return stop
 
-    def _one_character(self, strategy: str, start: int, tier: int, note: str | None) -> int:
+    def _one_character(self, strategy: str, start: int, gap: int, tier: int, note: str | None) -> int:
         """Try the value with one structural character taken out or put in; where it ends, or 0."""
         raw = self.tracer.raw
-        result = one_character(raw, start, self.end)
+        result = one_character(raw, start, self.end, gap)
         if not result or closers.goes_on(raw, start, result.end, self.end):
             return 0
         name, span = self._name(strategy, start, result.end), Span(start, result.end)

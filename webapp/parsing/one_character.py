@@ -45,9 +45,12 @@ class Mended(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-def one_character(raw: str, start: int, end: int) -> Mended | None:
-    """The value that begins at `start`, where it decodes but for characters written twice or one lost; else None."""
-    if _is_hopeless(raw[start : min(end, start + SHORT)]):
+def one_character(raw: str, start: int, end: int, gap: int = -1) -> Mended | None:
+    """The value that begins at `start`, where it decodes but for characters written twice or one lost; else None.
+
+    `gap` is where the decoder failed since no value begins there, else -1.
+    """
+    if gap >= 0 and _is_hopeless(raw[start : min(end, start + SHORT)], gap - start):
         return None
     text = raw[start : min(end, start + LONGEST)]
     if _everywhere.match(text):
@@ -71,18 +74,11 @@ def one_character(raw: str, start: int, end: int) -> Mended | None:
     return _bracket(raw, start, text, failed) or _inserted(raw, start, text, failed)
 
 
-def _is_hopeless(text: str) -> bool:
-    """Whether decoding fails early in `text`, where no value begins, and no character there is one that is tried."""
-    try:
-        scan(text, 0)
-    except StopIteration as stop_at:
-        at = int(stop_at.value)
-        if at + 100 > len(text) or text[at] in '"]' or _spot(text, at) >= 0 or _everywhere.match(text):
-            return False
-        return next(_pairs(text, at), None) is None and next(_lost(text, at), None) is None
-    except (RecursionError, ValueError):
+def _is_hopeless(text: str, at: int) -> bool:
+    """Whether no character of `text` before `at`, where no value begins, is one that is tried."""
+    if at + 100 > len(text) or text[at] in '"]' or _spot(text, at) >= 0 or _everywhere.match(text):
         return False
-    return False
+    return next(_pairs(text, at), None) is None and next(_lost(text, at), None) is None
 
 
 def _decoded(text: str) -> tuple[int, Any, int]:

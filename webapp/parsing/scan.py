@@ -13,21 +13,28 @@ from webapp.parsing.strategy import Strategy, Take
 MOST = 4_000
 """So many attempts are made; a response with more values than that is not read to its end, and the trace says so."""
 
+NEAR = 40
+"""So many characters behind a candidate are looked at one by one: in dense text the next one begins there."""
+
 
 def scan_region(finder: Finder, start: int, end: int) -> None:
     """Let the strategies look at `raw[start:end]`."""
     raw, attempts, at = finder.tracer.raw, finder.tracer.attempts, finder.enter(start, end)
-    pattern, takes, starts = _events(), _takes(), _starts()
+    match_event, takes, starts, pass_near = _events().match, _takes(), _starts(), _near().match
     hints: MultiSearch | None = None
     near_end = at  # the first look is at the very beginning, whatever stands there
     while True:
         if len(attempts) > MOST:
             finder.give_up(at)
             break
-        match = pattern.match(raw, at, end)
+        match = match_event(raw, at, end)
         take = takes[match.lastgroup or ""] if match else None
         at = max(take(finder, match), at + 1) if match and take else near_end
-        if at < end and raw[at] in starts:
+        if at < end:
+            at = pass_near(raw, at, end).end()  # type: ignore[union-attr]  # always matches
+        if at >= end:
+            break
+        if raw[at] in starts:
             near_end = at + 1
             continue
         hints = hints or MultiSearch(raw, at, end, _hints())
@@ -51,6 +58,13 @@ def _takes() -> dict[str, Take | None]:
 def _starts() -> str:
     """The characters with which a candidate may begin."""
     return "".join(sorted({char for strategy in _strategies().values() for char in strategy.starts}))
+
+
+@cache
+def _near() -> re.Pattern[str]:
+    """What is passed over before the hints are searched for, each by itself: some characters that begin no candidate."""
+    begins = {target.char for target in _hints()}
+    return re.compile(rf"[^{re.escape(''.join(sorted(begins)))}]{{0,{NEAR}}}+")
 
 
 @cache

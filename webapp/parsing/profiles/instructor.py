@@ -39,7 +39,7 @@ class Instructor(LibraryParser):
             if work < len(raw) - start:
                 tracer.fail("balanced", Span(start, len(raw)), "ValueError: malformed-input work limit exceeded")
                 return
-            end, _, _ = read(raw, start)
+            end = read(raw, start)[0]
             if end < 0:
                 tracer.reject("balanced", Span(start, start + 1), "no value begins here")
                 work -= len(raw) - start
