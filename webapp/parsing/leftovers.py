@@ -80,6 +80,7 @@ def _may_remain(raw: str, covered: list[Span], values: list[Span]) -> bool:
 _MOVED = {"missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
 _DOUBTFUL = _MOVED | {"stray_text", "unescaped_quote"}
 _key_behind = later(r'"\s{0,20}+:')
+_beside_key = later(r',|"\s{0,20}+:')
 
 
 def read_otherwise(raw: str, attempt: Attempt) -> bool:
@@ -94,14 +95,14 @@ def read_otherwise(raw: str, attempt: Attempt) -> bool:
         return True
     if not names & _DOUBTFUL:
         return False
-    single = False
+    single, may_end_keys = False, _may_end_keys(raw, attempt)
     for edit in attempt.edits:
         if edit.repair not in _DOUBTFUL:
             single ^= edit.repair == "single_quotes"
             continue
         at = edit.span.start
         if edit.repair == "unescaped_quote":
-            if not single and _may_end_a_key(raw, at):
+            if may_end_keys and not single and _may_end_a_key(raw, at):
                 return True
             continue
         if edit.repair in _MOVED and attempt.span.start < at < core:
@@ -115,6 +116,12 @@ def read_otherwise(raw: str, attempt: Attempt) -> bool:
         if edit.repair == "extra_closer" and closed_twice(raw, attempt.span.start, at, attempt.span.end):
             return True
     return False
+
+
+def _may_end_keys(raw: str, attempt: Attempt) -> bool:
+    """Whether any quote between the first and the last that was escaped may end a key: one search instead of many."""
+    quotes = [edit.span.start for edit in attempt.edits if edit.repair == "unescaped_quote"]
+    return bool(quotes) and _beside_key.search(raw, max(0, quotes[0] - 20), quotes[-1] + 25) is not None
 
 
 def _may_end_a_key(raw: str, at: int) -> bool:

@@ -6,6 +6,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable
+from itertools import islice
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -22,8 +23,11 @@ _FRAMES = 90
 """Decoding begins below so many frames: more than a command or a request has used, and the encoder needs some too."""
 _STRETCH = 16_384
 _DECODER_TAKES_FRAMES = sys.version_info < (3, 12)
-_BRACKETS = re.compile(r'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"?+)*+([{\[]*+)[}\]]*+', re.DOTALL)
-"""What is no bracket, then a run of opening ones, then a run of closing ones; any of the three may be empty."""
+_BETWEEN = r'(?:[^"{}\[\]]++|"[^"\\]*+(?:\\.[^"\\]*+)*+"?+)'
+_between = re.compile(f"{_BETWEEN}++", re.DOTALL)
+_bracket = re.compile(rf"{_BETWEEN}*+[{{}}\[\]]", re.DOTALL)
+_runs = re.compile(r"([{\[]*+)[}\]]*+")
+"""A run of opening brackets, then one of closing ones; either may be empty."""
 
 
 def at_one_depth(call: Callable[[], Result], size: int) -> Result:
@@ -95,13 +99,18 @@ def too_deep(text: str, start: int, end: int) -> bool:
 
 def nesting(text: str) -> tuple[int, int]:
     """How deep brackets stand in each other, as far as is counted, and where the innermost one of them stands."""
-    depth = deepest = at = 0
-    for match in _BRACKETS.finditer(text):
+    depth = deepest = innermost = 0
+    for match in _runs.finditer(_between.sub("", text)):
         start, end = match.span(1)
         depth += end - start
         if depth > deepest:
-            deepest, at = depth, end - 1
+            deepest, innermost = depth, end - 1
             if deepest >= COUNTED:
-                return COUNTED, at - deepest + COUNTED
+                return COUNTED, _place(text, innermost - deepest + COUNTED)
         depth -= match.end() - end
-    return deepest, at
+    return deepest, _place(text, innermost) if deepest else 0
+
+
+def _place(text: str, number: int) -> int:
+    """Where the bracket with that number, from 0, stands in the text."""
+    return next(islice(_bracket.finditer(text), number, None)).end() - 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -21,17 +23,20 @@ class Patch(NamedTuple):
 def in_order(raw: str, patches: list[Patch]) -> list[Edit]:
     """The patches as edits, sorted by place; one that overlaps the one before it is left out."""
     patches.sort(key=_place)
-    make = tuple.__new__  # which costs half of what the classes take to call it
     edits: list[Edit] = []
     at = 0
     for start, end, new, repair in patches:
         if start >= at:
-            edits.append(make(Edit, (repair, make(Span, (start, end)), raw[start:end], new)))
+            edits.append(as_edit((repair, as_span((start, end)), raw[start:end], new)))
             at = end
     return edits
 
 
 _place = itemgetter(0, 1)
+as_patch: Callable[[tuple[int, int, str, str]], Patch] = partial(tuple.__new__, Patch)
+as_edit: Callable[[tuple[str, Span, str, str]], Edit] = partial(tuple.__new__, Edit)
+as_span: Callable[[tuple[int, int]], Span] = partial(tuple.__new__, Span)
+"""What `Patch(…)`, `Edit(…)` and `Span(…)` make, at a third of the cost; for where thousands are made of one text."""
 
 
 class NotJson(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.parsing.patch import Patch
+from webapp.parsing.patch import Patch, as_patch
 from webapp.parsing.patterns import later
 
 NAME = "bad_escape"
@@ -50,7 +50,7 @@ def is_path(raw: str, start: int, end: int) -> bool:
 def control(raw: str, at: int) -> Patch:
     """The escape of the control character at `at` (RFC 8259, section 7)."""
     char = raw[at]
-    return Patch(at, at + 1, _SHORT.get(char) or f"\\u{ord(char):04x}", "control_character")
+    return as_patch((at, at + 1, _SHORT.get(char) or f"\\u{ord(char):04x}", "control_character"))
 
 
 def together(raw: str, start: int, end: int, patches: list[Patch]) -> list[Patch]:

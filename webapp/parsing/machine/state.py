@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from webapp.parsing.edit import Edit
-from webapp.parsing.patch import Patch, in_order
+from webapp.parsing.patch import Patch, as_patch, in_order
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Machine:
         return in_order(self.raw, self.patches)
 
     def patch(self, repair: str, start: int, end: int, new: str = "") -> None:
-        self.patches.append(Patch(start, end, new, repair))
+        self.patches.append(as_patch((start, end, new, repair)))
 
     def replace(self, repair: str, match: re.Match[str], new: str = "", *, value: bool = False) -> bool:
         """Put `new` in the place of what `match` holds and move on; with `value` a value ended there. Always True."""

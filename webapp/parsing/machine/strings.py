@@ -6,7 +6,7 @@ import re
 
 from webapp.parsing.machine import escapes, lost_quotes, missing_tokens, quotes_inside, string_end, truncation
 from webapp.parsing.machine.state import Machine, Reading
-from webapp.parsing.patch import Patch
+from webapp.parsing.patch import Patch, as_patch
 from webapp.parsing.patterns import later
 
 QUOTES = {
@@ -99,7 +99,7 @@ def _walk(machine: Machine, reading: Reading, run: re.Pattern[str], at: int) -> 
             return
         else:
             if char == '"':
-                reading.patches.append(Patch(at, at, "\\", "unescaped_quote"))
+                reading.patches.append(as_patch((at, at, "\\", "unescaped_quote")))
             reading.inner += 1
             at += 1
 
