@@ -54,6 +54,8 @@ _array = later(
 _cut_short = later(r"""\{\s{0,200}+(?:["'][^"'\n]{0,80}+["']?+\s{0,50}+)?+\Z""")
 _crossed = later(r"\{\s{0,200}+\]|\[\s{0,200}+\}")
 _fence = later(rf"[{{\[]{_S}(?:```|~~~)")
+_NO_FENCE = "{[]}\"',:"
+"""Characters that often stand behind a bracket, and that neither begin a fence nor the white space before one."""
 _comprehension = later(r"[^{}\n\"]{1,120}\bfor\b[^{}\n\"]{1,60}\bin\b")
 
 
@@ -62,7 +64,8 @@ def why_not(raw: str, at: int, end: int, *, lenient: bool) -> str | None:
 
     `lenient` where the place says that JSON is meant: a fence, a tag, or the response's very beginning.
     """
-    if not raw[at + 1 : at + 2].isalnum() and _fence.match(raw, at, end):
+    following = raw[at + 1 : at + 2]
+    if following not in _NO_FENCE and not following.isalnum() and _fence.match(raw, at, end):
         return "it only wraps a fence"
     if (opens := opening()) and opens.match(raw, at, end):
         return context.code(context.line_before(raw, at), lenient)
