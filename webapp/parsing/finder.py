@@ -37,9 +37,9 @@ SHOWN = 2_000
 class Finder:
     """Looks for candidates in `raw` and tries each; `accepted` has tier and index of each attempt accepted.
 
-    `fence` is what the open fence began with, `meant` whether it says JSON; `may_quote` whether the text has the words
-    with which a tool's answer is quoted; `resume_at` the end of a candidate that reached past its region, `loose` where brackets stand that began nothing, `hidden` rejected ones past
-    the limit.
+    `fence` is what the open fence began with, `meant` whether it says JSON; `may_quote` whether the text has the
+    words with which a tool's answer is quoted; `resume_at` the end of a candidate that reached past its region,
+    `loose` where brackets stand that began nothing, `hidden` rejected ones past the limit.
     """
 
     tracer: Tracer
@@ -159,9 +159,8 @@ class Finder:
         if decoded.failure or closers.goes_on(raw, start, stop, self.end):
             return 0
         name = self._name(strategy, start, stop)
-        self.accept(
-            self.tracer.record(name, span, decoded.value, edits, note=self._noted(start, decoded.value, note)), tier
-        )
+        note = self._noted(start, decoded.value, note)
+        self.accept(self.tracer.record(name, span, decoded.value, edits, note=note), tier)
         return stop
 
     def _one_character(self, strategy: str, start: int, gap: int, tier: int, note: str | None) -> int:
@@ -185,9 +184,8 @@ class Finder:
             first = end + len(raw[end:tail]) - len(raw[end:tail].lstrip())
             edits = (Edit("extra_closer", Span(first, tail), raw[first:tail], ""),)
         name = self._name(strategy, start, tail)
-        self.accept(
-            self.tracer.record(name, Span(start, tail), value, edits, note=self._noted(start, value, note)), tier
-        )
+        note = self._noted(start, value, note)
+        self.accept(self.tracer.record(name, Span(start, tail), value, edits, note=note), tier)
         return tail
 
     def _tail(self, start: int, end: int, limit: int, tier: int) -> int:
@@ -228,9 +226,8 @@ class Finder:
                     continue
                 return end
             if machine.truncated and last and not machine.final:
-                self.reject(
-                    strategy, start, limit, "it stops short at this fence or tag; there is another one further on"
-                )
+                reason = "it stops short at this fence or tag; there is another one further on"
+                self.reject(strategy, start, limit, reason)
                 continue
             return self.conclude(strategy, start, machine, tier, note)
         return end

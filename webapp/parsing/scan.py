@@ -62,7 +62,7 @@ def _starts() -> str:
 
 @cache
 def _near() -> re.Pattern[str]:
-    """What is passed over before the hints are searched for, each by itself: some characters that begin no candidate."""
+    """The characters that begin no candidate and are passed over before each hint is searched for by itself."""
     begins = {target.char for target in _hints()}
     return re.compile(rf"[^{re.escape(''.join(sorted(begins)))}]{{0,{NEAR}}}+")
 
