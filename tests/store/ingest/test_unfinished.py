@@ -171,7 +171,7 @@ PAGES = (
     *("/api/sessions", "/api/sessions?q=zebra", "/api/sessions?model=m", "/api/labels", "/sessions/long"),
     *("/api/session/long", "/api/session/long/dump", "/sessions/long/turns/0", "/profiles/direct/responses"),
 )
-FRESH = re.compile(rb"\d+(\.\d+)? (ms|s|seconds?) ago|nonce-[\w-]+|[\d.]+ ms")
+FRESH = re.compile(rb"\d+(\.\d+)? (ms|s|seconds?|minutes?) ago|just now|since=[\d%A:T-]+|nonce-[\w-]+|[\d.]+ ms")
 
 
 @pytest.fixture
