@@ -20,6 +20,10 @@ _call_tag = (
 _key = r'"[^"\n]{1,100}+"\s{0,20}+:'
 _tag = r"\[/?[A-Z][A-Z_]{2,30}\]"
 _begun_by = (Target("<", re.compile(f"<(?:{_call_tag})")), Target('"', re.compile(_key), re.compile(KEY_END)))
+_key_end = later(KEY_END)
+_no_bracket = later(r"[^{}\[\]]++")
+_DEEP = 8
+"""levels of brackets in prose that are looked at together"""
 _targets = (*map(Target, "{}[]"), Target("[", re.compile(_tag)), *_begun_by)
 LONG = 10_000
 """What an attempt so long passes over is not looked at again."""
@@ -69,12 +73,28 @@ def _may_remain(raw: str, covered: list[Span], values: list[Span]) -> bool:
     gaps = [raw[begin:end] for begin, end in zip(begins, ends, strict=True)]
     outside = "\n".join(gaps)
     behind = "\n".join(gaps[bisect_right(begins, values[0].start) :]) if values else ""
-    if "{" in outside or "[" in outside or "}" in behind or "]" in behind:
+    if "{" in outside or "[" in outside:
+        return True
+    if ("}" in behind or "]" in behind) and not _all_closed(raw, values):
         return True
     if '"' not in outside and "<" not in outside:
         return False
     begun = MultiSearch(raw, 0, len(raw), _begun_by)
     return any((place := begun.next(begin)) and place[0] < end for begin, end in zip(begins, ends, strict=True))
+
+
+def _all_closed(raw: str, values: list[Span]) -> bool:
+    """Whether the brackets outside of the values close each other, as far as that is seen without looking at each."""
+    begins, ends = [0, *(span.end for span in values)], [*(span.start for span in values), len(raw)]
+    beside = "".join([raw[begin:end] for begin, end in zip(begins, ends, strict=True)])
+    if "<" in beside or _key_end.search(beside):
+        return False  # the brackets in a key or a tag do not count
+    brackets, length = _no_bracket.sub("", beside), 0
+    for _ in range(_DEEP):
+        brackets, length = brackets.replace("{}", "").replace("[]", ""), len(brackets)
+        if len(brackets) == length:
+            break
+    return "}" not in brackets and "]" not in brackets
 
 
 _MOVED = {"missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
