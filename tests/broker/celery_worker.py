@@ -7,12 +7,12 @@ import io
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import sqlalchemy as sa
 
+from tests import forking
+from tests.forking import ForkedProcess
 from tests.store.jobs.workers import ROOT
 from tests.store.made import BROKEN, entry
 from webapp.config import Settings
@@ -31,18 +31,19 @@ work_on(Settings.from_environment(), 2)
 
 
 @contextlib.contextmanager
-def celery(settings: Settings) -> Iterator[subprocess.Popen[bytes]]:
+def celery(settings: Settings) -> Iterator[ForkedProcess]:
     """A worker with two processes, all of which are killed in the end."""
     broker = {"FENCEPOST_BROKER": settings.broker or "", "FENCEPOST_QUEUE": settings.queue}
     environ = {**os.environ, **settings.environment(), **broker, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen([sys.executable, "-c", CHILD], cwd=ROOT, env=environ, start_new_session=True)
+    process = forking.script(CHILD, environ=environ, imports=("webapp.broker.tasks",), leads=True)
     try:
         yield process
     finally:
         kill(process)
+        process.communicate()
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
+def kill(process: ForkedProcess) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.browser.forking import ForkedProcess
+from tests import forking
+from tests.forking import ForkedProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120_000.0
@@ -70,7 +71,7 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 
 def serve(data: Path, *arguments: str, **environ: str) -> tuple[ForkedProcess, str]:
     """Have `fencepost serve` on a free port, forked off; returns the process and the URL that it printed."""
-    process = ForkedProcess(["serve", "--port", "0", *arguments], environment(data, **environ))
+    process = forking.command("serve", "--port", "0", *arguments, environ=environment(data, **environ))
     return process, printed_url(process.stdout)
 
 

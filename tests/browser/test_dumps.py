@@ -16,7 +16,7 @@ from playwright.sync_api import Page, Route, expect
 
 from benchmarks.reliability.processes import children
 from tests.browser.conftest import serve, stop
-from tests.browser.forking import ForkedProcess
+from tests.forking import ForkedProcess
 from tests.web.test_session_keys import BY_CHAT, UNSURE
 
 pytestmark = pytest.mark.browser

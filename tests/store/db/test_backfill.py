@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
+from tests import forking
+from tests.forking import ForkedProcess
 from tests.store.db.first_revision import first_revision, upgrade_whole
 from webapp.store.db import database, upgrading
 from webapp.store.db.upgrading import Progress
 from webapp.store.models import Base
 
-ROOT = Path(__file__).parents[3]
 COPIES = 60
 SESSIONS, PARSES = 2 * (COPIES + 1), 9 * (COPIES + 1)
 PROGRAM = """
@@ -42,15 +41,13 @@ def old(empty: sa.Engine) -> sa.Engine:
     return empty
 
 
-def started(engine: sa.Engine, chunks: int = 0) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", PROGRAM, engine.url.render_as_string(hide_password=False), str(chunks)]
-    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def started(engine: sa.Engine, chunks: int = 0) -> ForkedProcess:
+    return forking.script(PROGRAM, engine.url.render_as_string(hide_password=False), str(chunks), text=True)
 
 
 def killed_after(engine: sa.Engine, chunks: int) -> list[str]:
     """What an upgrade said that is killed once it has committed so many chunks."""
     process = started(engine, chunks)
-    assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(chunks)]
     process.kill()
     process.communicate()

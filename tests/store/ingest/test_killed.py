@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests import forking
 from tests.store.jobs.workers import disconnected, until
 from tests.store.made import CALL, entry
 from webapp.config import Settings
@@ -21,7 +20,6 @@ from webapp.store.ingest.start import IngestResult, ingest
 from webapp.store.models import Dump, Parse, Session, Turn
 from webapp.store.sessions import dumps
 
-ROOT = Path(__file__).resolve().parents[3]
 SESSIONS, ENTRIES = 6, 100
 
 CHILD = """
@@ -76,10 +74,8 @@ def test_killed_and_started_again(
     path = tmp_path / "dump.jsonl"
     path.write_bytes(lines())
     arguments = [str(settings.data), settings.database, str(path), where]
-    command = [sys.executable, "-c", CHILD, *arguments]
     held_back = where == "in a batch" and engine.dialect.name == "sqlite"
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None
+    with forking.script(CHILD, *arguments) as child:
         assert child.stdout.readline() == b"waiting\n"
         if not held_back:
             assert until(lambda: one_is_stored(db))

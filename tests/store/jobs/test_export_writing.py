@@ -7,8 +7,6 @@ import hashlib
 import io
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +19,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import orm
 
+from tests import forking
 from tests.store.jobs.exporting import HOSTILE, bring_hostile, content, exported, files, find, key, names
-from tests.store.jobs.workers import ROOT, silent
+from tests.store.jobs.workers import silent
 from tests.store.made import CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store.exports import zipped
@@ -310,9 +309,8 @@ def test_a_worker_killed_at_any_moment_never_leaves_half_a_file(
     engine: sa.Engine, settings: Settings, hostile: None, where: str
 ) -> None:
     number = export_jobs.ask(engine, settings, export_jobs.of_filters(Filters()))
-    arguments = [sys.executable, "-c", CHILD, str(settings.data), settings.database, where]
-    with subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None and child.stdout.readline() == b"waiting\n"
+    with forking.script(CHILD, str(settings.data), settings.database, where) as child:
+        assert child.stdout.readline() == b"waiting\n"
         child.kill()
     job = find(engine, number)
     assert job.state == "running"

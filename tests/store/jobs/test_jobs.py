@@ -18,6 +18,8 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests import forking
+from tests.forking import ForkedProcess
 from tests.store.jobs.workers import silent
 from tests.store.made import CALL, entry
 from webapp.config import Settings
@@ -273,12 +275,9 @@ class _Child:
 
     def __init__(self, settings: Settings, where: str) -> None:
         arguments = [str(settings.data), settings.database, where]
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self.process = forking.script(CHILD, *arguments)
 
-    def __enter__(self) -> subprocess.Popen[bytes]:
-        assert self.process.stdout is not None
+    def __enter__(self) -> ForkedProcess:
         assert self.process.stdout.readline() == b"waiting\n"
         return self.process
 

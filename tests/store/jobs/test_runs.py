@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests import forking
 from tests.store.jobs.workers import silent
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp import parsing
@@ -106,7 +104,6 @@ def test_an_unknown_session_is_refused(engine: sa.Engine, settings: Settings, id
         runs.replay(engine, settings, "direct", session=ident)
 
 
-ROOT = Path(__file__).resolve().parents[3]
 CHILD = """
 import sys
 from pathlib import Path
@@ -146,9 +143,8 @@ def parsed(db: orm.Session, profile: str = "direct") -> int:
 def kill_in_the_middle(bring: Bring, engine: sa.Engine, settings: Settings, profile: str) -> None:
     """Begin a replay and kill it in the middle of a session."""
     bring(windlass("long", [entry(str(number)) for number in range(30)]))
-    command = [sys.executable, "-c", CHILD, str(settings.data), settings.database, profile]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdout is not None and child.stdout.readline() == b"waiting\n"
+    with forking.script(CHILD, str(settings.data), settings.database, profile) as child:
+        assert child.stdout.readline() == b"waiting\n"
         assert runs.end_killed(engine, settings) == 0
         child.kill()
     silent(engine)

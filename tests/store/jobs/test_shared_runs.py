@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
@@ -14,8 +12,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from tests import forking
+from tests.forking import ForkedProcess
 from tests.store.jobs.test_runs import all_rows
-from tests.store.jobs.workers import ROOT, ending, silent, until
+from tests.store.jobs.workers import ending, silent, until
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store.jobs import chunk_writing, response_chunks, run_chunks, run_queue, runs
@@ -54,8 +54,8 @@ def stored(bring: Bring) -> None:
     bring(windlass("long", [entry(texts[at % 4]) for at in range(LONG)]))
 
 
-def start(settings: Settings) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", CHILD, str(settings.data), settings.database], cwd=ROOT)
+def start(settings: Settings) -> ForkedProcess:
+    return forking.script(CHILD, str(settings.data), settings.database)
 
 
 def value(engine: sa.Engine, query: sa.Select[Any]) -> Any:
