@@ -15,14 +15,14 @@ from webapp.exports.labelled import LabelledResponse, expected_values
 from webapp.store.exports import exporting
 from webapp.store.failures import group_detail
 from webapp.store.labels import settling
-from webapp.store.labels.queues import one_group
+from webapp.store.labels.queues import group_queues
 from webapp.store.models import Label, Parse
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE
 
-MOST = one_group.MOST_QUEUED
+MOST = group_queues.MOST_QUEUED
 """responses without a known value that a file can have"""
 _AT_ONCE = 1_000
 
@@ -42,7 +42,7 @@ def _tests(db: orm.Session, key: str, filters: Filters, most: int, urls: tuple[s
     without = [turn_id for turn_id in members if turn_id not in known and turn_id not in undecidable]
     readable = _readable(db, without)
     left = [turn_id for turn_id in without if turn_id in readable]
-    chosen = [entry.turn_id for entry in one_group.in_order(db, left[:MOST])][:most]
+    chosen = [entry.turn_id for entry in group_queues.in_order(db, left[:MOST])][:most]
     labelled, unlabelled = (list(exporting.of_turns(db, ids)) for ids in (sorted(known), chosen))
     parser = _parser([*labelled, *unlabelled], filters.under)
     unreadable = len(undecidable) + len(without) - len(left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -44,12 +44,7 @@ class Candidate:
     happened_at: datetime
     home: str | None
     ours: str | None
-    recorded: bool
     traces: tuple[Trace, ...] = ()
-
-    @property
-    def failed(self) -> bool:
-        return self.recorded or self.home == "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,63 +61,50 @@ def scan(
     db: orm.Session, kind: str, session_ids: Sequence[int], after: int, limit: int, *, only_failed: bool = False
 ) -> tuple[list[QueueEntry], int | None]:
     """The responses of these sessions that `kind` takes, behind turn `after`; and the turn to go on behind, if any."""
-    query = _query(session_ids).where(Turn.id > after).order_by(Turn.id).limit(limit)
+    query = _candidates.where(Turn.session_id.in_(session_ids), Turn.id > after).order_by(Turn.id).limit(limit)
     if kind == "failed" or only_failed:
         query = query.where(sa.or_(Turn.recorded_failure.is_not(None), home_parse.verdict == "failed"))
     if kind == "silent":
         doubtful = sa.or_(home_parse.verdict != "clean", our_parse.verdict != "clean", our_parse.ambiguous)
         query = query.where(Turn.recorded_failure.is_(None), home_parse.verdict.in_(READABLE), doubtful)
-    rows = db.execute(query).all()
-    candidates = [Candidate(**row._mapping) for row in rows]
+    candidates = [Candidate(**row._mapping) for row in db.execute(query)]
+    following = candidates[-1].turn_id if len(candidates) == limit else None
     if kind in ("silent", "disagree"):
-        candidates = list(_with_traces(db, candidates))
-    items = [item for candidate in candidates if (item := _placed(kind, candidate)) is not None]
-    return items, rows[-1].turn_id if len(rows) == limit else None
+        candidates = _with_traces(db, candidates)
+    return [item for candidate in candidates if (item := _placed(kind, candidate)) is not None], following
 
 
 def of_turns(db: orm.Session, turn_ids: Iterable[int]) -> list[QueueEntry]:
     """Those of these turns that are responses, ranked in the order given."""
     ranks = {turn_id: rank for rank, turn_id in enumerate(turn_ids)}
-    rows = db.execute(_query(None).where(Turn.id.in_(list(ranks))))
-    items = (_found(Candidate(**row._mapping), 0) for row in rows)
-    return [QueueEntry(item.turn_id, item.session_id, ranks[item.turn_id], item.likeness) for item in items]
+    rows = db.execute(_candidates.where(Turn.id.in_(list(ranks))))
+    return [replace(_entry(Candidate(**row._mapping)), rank=ranks[row.turn_id]) for row in rows]
 
 
-def _query(session_ids: Sequence[int] | None) -> sa.Select[*tuple[Any, ...]]:
-    query: sa.Select[*tuple[Any, ...]] = (
-        sa.select(
-            Turn.id.label("turn_id"),
-            Turn.session_id,
-            Turn.raw,
-            Session.home_profile,
-            Session.happened_at,
-            home_parse.verdict.label("home"),
-            our_parse.verdict.label("ours"),
-            Turn.recorded_failure.is_not(None).label("recorded"),
-        )
-        .join(Session, Session.id == Turn.session_id)
-        .where(is_response, Session.deleted_at.is_(None))
+_candidates: sa.Select[*tuple[Any, ...]] = join_parses(
+    sa.select(
+        *(Turn.id.label("turn_id"), Turn.session_id, Turn.raw, Session.home_profile, Session.happened_at),
+        *(home_parse.verdict.label("home"), our_parse.verdict.label("ours")),
     )
-    query = join_parses(query, Session.home_profile)
-    return query if session_ids is None else query.where(Turn.session_id.in_(session_ids))
+    .join(Session, Session.id == Turn.session_id)
+    .where(is_response, Session.deleted_at.is_(None)),
+    Session.home_profile,
+)
 
 
-def _with_traces(db: orm.Session, candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+def _with_traces(db: orm.Session, candidates: Sequence[Candidate]) -> list[Candidate]:
     ids = [candidate.turn_id for candidate in candidates]
     traces: dict[int, list[Trace]] = {}
     for parse in db.execute(sa.select(Parse.turn_id, Parse.trace).where(Parse.turn_id.in_(ids))):
         traces.setdefault(parse.turn_id, []).append(Trace.from_dict(parse.trace))
-    for candidate in candidates:
-        yield replace(candidate, traces=tuple(traces.get(candidate.turn_id, ())))
+    return [replace(candidate, traces=tuple(traces.get(candidate.turn_id, ()))) for candidate in candidates]
 
 
 def _placed(kind: str, candidate: Candidate) -> QueueEntry | None:
-    if kind == "silent":
-        return _found(candidate, 0) if is_silent(candidate) else None
-    if kind != "disagree":
-        return _found(candidate, 0)
-    results = disagreement(candidate)
-    return _found(candidate, results) if results > 1 else None
+    if kind == "disagree":
+        results = disagreement(candidate)
+        return _entry(candidate, results) if results > 1 else None
+    return None if kind == "silent" and not is_silent(candidate) else _entry(candidate)
 
 
 def is_silent(candidate: Candidate) -> bool:
@@ -156,7 +138,7 @@ def _is_fragment(trace: Trace) -> bool:
     return any(outer.start < span.start and span.end < outer.end for span in chosen for outer in broken)
 
 
-def _found(candidate: Candidate, score: int) -> QueueEntry:
+def _entry(candidate: Candidate, score: int = 0) -> QueueEntry:
     newest = int(candidate.happened_at.timestamp() * 1000)
     digest = likeness(candidate.raw, candidate.home_profile, candidate.home, candidate.ours)
     return QueueEntry(candidate.turn_id, candidate.session_id, -(score * _MILLISECONDS) - newest, digest)
@@ -173,12 +155,7 @@ def likeness(raw: str, *marks: str | None) -> bytes:
 
 def plain(raw: str) -> str:
     """`raw` with what differs from one response to its like left out."""
-    text = _STRING.sub(_shortened, raw[:_COMPARED])
+    text = _STRING.sub(lambda match: match[0] if len(match[1]) <= _SHORT else '"…"', raw[:_COMPARED])
     text = _NUMBER.sub("0", _ID.sub("0", text))
     rest = "" if len(raw) <= _COMPARED else f"…{(len(raw) - _COMPARED).bit_length()}"
     return _SPACE.sub(" ", text).strip() + rest
-
-
-def _shortened(match: re.Match[str]) -> str:
-    text = match[1]
-    return match[0] if len(text) <= _SHORT else '"…"'
