@@ -35,6 +35,14 @@ class NoSuchJob(LookupError):
     """No job has that number."""
 
 
+class JobFailed(RuntimeError):
+    """A job cannot be done; `error` is what its result says: code, message (what to do), at."""
+
+    def __init__(self, code: str | None, message: str | None, at: str | None = None) -> None:
+        super().__init__(message)
+        self.error: dict[str, str | None] = {"code": code, "message": message, "at": at}
+
+
 @dataclass(frozen=True, slots=True)
 class JobLine:
     """One job: `state` is held, queued, running, done, failed or cancelled; `asked` says that it is to stop.
