@@ -51,11 +51,11 @@ def store(engine: sa.Engine, run_id: int, profile: str, owner: str, parsed: Pars
         if part is not None and written is not None:
             manifest.add(connection, run_id, (profile, part.version), part.columns, written)
         if (session_id := parsed.chunk.part_of) is None:
-            run_chunks.store_whole(connection, run_id, parsed.chunk)
+            run_chunks.note_stored(connection, run_id, parsed.chunk)
         else:
             _locked(connection, [session_id])
-            is_folded = session_id in folded
-            is_due = run_chunks.store_part(connection, run_id, parsed.chunk, session_id, folds=is_folded)
+            folds = session_id in folded
+            is_due = run_chunks.store_part(connection, run_id, parsed.chunk, session_id, folds=folds)
             folded = {session_id} if is_due else set()
         for folded_id in sorted(folded):
             derived.refold(connection, folded_id)

@@ -86,18 +86,14 @@ def store_part(connection: sa.Connection, run_id: int, chunk: Chunk, session_id:
     others = sa.and_(RunChunk.run_id == run_id, turns_of(RunChunk.low, session_id), RunChunk.low != chunk.low)
     rows = connection.execute(sa.select(RunChunk.state, RunChunk.uncounted).where(others)).all()
     is_last = all(row.state == "done" for row in rows)
-    _end(connection, run_id, chunk, uncounted=folds and not is_last)
+    note_stored(connection, run_id, chunk, uncounted=folds and not is_last)
     if is_last:
         connection.execute(sa.update(RunChunk).where(others, RunChunk.uncounted).values(uncounted=False))
     return is_last and (folds or any(row.uncounted for row in rows))
 
 
-def store_whole(connection: sa.Connection, run_id: int, chunk: Chunk) -> None:
-    """Note a chunk of whole sessions as stored."""
-    _end(connection, run_id, chunk, uncounted=False)
-
-
-def _end(connection: sa.Connection, run_id: int, chunk: Chunk, *, uncounted: bool) -> None:
+def note_stored(connection: sa.Connection, run_id: int, chunk: Chunk, *, uncounted: bool = False) -> None:
+    """Note a chunk as stored, as part of a session that is `uncounted` until the last of its parts is there."""
     here = sa.and_(RunChunk.run_id == run_id, RunChunk.low == chunk.low)
     connection.execute(sa.update(RunChunk).where(here).values(state="done", owner=None, uncounted=uncounted))
 

@@ -115,20 +115,19 @@ def take_up(
 
 def start(engine: sa.Engine, number: int, settings: Settings) -> Replay | None:
     """A run that goes on, cut into chunks where that was not done yet; None where it has ended."""
+    query = sa.select(Run.profile, Run.scope, Run.state, Run.total).where(Run.id == number)
     with engine.connect() as connection:
-        row = connection.execute(sa.select(Run.profile, Run.scope, Run.state).where(Run.id == number)).one()
-    run = Replay(number, row.profile, _version(row.profile), row.scope, 0)
-    if row.state == "queued":
-        run.scope, total, chunks = _plan(engine, settings, row.scope)
-        values = {"state": "running", "started_at": datetime.now(UTC), "total": total, "scope": run.scope}
+        run = connection.execute(query).one()
+    if run.state == "queued":
+        scope, total, chunks = _plan(engine, settings, run.scope)
+        values = {"state": "running", "started_at": datetime.now(UTC), "total": total, "scope": scope}
         with writing(engine) as connection:
             queued = sa.update(Run).where(Run.id == number, Run.state == "queued")
             if connection.execute(queued.values(values)).rowcount:
                 _insert_chunks(connection, number, chunks)
-    with engine.connect() as connection:
-        now = connection.execute(sa.select(Run.state, Run.total, Run.scope).where(Run.id == number)).one()
-    run.total, run.scope = now.total or 0, now.scope
-    return run if now.state == "running" else None
+            run = connection.execute(query).one()
+    is_running = run.state == "running"
+    return Replay(number, run.profile, _version(run.profile), run.scope, run.total or 0) if is_running else None
 
 
 def replay_chunk(engine: sa.Engine, number: int, low: int, owner: str, settings: Settings) -> bool:
