@@ -95,9 +95,8 @@ def known(db: orm.Session, after: int = -1) -> Iterator[tuple[int, str, str, Res
             yield after, model, cause, _read(results)
 
 
-_events = (
-    sa.select(LabelEvent.turn_id, sa.func.count().label("number")).group_by(LabelEvent.turn_id).subquery("events_of")
-)
+_event_counts = sa.select(LabelEvent.turn_id, sa.func.count().label("number")).group_by(LabelEvent.turn_id)
+_events = _event_counts.subquery("events_of")
 
 
 def _fresh() -> sa.ColumnElement[bool]:
@@ -123,8 +122,7 @@ def _versions() -> str:
 
 def _compare(db: orm.Session, ids: list[int], profiles: list[Profile], ends: float) -> int:
     """Compare these turns until `ends`, the first in any case, and keep what came of it; how many were."""
-    counted = sa.select(LabelEvent.turn_id, sa.func.count()).where(LabelEvent.turn_id.in_(ids))
-    events = {row[0]: row[1] for row in db.execute(counted.group_by(LabelEvent.turn_id))}
+    events = {row[0]: row[1] for row in db.execute(_event_counts.where(LabelEvent.turn_id.in_(ids)))}
     old_rows = {row.turn_id: row for row in db.scalars(sa.select(Compared).where(Compared.turn_id.in_(ids)))}
     dialect = db.get_bind().dialect.name
     count = 0
@@ -165,10 +163,9 @@ def _row(db: orm.Session, response: Labelled, profiles: list[Profile], old_row: 
 def _results(db: orm.Session, response: Labelled, meant: list[Any], profiles: list[Profile], old: Results) -> Results:
     results: Results = {}
     for profile in sorted(profiles, key=lambda profile: profile.name):
-        old_result = old.get(profile.name)
-        result = (
-            old_result if old_result and old_result[0] == profile.version else _result(db, response, meant, profile)
-        )
+        result = old.get(profile.name)
+        if result is None or result[0] != profile.version:
+            result = _result(db, response, meant, profile)
         if result is not None:
             results[profile.name] = result
     return results

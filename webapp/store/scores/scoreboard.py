@@ -19,6 +19,7 @@ from webapp.store.scores import profile_results as compared
 from webapp.store.scores.profile_results import Result, Results
 
 DIMENSIONS = ("model", "cause", "strategy")
+ByTurn = dict[int, tuple[Result, dict[str, str]]]
 _Z = statistics.NormalDist().inv_cdf(0.975)
 
 
@@ -131,7 +132,7 @@ def lines(
     """
     parsing.profile(name)
     compared.refresh(db)
-    by_turn: dict[int, tuple[Result, dict[str, str]]] = {}
+    by_turn: ByTurn = {}
     for turn_id, model, cause, results in compared.known(db, after):
         result = results.get(name)
         if result is None or (outcomes and result[1] not in outcomes):
@@ -167,7 +168,7 @@ def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> Prof
     parsing.profile(before), parsing.profile(after)
     compared.refresh(db)
     counts: Counter[str] = Counter()
-    by_turn: dict[str, dict[int, tuple[Result, dict[str, str]]]] = {"fixed": {}, "broken": {}}
+    by_turn: dict[str, ByTurn] = {"fixed": {}, "broken": {}}
     for turn_id, model, cause, results in compared.known(db):
         if before not in results or after not in results:
             continue
@@ -187,7 +188,7 @@ def _became(results: Results, before: str, after: str) -> str:
     return "fixed" if good[1] else "broken" if good[0] else "other"
 
 
-def _lines(db: orm.Session, by_turn: dict[int, tuple[Result, dict[str, str]]]) -> list[Line]:
+def _lines(db: orm.Session, by_turn: ByTurn) -> list[Line]:
     lines = []
     for response in settling.of_turns(db, list(by_turn)):
         (_, outcome, policy, _), dimensions = by_turn[response.turn.id]
@@ -197,11 +198,9 @@ def _lines(db: orm.Session, by_turn: dict[int, tuple[Result, dict[str, str]]]) -
 
 def _add(board_so_far: Scoreboard, group: compared.Stood, names: Iterable[str]) -> None:
     for name in names:
-        result = group.results.get(name)
-        if result is None and installing.absent(parsing.profile(name)):
-            continue
-        if result is None:
-            board_so_far.too_long += group.count
+        if (result := group.results.get(name)) is None:
+            if not installing.absent(parsing.profile(name)):
+                board_so_far.too_long += group.count
             continue
         board_so_far.scores[name].add(result, group.count)
         for dimension, value in _dimensions(group.model, group.cause, result).items():
