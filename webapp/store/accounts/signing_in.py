@@ -55,9 +55,8 @@ def by_subject(connection: sa.Connection, subject: str, name: str, newcomers: st
     if (account := _find(connection, Account.subject == subject)) is not None:
         return _noted(connection, account)
     if newcomers == "none":
-        raise NotAdmitted(
-            f"You have no account here. An admin makes one with: fencepost user add NAME --subject '{subject}'"
-        )
+        command = f"fencepost user add NAME --subject '{subject}'"
+        raise NotAdmitted(f"You have no account here. An admin makes one with: {command}")
     accounts.add(connection, name, newcomers, subject=subject)
     return by_subject(connection, subject, name, newcomers)
 

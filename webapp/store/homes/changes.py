@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -103,12 +102,6 @@ def work(
     return False
 
 
-def work_for(engine: sa.Engine, number: int, seconds: float) -> bool:
-    """As `work`, for about so long; whether it came to its end."""
-    until = time.monotonic() + seconds
-    return work(engine, number, ends=lambda: time.monotonic() > until)
-
-
 def work_all(engine: sa.Engine, ends: Ends = lambda: False) -> None:
     """Do all changes that wait, also those that a killed process left."""
     while not ends():
@@ -154,9 +147,9 @@ def find(connection: sa.Connection, number: int) -> ChangeLine:
     return ChangeLine(*row)
 
 
-def lines(connection: sa.Connection, most: int = MOST_SHOWN) -> list[ChangeLine]:
+def lines(connection: sa.Connection) -> list[ChangeLine]:
     """The last changes, the newest first."""
-    return [ChangeLine(*row) for row in connection.execute(_lines.order_by(HomeChange.id.desc()).limit(most))]
+    return [ChangeLine(*row) for row in connection.execute(_lines.order_by(HomeChange.id.desc()).limit(MOST_SHOWN))]
 
 
 _running = sa.select(HomeChange.id).where(HomeChange.state == "running").order_by(HomeChange.id)
