@@ -35,16 +35,12 @@ class HomeScope:
     unknown_only: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """As `of_dict` reads it."""
+        """As a change keeps it and `scope_words` reads it."""
         fields = {"keys": list(self.keys), "dump": self.dump, "format": self.format, "service": self.service}
         parts: dict[str, Any] = {name: value for name, value in fields.items() if value}
         if self.filters is not None:
             parts["filters"] = self.filters.active()
         return parts | ({"unknown_only": True} if self.unknown_only else {})
-
-    def words(self) -> str:
-        """`sessions of the service checkout-agent`."""
-        return scope_words(self.as_dict())
 
 
 def of_parameters_or_keys(parameters: dict[str, str], keys: Sequence[str]) -> HomeScope:
@@ -92,7 +88,7 @@ def _some(ids: list[int]) -> list[int]:
 
 
 def scope_words(scope: dict[str, Any]) -> str:
-    """What a stored scope is for, in words."""
+    """What a stored scope is for: `sessions of the service checkout-agent`."""
     unknown = " whose parser was unknown" if scope.get("unknown_only") else ""
     for name, words in (("dump", "of dump"), ("format", "of the format"), ("service", "of the service")):
         if name in scope:

@@ -51,7 +51,7 @@ def copy(source: sa.Engine, target: sa.Engine, on_progress: OnProgress = lambda 
     _refuse_source(source)
     tables = Base.metadata.sorted_tables
     with _snapshot(source) as connection:
-        _begin(target, _address(source))
+        _begin(target, source.url.render_as_string(hide_password=True))
         for table in tables:
             _copy_rows(connection, target, table, on_progress)
         copies = [_compare(connection, target, table, on_progress) for table in tables]
@@ -83,10 +83,6 @@ def _snapshot(source: sa.Engine) -> Iterator[sa.Connection]:
         else:
             connection.exec_driver_sql("BEGIN DEFERRED")
             yield connection
-
-
-def _address(engine: sa.Engine) -> str:
-    return engine.url.render_as_string(hide_password=True)
 
 
 def _begin(target: sa.Engine, address: str) -> None:
@@ -150,7 +146,7 @@ def _in_order(
         query = query.where(sa.tuple_(*keys) > sa.tuple_(*last))
     with connection.execution_options(yield_per=_ROWS).execute(query) as result:
         for rows in result.mappings().partitions():
-            yield [{name: _bytes_of(value) for name, value in row.items()} for row in rows]
+            yield [{name: bytes(v) if isinstance(v, memoryview) else v for name, v in row.items()} for row in rows]
 
 
 def _comparable(connection: sa.Connection, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
@@ -158,10 +154,6 @@ def _comparable(connection: sa.Connection, column: sa.Column[Any]) -> sa.ColumnE
     plain: sa.ColumnElement[Any] = sa.column(column.name, _stored(column.type))
     is_text = isinstance(column.type, sa.String | ShortText)
     return plain.collate("C") if is_text and connection.dialect.name == "postgresql" else plain
-
-
-def _bytes_of(value: Any) -> Any:
-    return bytes(value) if isinstance(value, memoryview) else value
 
 
 def _plain(table: sa.Table) -> sa.TableClause:

@@ -43,7 +43,6 @@ class Heartbeat:
         self.cancelled, self.lost = bool(cancelled), cancelled is None
 
     def beat(self) -> None:
-        """One sign of life."""
         with database.writing(self._engine) as connection:
             values = {"beat_at": clock.now(), "progress": self.progress}
             connection.execute(sa.update(Job).where(self._mine).values(values))

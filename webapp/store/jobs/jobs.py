@@ -263,7 +263,6 @@ def live(connection: sa.Connection) -> list[JobLine]:
 
 
 def line_of(row: sa.Row[Any]) -> JobLine:
-    """A row of the table as a line."""
     values = dict(row._mapping)
     values["progress"] = values["progress"] or {}
     values["asked"] = values.pop("cancelled")

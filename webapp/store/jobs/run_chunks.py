@@ -46,11 +46,9 @@ def claim(engine: sa.Engine, run_id: int, owner: str, low: int | None = None) ->
     wanted = _free(engine, run_id, owner) if low is None else sa.and_(_free(engine, run_id, owner), RunChunk.low == low)
     query = sa.select(RunChunk.low).where(wanted).order_by(RunChunk.low).limit(1).with_for_update(skip_locked=True)
     mine = sa.update(RunChunk).where(RunChunk.run_id == run_id, RunChunk.low == query.scalar_subquery())
-    claimed = mine.values(claims.claimed_by(owner, RunChunk)).returning(
-        RunChunk.low, RunChunk.high, RunChunk.session_ids, RunChunk.tries
-    )
+    columns = (RunChunk.low, RunChunk.high, RunChunk.session_ids, RunChunk.tries)
     with writing(engine) as connection:
-        row = connection.execute(claimed).first()
+        row = connection.execute(mine.values(claims.claimed_by(owner, RunChunk)).returning(*columns)).first()
     if row is None:
         return None
     if row.tries > MOST_TRIES:
@@ -99,13 +97,11 @@ def note_stored(connection: sa.Connection, run_id: int, chunk: Chunk, *, uncount
 
 
 def are_left(connection: sa.Connection, run_id: int) -> bool:
-    """Whether chunks of a run are not stored yet."""
     query = sa.select(RunChunk.low).where(RunChunk.run_id == run_id, RunChunk.state.in_(("waiting", "running")))
     return connection.scalar(query.limit(1)) is not None
 
 
 def are_free(engine: sa.Engine, connection: sa.Connection, run_id: int) -> bool:
-    """Whether a run has chunks that no worker has."""
     return connection.scalar(sa.select(RunChunk.low).where(_free(engine, run_id)).limit(1)) is not None
 
 

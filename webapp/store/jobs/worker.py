@@ -118,8 +118,7 @@ def _run(engine: sa.Engine, settings: Settings, owner: str, ends: Ends, processe
 def take_up(engine: sa.Engine, settings: Settings) -> None:
     """Make jobs of the dumps whose reader was killed."""
     for row in _left_by_readers(engine, settings):
-        about = {"dump_id": row.id, "size": row.bytes, "format": row.format}
-        jobs.make(engine, settings, filename=row.filename, **about)
+        jobs.make(engine, settings, filename=row.filename, dump_id=row.id, size=row.bytes, format=row.format)
 
 
 def _left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[int, str, str, str | None, int]]:
@@ -138,12 +137,11 @@ def _left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[i
 def tidy(engine: sa.Engine, settings: Settings) -> None:
     """Remove what killed processes left: files of jobs that ended, and kept files of dumps that never were."""
     with engine.connect() as connection:
-        live = jobs.live(connection)
-    names = {job.spooled for job in live}
+        names = {job.spooled for job in jobs.live(connection)}
     for path in dump_files.incoming(settings.data).glob(f"{dump_files.JOB}*"):
         if path.name not in names and (path.suffix or dump_files.age(path) > _A_DAY):
             path.unlink(missing_ok=True)
-    uploads.remove_left(settings, {job.spooled for job in live})
+    uploads.remove_left(settings, names)
     for sha256, file in kept_dumps.files(settings):
         if file.age > _A_DAY and not _is_known(engine, sha256):
             with dump_locks.alone(engine, settings, sha256) as free:

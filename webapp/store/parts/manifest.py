@@ -27,7 +27,6 @@ def of_profile(connection: sa.Connection, profile: str, low: int = 0, high: int 
 
 
 def are_any(connection: sa.Connection, *profiles: str) -> bool:
-    """Whether there are parts of one of these profiles."""
     return connection.scalar(sa.select(RunPart.id).where(RunPart.profile.in_(profiles)).limit(1)) is not None
 
 

@@ -26,11 +26,9 @@ def opened(settings: Settings) -> Iterator[Any]:
     import duckdb
 
     settings.data.mkdir(parents=True, exist_ok=True)
-    limits: dict[str, str | int] = {
-        "threads": max(1, (os.cpu_count() or 1) - 1),
-        "temp_directory": str(settings.data / "parts-spilled"),
-    }
-    config: dict[str, Any] = {**limits, "autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    config: dict[str, Any] = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), "false")
+    config["threads"] = max(1, (os.cpu_count() or 1) - 1)
+    config["temp_directory"] = str(settings.data / "parts-spilled")
     with closing(duckdb.connect(config=config)) as duck:
         yield duck
 

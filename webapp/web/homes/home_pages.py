@@ -114,6 +114,7 @@ def ask() -> str:
     return render_template(
         "homes/ask.html",
         scope=scope,
+        scope_words=scopes.scope_words,
         fields=parameters,
         count=len(scopes.session_ids(db.session, scope)),
         back=url_for("sessions.index", **(scope.filters.active() if scope.filters else {})),
