@@ -217,14 +217,10 @@ def _final(response: settling.Labelled, views: dict[int, LabelView]) -> LabelVie
         return None
     if response.final.how == "alone":
         return views[response.labels[-1].id]
-    content = response.final.content
+    fields = ("judgement", "cause", "expects", "expected", "note")
     return LabelView(
         author=", ".join(response.final.authors),
-        judgement=content.judgement,
-        cause=content.cause,
-        expects=content.expects,
-        expected=content.expected,
-        note=content.note,
+        **{name: getattr(response.final.content, name) for name in fields},
         made_at=response.final.made_at.isoformat(),
         review=_review(response),
         history=tuple(event.as_dict() for event in reversed(response.history)),

@@ -125,10 +125,7 @@ def are_lacking(connection: sa.Connection) -> bool:
 
 
 def count_all(
-    engine: sa.Engine,
-    ends: Ends = lambda: False,
-    where: sa.ColumnElement[bool] | None = None,
-    most: int | None = None,
+    engine: sa.Engine, ends: Ends = lambda: False, where: sa.ColumnElement[bool] | None = None, most: int | None = None
 ) -> None:
     """Try every profile on the sessions (of those under `where`) that lack it, one after the other.
 

@@ -134,14 +134,7 @@ _live = sa.select(Run.id, Run.state, Run.scope).where(Run.state.in_(LIVE)).order
 
 
 def _line(row: sa.Row[Any]) -> RunLine:
-    return RunLine(
-        row.id,
-        row.profile,
-        row.scope.get("filters", {}),
-        row.state,
-        row.progress or 0.0,
-        row.counts or {},
-        row.started_at,
-        row.finished_at,
-        bool(row.scope.get("parts")),
-    )
+    names = ("id", "profile", "state", "started_at", "finished_at")
+    values = {name: getattr(row, name) for name in names}
+    values |= {"progress": row.progress or 0.0, "counts": row.counts or {}}
+    return RunLine(**values, filters=row.scope.get("filters", {}), in_parts=bool(row.scope.get("parts")))

@@ -91,12 +91,7 @@ def replay(
 
 
 def take_up(
-    engine: sa.Engine,
-    number: int,
-    owner: str,
-    on_progress: OnProgress,
-    processes: int,
-    settings: Settings,
+    engine: sa.Engine, number: int, owner: str, on_progress: OnProgress, processes: int, settings: Settings
 ) -> None:
     """Do what nobody else does of a run that a page asked for; where `on_progress` raises, the rest waits.
 

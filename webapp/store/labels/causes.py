@@ -117,10 +117,9 @@ def merge(db: orm.Session, name: str, into: str, author: str) -> int:
     if source is None and name not in names():
         raise BadCause(f"no cause is called {name!r}")
     group = next((group for group, causes in TREE.items() if name in causes), source.parent if source else None)
-    if resolve(db, into, author) == name:
+    if (target := resolve(db, into, author)) == name:
         db.rollback()
         raise BadCause(f"{into!r} was merged into {name!r}; undo that first")
-    target = resolve(db, into, author)
     db.execute(sa.update(Cause).where(Cause.name == target, Cause.parent.is_(None)).values(parent=group))
     source = source or _add(db, name, group, author)
     source.merged_into = target

@@ -29,26 +29,17 @@ class Conflict(RuntimeError):
 
 
 def put(
-    db: orm.Session,
-    turn: Turn,
-    *,
-    author: str,
-    judgement: str,
-    cause: str | None = None,
-    note: str | None = None,
-    expected: Any = None,
-    has_expected: bool = False,
-    expects: str | None = None,
-    seconds: float | None = None,
-    seen: str | None = None,
+    db: orm.Session, turn: Turn, *, author: str, seen: str | None = None, has_expected: bool = False, **fields: Any
 ) -> Label:
     """Set `author`'s label of `turn`, in place of one of theirs that was there, and commit. Raises `BadLabel`.
 
-    `expected` counts only with `has_expected`, since null is a value that may be expected, or with an `expects`.
-    `seen` is the `stamp` that the author last saw; where the label has another by now, raises `Conflict`.
+    `fields` are those of `LabelContent`. `expected` counts only with `has_expected`, since null is a value that may be
+    expected, or with an `expects`. `seen` is the `stamp` that the author last saw; where the label has another by now,
+    raises `Conflict`.
     """
-    expects = expects or ("one" if has_expected else None)
-    content = LabelContent(judgement, cause, note, expects, expected, seconds)
+    content = LabelContent(**fields)
+    if has_expected and not content.expects:
+        content = replace(content, expects="one")
     return put_all(db, [(turn, content)], author=author, seen=seen)
 
 

@@ -166,19 +166,16 @@ def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[i
         query = query.where(Session.failed.is_(True))
     if state["at"] is not None:
         failed, happened, last = state["at"]
-        behind = (
-            sa.literal(failed, sa.Boolean()),
-            sa.literal(datetime.fromisoformat(happened), Session.happened_at.type),
-            sa.literal(last, sa.BigInteger()),
-        )
+        values = (failed, datetime.fromisoformat(happened), last)
+        behind = [sa.literal(value, column.type) for value, column in zip(values, order, strict=True)]
         query = query.where(sa.tuple_(*order) < sa.tuple_(*behind))
     rows = db.execute(query.order_by(*(column.desc() for column in order)).limit(100)).all()
+    if not rows:
+        return [], None
     most = _TURNS_AT_ONCE.get(spec.kind, 500)
-    totals = accumulate(row.response_count for row in rows)
-    count = max(1, sum(total <= most for total in totals))
-    last_row = rows[count - 1] if rows else None
-    at = None if last_row is None else [last_row.failed, last_row.happened_at.isoformat(), last_row.id]
-    return [row.id for row in rows[:count]], at
+    count = max(1, sum(total <= most for total in accumulate(row.response_count for row in rows)))
+    last_row = rows[count - 1]
+    return [row.id for row in rows[:count]], [last_row.failed, last_row.happened_at.isoformat(), last_row.id]
 
 
 def _viewed(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
