@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -51,16 +51,8 @@ class AuditLine:
 
 def begin(connection: sa.Connection, act: Act, status: int | None = None) -> int:
     """Note a write, and return the entry's id for `finish`; give `status` where it is done already."""
-    values = {
-        "at": datetime.now(UTC),
-        "author": act.author,
-        "via": act.via[:255],
-        "peer": act.peer[:64],
-        "act": act.act[:100],
-        "object": _cut(act.object),
-        "detail": act.detail,
-        "status": status,
-    }
+    limited = {"via": act.via[:255], "peer": act.peer[:64], "act": act.act[:100], "object": _cut(act.object)}
+    values = asdict(act) | limited | {"at": datetime.now(UTC), "status": status}
     return connection.scalars(sa.insert(AuditEntry).values(values).returning(AuditEntry.id)).one()
 
 

@@ -93,14 +93,11 @@ def _keep(connection: sa.Connection, profile: str, parsed: ParsedChunk) -> set[i
         for row in locked_sessions.values()
         if profile in (row.home_profile, OURS) or row.facets is None or row.id in overtaken
     }
-    counted = [
-        {
-            "session": number,
-            "counted": facets.recounted(row.facets, profile, parsed.removed.get(number, ()), parsed.added[number]),
-        }
-        for number, row in locked_sessions.items()
-        if number not in folded
-    ]
+    counted = []
+    for number in locked_sessions.keys() - folded:
+        old, removed = locked_sessions[number].facets, parsed.removed.get(number, ())
+        new = facets.recounted(old, profile, removed, parsed.added[number])
+        counted.append({"session": number, "counted": new})
     if counted:
         connection.execute(_set_facets, counted)
     return folded

@@ -14,7 +14,6 @@ from webapp.store.write import derived
 
 MOST_TRIES = 3
 """How many workers may die over a chunk before its run is given up."""
-_AT_ONCE = 500
 
 
 class KillsWorkers(RuntimeError):
@@ -22,19 +21,9 @@ class KillsWorkers(RuntimeError):
 
 
 def insert(connection: sa.Connection, run_id: int, chunks: list[Chunk]) -> None:
-    for at in range(0, len(chunks), _AT_ONCE):
-        rows = [
-            {
-                "run_id": run_id,
-                "low": chunk.low,
-                "high": chunk.high,
-                "session_ids": None if chunk.session_ids is None else list(chunk.session_ids),
-                "state": "waiting",
-                "tries": 0,
-                "uncounted": False,
-            }
-            for chunk in chunks[at : at + _AT_ONCE]
-        ]
+    fresh = {"run_id": run_id, "state": "waiting", "tries": 0, "uncounted": False}
+    rows = [{**fresh, "low": chunk.low, "high": chunk.high, "session_ids": chunk.session_ids} for chunk in chunks]
+    if rows:
         connection.execute(sa.insert(RunChunk), rows)
 
 

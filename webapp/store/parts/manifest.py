@@ -92,17 +92,13 @@ def _write_anew(engine: sa.Engine, settings: Settings, part: sa.Row[Any], cuts: 
         turn_id = table.column("turn_id")
         outside = compute.or_(compute.less(turn_id, cut.low), compute.greater(turn_id, cut.high))
         table = table.filter(outside)
+    change: sa.Update | sa.Delete = sa.delete(RunPart)
     if table.num_rows:
         low, high = (table.column("turn_id")[at].as_py() for at in (0, -1))
         written = part_files.write_table(settings, part.run_id, low, table)
-        values = {"low": low, "high": high, "responses": table.num_rows, **asdict(written)}
+        change = sa.update(RunPart).values(low=low, high=high, responses=table.num_rows, **asdict(written))
     with writing(engine) as connection:
-        here = sa.and_(RunPart.id == part.id, RunPart.name == part.name)
-        if table.num_rows:
-            changed = connection.execute(sa.update(RunPart).where(here).values(values)).rowcount
-        else:
-            changed = connection.execute(sa.delete(RunPart).where(here)).rowcount
-        cut_ids = [cut.id for cut in cuts]
-        connection.execute(sa.delete(RunPartRemoval).where(RunPartRemoval.id.in_(cut_ids)))
+        changed = connection.execute(change.where(RunPart.id == part.id, RunPart.name == part.name)).rowcount
+        connection.execute(sa.delete(RunPartRemoval).where(RunPartRemoval.id.in_([cut.id for cut in cuts])))
     if changed:
         file_store(settings).remove(part.name)
