@@ -184,14 +184,8 @@ def end(
     Without an `owner` it is one that is held, which nobody works at.
     """
     mine = sa.and_(Job.id == job.id, Job.state == HELD) if owner is None else _is_of(job.id, owner)
-    values = {
-        "state": state,
-        "result": result,
-        "dump_id": dump_id,
-        "cancelled": state == "cancelled",
-        "owner": None,
-        "ended_at": datetime.now(UTC),
-    }
+    values: dict[str, Any] = {"state": state, "result": result, "dump_id": dump_id, "owner": None}
+    values |= {"cancelled": state == "cancelled", "ended_at": datetime.now(UTC)}
     with database.writing(engine) as connection:
         ended = bool(connection.execute(sa.update(Job).where(mine).values(values)).rowcount)
     if ended:

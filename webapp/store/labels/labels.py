@@ -61,7 +61,8 @@ def put_all(
         _check_turn(turn)
         content = label_content.checked(content)
         content = replace(content, cause=causes.resolve(db, content.cause, author))
-        if not _write(db, turn, author, content, {"batch": batch} | ({"like": like} if index else {}), seen, index > 0):
+        more = {"batch": batch} | ({"like": like} if index else {})
+        if not _write(db, turn, author, content, more, "" if index else seen) and index == 0:
             db.rollback()
             raise Conflict(of_author(db, turn, author))
     _save(db, *(turn for turn, _ in labels))
@@ -148,32 +149,19 @@ def stamp(label: Label | None) -> str:
 
 
 def _write(
-    db: orm.Session,
-    turn: Turn,
-    author: str,
-    content: LabelContent,
-    more: dict[str, str],
-    seen: str | None,
-    is_alike: bool,
+    db: orm.Session, turn: Turn, author: str, content: LabelContent, more: dict[str, str], seen: str | None
 ) -> bool:
-    """Write one label and its event; False where the one that is there is not the one that was seen.
-
-    Responses that are alike (`is_alike`) keep the label that their author gave them before.
-    """
+    """Write one label and its event; False where the one that is there is neither what was seen nor the same."""
     current = of_author(db, turn, author)
     was = None if current is None else history.content_of(current)
-    if is_alike and was is not None:
-        return True
     values = _columns(turn, author, content, datetime.now(UTC))
     if current is not None and current.review == "reviewed" and _same(content, current):
         values |= reviewing.columns(history.review_of(current))
-    if not _put(db, values, "" if is_alike else seen):
-        current = of_author(db, turn, author)
-        return is_alike or (current is not None and _same(content, current))
+    is_put = _put(db, values, seen)
     label = of_author(db, turn, author)
-    if label is not None:
+    if is_put and label is not None:
         history.record(db, turn.id, author, "put", {**history.content_of(label), "was": was, **more})
-    return True
+    return is_put or (label is not None and _same(content, label))
 
 
 _timeless = {"seconds": None, "source": None}
