@@ -163,8 +163,8 @@ def _labelled(
 ) -> Iterator[settling.Labelled]:
     """Those turns that have labels, else the labelled ones of those sessions, else all."""
     if turn_ids is not None:
-        rows = _rows_of_turns(db, turn_ids, with_history=with_history)
-        return (response for response in rows if response.labels)
+        responses = _rows_of_turns(db, turn_ids, with_history=with_history)
+        return (response for response in responses if response.labels)
     if sessions is None or len(sessions) <= MOST_IN_QUERY:
         return settling.every(db, with_history=with_history, sessions=sessions)
     every = settling.every(db, with_history=with_history)

@@ -32,11 +32,6 @@ def pieces(
 ) -> Iterator[bytes]:
     """The file of a group under the filters: all responses whose value is known, and at most `most` others, of each
     sort one first. `urls` are where they are labelled and where a file with more of them is."""
-    tests = _tests(db, key, filters, most, urls)
-    return group_tests.pieces(tests, exporting.about(f"failure group {title}", None))
-
-
-def _tests(db: orm.Session, key: str, filters: Filters, most: int, urls: tuple[str, str]) -> GroupTests:
     members = group_detail.members(db, key, filters, datetime.now(UTC))
     known, undecidable = _said(db, members)
     without = [turn_id for turn_id in members if turn_id not in known and turn_id not in undecidable]
@@ -46,7 +41,8 @@ def _tests(db: orm.Session, key: str, filters: Filters, most: int, urls: tuple[s
     labelled, unlabelled = (list(exporting.of_turns(db, ids)) for ids in (sorted(known), chosen))
     parser = _parser([*labelled, *unlabelled], filters.under)
     unreadable = len(undecidable) + len(without) - len(left)
-    return GroupTests(labelled, unlabelled, len(members), unreadable, parser, *urls)
+    tests = GroupTests(labelled, unlabelled, len(members), unreadable, parser, *urls)
+    return group_tests.pieces(tests, exporting.about(f"failure group {title}", None))
 
 
 def _said(db: orm.Session, members: Sequence[int]) -> tuple[set[int], set[int]]:

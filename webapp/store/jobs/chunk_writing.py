@@ -54,8 +54,7 @@ def store(engine: sa.Engine, run_id: int, profile: str, owner: str, parsed: Pars
             run_chunks.note_stored(connection, run_id, parsed.chunk)
         else:
             _locked(connection, [session_id])
-            folds = session_id in folded
-            is_due = run_chunks.store_part(connection, run_id, parsed.chunk, session_id, folds=folds)
+            is_due = run_chunks.store_part(connection, run_id, parsed.chunk, session_id, folds=session_id in folded)
             folded = {session_id} if is_due else set()
         for folded_id in sorted(folded):
             derived.refold(connection, folded_id)

@@ -78,8 +78,7 @@ class JobLine:
 
 def own(settings: Settings, stream: BinaryIO) -> Path:
     """Put an upload where a job keeps it, safe from a power cut; the file itself where it is one already."""
-    folder = dump_files.incoming(settings.data)
-    target = folder / f"{dump_files.JOB}{secrets.token_hex(8)}"
+    target = dump_files.incoming(settings.data) / f"{dump_files.JOB}{secrets.token_hex(8)}"
     try:
         with disk_full.in_words():
             _link_or_copy(stream, target)
@@ -221,8 +220,7 @@ def shown(connection: sa.Connection) -> list[JobLine]:
     """What the list of dumps shows before the dumps, the newest first: live imports, and those of a day without one."""
     lately = sa.and_(Job.dump_id.is_(None), Job.ended_at > datetime.now(UTC) - _REMEMBERED)
     query = sa.select(Job.__table__).where(Job.kind == IMPORT, sa.or_(Job.state.in_((*LIVE, HELD)), lately))
-    rows = connection.execute(query.order_by(Job.id.desc()).limit(MOST_SHOWN))
-    return [line_of(row) for row in rows]
+    return [line_of(row) for row in connection.execute(query.order_by(Job.id.desc()).limit(MOST_SHOWN))]
 
 
 def live_of(connection: sa.Connection, dump_id: int) -> int | None:

@@ -111,8 +111,7 @@ def cancel(engine: sa.Engine, number: int) -> None:
     """Have a run stop at its next chunk; what it stored stays, counted."""
     with writing(engine) as connection:
         live = sa.and_(Run.id == number, Run.state.in_(LIVE))
-        values = {"state": "cancelled", "finished_at": datetime.now(UTC)}
-        connection.execute(sa.update(Run).where(live).values(values))
+        connection.execute(sa.update(Run).where(live).values(state="cancelled", finished_at=datetime.now(UTC)))
 
 
 def find(connection: sa.Connection, number: int) -> RunLine:

@@ -161,8 +161,7 @@ def end_killed(engine: sa.Engine, settings: Settings) -> int:
     """
     with engine.connect() as connection:
         chunks_left = sa.exists().where(RunChunk.run_id == Run.id)
-        silent = claims.is_left(engine, Run.beat_at)
-        query = sa.select(Run.id, Run.state, Run.scope, silent.label("silent"))
+        query = sa.select(Run.id, Run.state, Run.scope, claims.is_left(engine, Run.beat_at).label("silent"))
         rows = connection.execute(query.where(sa.or_(Run.state == "running", chunks_left))).all()
     ended = 0
     for row in rows:

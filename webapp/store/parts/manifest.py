@@ -90,8 +90,7 @@ def _write_anew(engine: sa.Engine, settings: Settings, part: sa.Row[Any], cuts: 
     table = parquet.read_table(part_files.readable(settings, part))
     for cut in cuts:
         turn_id = table.column("turn_id")
-        outside = compute.or_(compute.less(turn_id, cut.low), compute.greater(turn_id, cut.high))
-        table = table.filter(outside)
+        table = table.filter(compute.or_(compute.less(turn_id, cut.low), compute.greater(turn_id, cut.high)))
     change: sa.Update | sa.Delete = sa.delete(RunPart)
     if table.num_rows:
         low, high = (table.column("turn_id")[at].as_py() for at in (0, -1))

@@ -106,14 +106,12 @@ def board(db: orm.Session, names: tuple[str, ...] | None = None, *, seconds: flo
     names = names or tuple(parsing.profiles())
     result = Scoreboard(scores={name: Score() for name in names}, by={dimension: {} for dimension in DIMENSIONS})
     result.waiting = compared.refresh(db, seconds=seconds)
+    counts: Counter[str] = Counter()
     for group in compared.stood(db):
+        counts[group.state] += group.count
         if group.state == "known":
-            result.compared += group.count
             _add(result, group, names)
-        elif group.state == "unknown":
-            result.unknown += group.count
-        else:
-            result.disputed += group.count
+    result.compared, result.unknown, result.disputed = counts["known"], counts["unknown"], counts["disputed"]
     return result
 
 

@@ -7,7 +7,7 @@ import hashlib
 import random
 import time
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -180,16 +180,17 @@ def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[i
 
 def _viewed(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
     page = sessions.page(db, spec.filters(), after=state["at"], limit=50)
-    keys = [line.key for line in page.sessions]
-    ids = list(db.scalars(sa.select(Session.id).where(Session.key.in_(keys))))
-    return ids, page.next
+    return _ids(db, [line.key for line in page.sessions]), page.next
 
 
 def _chosen(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
     first = state["at"] or 0
-    keys = spec.ids[first : first + 10]
-    ids = list(db.scalars(sa.select(Session.id).where(Session.key.in_(keys))))
-    return ids, first + 10 if first + 10 < len(spec.ids) else None
+    following = first + 10
+    return _ids(db, spec.ids[first:following]), following if following < len(spec.ids) else None
+
+
+def _ids(db: orm.Session, keys: Sequence[str]) -> list[int]:
+    return list(db.scalars(sa.select(Session.id).where(Session.key.in_(keys))))
 
 
 _LISTED = {"view": _viewed, "chosen": _chosen}
