@@ -226,7 +226,6 @@ def parses_of(
 
 
 def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str, settings: Settings) -> dict[int, str]:
-    """The cell of each of these turns."""
     parses = {key: made[:2] for key, made in parses_of(db, settings, ids, first, second).items()}
     return {turn_id: cells.classified(parses.get((turn_id, first)), parses.get((turn_id, second))) for turn_id in ids}
 

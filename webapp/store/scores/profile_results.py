@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -35,17 +34,6 @@ Result = tuple[str, str, str | None, str]
 """(version of the profile, outcome, policy by which it is right, strategy that won)"""
 Results = dict[str, Result]
 """By profile; one that is not in it was not compared, since the response is too long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stood:
-    """How many responses have the same `results`; `state` is known, unknown (not said what was meant), disputed."""
-
-    state: str
-    model: str
-    cause: str
-    results: Results
-    count: int
 
 
 def refresh(db: orm.Session, *, seconds: float | None = None) -> int:
@@ -79,11 +67,14 @@ def pending(db: orm.Session) -> list[int]:
     return list(db.scalars(query.where(sa.not_(_fresh())).order_by(labelled.c.turn_id)))
 
 
-def stood(db: orm.Session) -> list[Stood]:
-    """What is kept, the same together; without those responses that are to be compared again."""
+def grouped(db: orm.Session) -> Iterator[tuple[str, str, str, Results, int]]:
+    """(state, model, cause, results, how many responses are so), without those that are to be compared again.
+
+    The state is known, unknown (not said what was meant) or disputed.
+    """
     columns = (Compared.state, Compared.model, Compared.cause, Compared.results)
-    query = _valid(sa.select(*columns, sa.func.count().label("number"))).group_by(*columns)
-    return [Stood(row.state, row.model, row.cause, _read(row.results), row.number) for row in db.execute(query)]
+    for *same, results, count in db.execute(_valid(sa.select(*columns, sa.func.count())).group_by(*columns)):
+        yield *same, _read(results), count
 
 
 def known(db: orm.Session, after: int = -1) -> Iterator[tuple[int, str, str, Results]]:

@@ -107,10 +107,10 @@ def board(db: orm.Session, names: tuple[str, ...] | None = None, *, seconds: flo
     result = Scoreboard(scores={name: Score() for name in names}, by={dimension: {} for dimension in DIMENSIONS})
     result.waiting = compared.refresh(db, seconds=seconds)
     counts: Counter[str] = Counter()
-    for group in compared.stood(db):
-        counts[group.state] += group.count
-        if group.state == "known":
-            _add(result, group, names)
+    for state, model, cause, results, count in compared.grouped(db):
+        counts[state] += count
+        if state == "known":
+            _add(result, names, model, cause, results, count)
     result.compared, result.unknown, result.disputed = counts["known"], counts["unknown"], counts["disputed"]
     return result
 
@@ -194,15 +194,15 @@ def _lines(db: orm.Session, by_turn: ByTurn) -> list[Line]:
     return lines
 
 
-def _add(board_so_far: Scoreboard, group: compared.Stood, names: Iterable[str]) -> None:
+def _add(board_so_far: Scoreboard, names: Iterable[str], model: str, cause: str, results: Results, count: int) -> None:
     for name in names:
-        if (result := group.results.get(name)) is None:
+        if (result := results.get(name)) is None:
             if not installing.absent(parsing.profile(name)):
-                board_so_far.too_long += group.count
+                board_so_far.too_long += count
             continue
-        board_so_far.scores[name].add(result, group.count)
-        for dimension, value in _dimensions(group.model, group.cause, result).items():
-            board_so_far.by[dimension].setdefault(value, {}).setdefault(name, Score()).add(result, group.count)
+        board_so_far.scores[name].add(result, count)
+        for dimension, value in _dimensions(model, cause, result).items():
+            board_so_far.by[dimension].setdefault(value, {}).setdefault(name, Score()).add(result, count)
 
 
 def _dimensions(model: str, cause: str, result: Result) -> dict[str, str]:

@@ -98,7 +98,6 @@ def before(db: orm.Session, queue: LabelQueue, turn_id: int) -> Turn | None:
 
 
 def progress(db: orm.Session, queue: LabelQueue, author: str) -> QueueProgress:
-    """See `QueueProgress`."""
     here = LabelQueueItem.queue_id == queue.id
     total = db.scalar(sa.select(sa.func.count()).where(here)) or 0
     by_author = sa.select(Label.author, sa.func.count()).join(LabelQueueItem, LabelQueueItem.turn_id == Label.turn_id)

@@ -6,7 +6,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -31,20 +30,10 @@ _ID = re.compile(r"\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{2,})*\b|\
 _NUMBER = re.compile(r"(?<![A-Za-z_])\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _SPACE = re.compile(r"\s+")
 _SHORT = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A response with what is stored of it."""
-
-    turn_id: int
-    session_id: int
-    raw: str
-    home_profile: str
-    happened_at: datetime
-    home: str | None
-    ours: str | None
-    traces: tuple[Trace, ...] = ()
+Candidate = sa.Row[*tuple[Any, ...]]
+"""a row of `_candidates`"""
+Traces = dict[str, Trace]
+"""of one response, by profile"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +56,17 @@ def scan(
     if kind == "silent":
         doubtful = sa.or_(home_parse.verdict != "clean", our_parse.verdict != "clean", our_parse.ambiguous)
         query = query.where(Turn.recorded_failure.is_(None), home_parse.verdict.in_(READABLE), doubtful)
-    candidates = [Candidate(**row._mapping) for row in db.execute(query)]
-    following = candidates[-1].turn_id if len(candidates) == limit else None
-    if kind in ("silent", "disagree"):
-        candidates = _with_traces(db, candidates)
-    return [item for candidate in candidates if (item := _placed(kind, candidate)) is not None], following
+    rows = db.execute(query).all()
+    traces = _traces(db, [row.turn_id for row in rows]) if kind in ("silent", "disagree") else {}
+    items = [item for row in rows if (item := _placed(kind, row, traces.get(row.turn_id, {}))) is not None]
+    return items, rows[-1].turn_id if len(rows) == limit else None
 
 
 def of_turns(db: orm.Session, turn_ids: Iterable[int]) -> list[QueueEntry]:
     """Those of these turns that are responses, ranked in the order given."""
     ranks = {turn_id: rank for rank, turn_id in enumerate(turn_ids)}
     rows = db.execute(_candidates.where(Turn.id.in_(list(ranks))))
-    return [replace(_entry(Candidate(**row._mapping)), rank=ranks[row.turn_id]) for row in rows]
+    return [replace(_entry(row), rank=ranks[row.turn_id]) for row in rows]
 
 
 _candidates: sa.Select[*tuple[Any, ...]] = join_parses(
@@ -90,27 +78,27 @@ _candidates: sa.Select[*tuple[Any, ...]] = join_parses(
     .where(is_response, Session.deleted_at.is_(None)),
     Session.home_profile,
 )
+"""responses with what is stored of them: verdicts under their home and under `fencepost`"""
 
 
-def _with_traces(db: orm.Session, candidates: Sequence[Candidate]) -> list[Candidate]:
-    ids = [candidate.turn_id for candidate in candidates]
-    traces: dict[int, list[Trace]] = {}
-    for parse in db.execute(sa.select(Parse.turn_id, Parse.trace).where(Parse.turn_id.in_(ids))):
-        traces.setdefault(parse.turn_id, []).append(Trace.from_dict(parse.trace))
-    return [replace(candidate, traces=tuple(traces.get(candidate.turn_id, ()))) for candidate in candidates]
+def _traces(db: orm.Session, turn_ids: list[int]) -> dict[int, Traces]:
+    traces: dict[int, Traces] = {}
+    for parse in db.execute(sa.select(Parse.turn_id, Parse.trace).where(Parse.turn_id.in_(turn_ids))):
+        trace = Trace.from_dict(parse.trace)
+        traces.setdefault(parse.turn_id, {})[trace.profile] = trace
+    return traces
 
 
-def _placed(kind: str, candidate: Candidate) -> QueueEntry | None:
+def _placed(kind: str, candidate: Candidate, traces: Traces) -> QueueEntry | None:
     if kind == "disagree":
-        results = disagreement(candidate)
+        results = disagreement(candidate, traces)
         return _entry(candidate, results) if results > 1 else None
-    return None if kind == "silent" and not is_silent(candidate) else _entry(candidate)
+    return None if kind == "silent" and not is_silent(candidate, traces) else _entry(candidate)
 
 
-def is_silent(candidate: Candidate) -> bool:
+def is_silent(candidate: Candidate, traces: Traces) -> bool:
     """Whether production took a value that may not be the one that was meant: `fencepost` reads another or nothing,
     cannot choose between several, or sees that the value was cut off or lies inside a larger one that is broken."""
-    traces = {trace.profile: trace for trace in candidate.traces}
     home, ours = traces.get(candidate.home_profile), traces.get(OURS)
     if home is None or ours is None or not home.chosen:
         return False
@@ -119,15 +107,13 @@ def is_silent(candidate: Candidate) -> bool:
     return ours.ambiguous or ours.truncated or _is_fragment(home)
 
 
-def disagreement(candidate: Candidate) -> int:
+def disagreement(candidate: Candidate, traces: Traces) -> int:
     """How many different results the profiles have, no value being one of them."""
-    if candidate.home == candidate.ours == "clean" and len(candidate.traces) <= 2:
+    if candidate.home == candidate.ours == "clean" and len(traces) <= 2:
         return 1
-    traces = {trace.profile: trace for trace in candidate.traces}
     if len(candidate.raw) <= PARSED_HERE:
-        for name, profile in parsing.profiles().items():
-            if name not in traces:
-                traces[name] = parsing.parse(candidate.raw, profile)
+        absent = {name: profile for name, profile in parsing.profiles().items() if name not in traces}
+        traces = traces | {name: parsing.parse(candidate.raw, profile) for name, profile in absent.items()}
     return len({same_as(trace.values) if trace.chosen else "" for trace in traces.values()})
 
 
