@@ -89,7 +89,11 @@ def _begin(target: sa.Engine, address: str) -> None:
     """Make the target's tables and mark it as an unfinished copy of `address`, or see that it is just that already."""
     current = database.revision(target)
     if current == database.UNFINISHED_COPY:
-        _refuse_other_copy(target, address)
+        with target.connect() as connection:
+            begun = _last(connection, "").decode()
+        if begun != address:
+            words = f"an unfinished copy of {begun}: finish that, or name a database that is empty"
+            raise NotCopied(f"the target is {words}")
         return
     if current not in (None, database.HEAD):
         raise NotCopied(f"the target is at revision {current}: name a database that is empty")
@@ -100,13 +104,6 @@ def _begin(target: sa.Engine, address: str) -> None:
         connection.exec_driver_sql(f"CREATE TABLE database_copy (name VARCHAR(64) PRIMARY KEY, last {binary} NOT NULL)")
         connection.execute(_state.insert().values(name="", last=address.encode()))
         database.set_revision(connection, database.UNFINISHED_COPY)
-
-
-def _refuse_other_copy(target: sa.Engine, address: str) -> None:
-    with target.connect() as connection:
-        begun = _last(connection, "").decode()
-    if begun != address:
-        raise NotCopied(f"the target is an unfinished copy of {begun}: finish that, or name a database that is empty")
 
 
 def _refuse_rows(target: sa.Connection) -> None:
