@@ -150,8 +150,9 @@ def _of_everything(db: orm.Session, settings: Settings, first: str, second: str)
     if manifest.are_any(db.connection(), first, second):
         counts = Counter(parts_cells.counts(db.connection(), settings, first, second))
         return counts | Counter(not_run_both=_parses(db, OURS) - counts.total())
-    by_verdict = any(_has_undigested(db, name) for name in (first, second))
-    counts = Counter((_by_verdict if by_verdict else _by_digest)(db, first, second))
+    undigested = sa.select(Parse.turn_id).where(Parse.profile.in_((first, second)), sa.text(UNDIGESTED)).limit(1)
+    count = _by_digest if db.scalar(undigested) is None else _by_verdict
+    counts = Counter(count(db, first, second))
     both, of, a_run, b_run = counts.total(), *(_parses(db, name) for name in (OURS, first, second))
     counts["not_run_a"] = max(0, b_run - both)
     counts["not_run_b"] = max(0, a_run - both)
@@ -183,12 +184,6 @@ def _by_verdict(db: orm.Session, first: str, second: str) -> dict[str, int]:
     """The cells where some value has no digest: the verdicts of what has none are read too."""
     columns = [sa.func.count(sa.case((cells.holds(cell), 1))).label(cell) for cell in cells.READ]
     return dict(db.execute(cells.both_run(sa.select(*columns), first, second)).one()._mapping)
-
-
-def _has_undigested(db: orm.Session, profile: str) -> bool:
-    """Whether a profile read a value that has no digest."""
-    select = sa.select(Parse.turn_id).where(Parse.profile == profile, sa.text(UNDIGESTED)).limit(1)
-    return db.scalar(select) is not None
 
 
 def _parses(db: orm.Session, profile: str) -> int:
