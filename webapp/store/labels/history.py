@@ -62,17 +62,11 @@ def record_all(db: orm.Session, said: Mapping[int, dict[str, Any]], author: str,
 
 def of_turns(db: orm.Session, turn_ids: Iterable[int]) -> dict[int, list[LabelEvent]]:
     """The events of each turn, the newest first."""
+    query = sa.select(LabelEvent).where(LabelEvent.turn_id.in_(list(turn_ids))).order_by(LabelEvent.id.desc())
     by_turn: dict[int, list[LabelEvent]] = {}
-    for event in db.scalars(_of_turns, {"turns": list(turn_ids)}):
+    for event in db.scalars(query):
         by_turn.setdefault(event.turn_id, []).append(event)
     return by_turn
-
-
-_of_turns = (
-    sa.select(LabelEvent)
-    .where(LabelEvent.turn_id.in_(sa.bindparam("turns", expanding=True)))
-    .order_by(LabelEvent.id.desc())
-)
 
 
 def of_turn(db: orm.Session, turn_id: int) -> list[LabelEvent]:

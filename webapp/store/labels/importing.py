@@ -98,15 +98,12 @@ def _store(db: orm.Session, placed: list[tuple[int, Row, Turn]], result: Importe
             outcome = _store_label(db, turn, row)
             _settle(db, turn, row.get("settled"))
         except (BadLabel, causes.BadCause, KeyError, TypeError, ValueError) as error:
-            result.problems.append((line, _reason(error)))
+            words = f"the row has no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
+            result.problems.append((line, words))
             continue
         setattr(result, outcome, getattr(result, outcome) + 1)
         changed.append(turn)
     labels._save(db, *changed)
-
-
-def _reason(error: Exception) -> str:
-    return f"the row has no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
 
 
 def _store_label(db: orm.Session, turn: Turn, row: Row) -> str:

@@ -131,10 +131,8 @@ def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, m
 
 def of_turn(db: orm.Session, turn: Turn) -> list[Label]:
     """The labels of `turn`, the newest first."""
-    return list(db.scalars(_of_turn, {"turn": turn.id}))
-
-
-_of_turn = sa.select(Label).where(Label.turn_id == sa.bindparam("turn")).order_by(Label.made_at.desc(), Label.id)
+    query = sa.select(Label).where(Label.turn_id == turn.id).order_by(Label.made_at.desc(), Label.id)
+    return list(db.scalars(query))
 
 
 def of_author(db: orm.Session, turn: Turn, author: str) -> Label | None:

@@ -44,8 +44,7 @@ def add(connection: sa.Connection, run_id: int, about: tuple[str, str], columns:
     part_id = connection.scalars(sa.insert(RunPart).values(values).returning(RunPart.id)).one()
     between = Session.id.between(low // TURNS_A_SESSION, high // TURNS_A_SESSION)
     there = set(connection.scalars(sa.select(Session.id).where(between).with_for_update(read=True, key_share=True)))
-    gone = sorted({turn_id // TURNS_A_SESSION for turn_id in columns.turn_id} - there)
-    for number in gone:
+    for number in sorted({turn_id // TURNS_A_SESSION for turn_id in columns.turn_id} - there):
         first = number * TURNS_A_SESSION
         removal = {"part_id": part_id, "low": first, "high": first + TURNS_A_SESSION - 1}
         connection.execute(sa.insert(RunPartRemoval).values(removal))

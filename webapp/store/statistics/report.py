@@ -112,10 +112,9 @@ class _Counted:
 
     def model(self, value: str, count: int) -> OfModel:
         columns, half = self.state.columns("made", value), len(VERDICTS)
-        also = {"model": value}
         ours = {index - half: column for index, column in columns.items() if index >= half}
-        home = self.verdicts(columns, self.view, {**also, "under": HOME})
-        fencepost = self.verdicts(ours, self.view, {**also, "under": OURS})
+        home = self.verdicts(columns, self.view, {"model": value, "under": HOME})
+        fencepost = self.verdicts(ours, self.view, {"model": value, "under": OURS})
         return OfModel(value, count, home[0].of, home, fencepost, replace(self.filters, model=value))
 
     def errors(self) -> tuple[list[Entry], int]:
