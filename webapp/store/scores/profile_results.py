@@ -67,7 +67,7 @@ def pending(db: orm.Session) -> list[int]:
     return list(db.scalars(query.where(sa.not_(_fresh())).order_by(labelled.c.turn_id)))
 
 
-def grouped(db: orm.Session) -> Iterator[tuple[str, str, str, Results, int]]:
+def groups(db: orm.Session) -> Iterator[tuple[str, str, str, Results, int]]:
     """(state, model, cause, results, how many responses are so), without those that are to be compared again.
 
     The state is known, unknown (not said what was meant) or disputed.

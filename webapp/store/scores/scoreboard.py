@@ -107,7 +107,7 @@ def board(db: orm.Session, names: tuple[str, ...] | None = None, *, seconds: flo
     result = Scoreboard(scores={name: Score() for name in names}, by={dimension: {} for dimension in DIMENSIONS})
     result.waiting = compared.refresh(db, seconds=seconds)
     counts: Counter[str] = Counter()
-    for state, model, cause, results, count in compared.grouped(db):
+    for state, model, cause, results, count in compared.groups(db):
         counts[state] += count
         if state == "known":
             _add(result, names, model, cause, results, count)
