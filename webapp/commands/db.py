@@ -15,7 +15,7 @@ from webapp.commands import _store
 from webapp.parsing.words import counted
 from webapp.store import models
 from webapp.store.db import backup, database
-from webapp.store.jobs import database_copy, reindex, unfit_parses
+from webapp.store.jobs import database_copy, reindex
 
 
 @click.group("db", short_help="Create, migrate, copy and check the database.")
@@ -58,7 +58,7 @@ def reindex_(anew: bool, findings: bool, parses: bool, as_json: bool) -> None:
             bar.update(task, completed=finished, total=total)
 
         if parses:
-            marked = unfit_parses.mark(engine, on_progress)
+            marked = reindex.mark_unfit(engine, on_progress)
         elif findings:
             count = reindex.refold_all(engine, on_progress)
         else:

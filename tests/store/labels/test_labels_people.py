@@ -15,7 +15,7 @@ from tests.store.made import BROKEN, Bring, entry, windlass
 from webapp.config import Settings
 from webapp.store.exports import exporting
 from webapp.store.jobs import runs
-from webapp.store.labels import agreement, carrying, causes, history, importing, labels, settling, values
+from webapp.store.labels import agreement, causes, history, importing, labels, settling, values
 from webapp.store.labels.label_content import LabelContent
 from webapp.store.labels.labels import Conflict
 from webapp.store.models import FinalLabel, Label, LabelEvent, Turn
@@ -304,13 +304,13 @@ def test_labels_survive_growth_another_past_ingest_again_and_a_new_parse(
     bring(windlass("s1", [entry("another past"), entry(BROKEN)]))
     newest = sessions.find(db, "s1")
     assert newest.revision == 2
-    carried = carrying.earlier(db, newest, at(db, 1), "ann")
+    carried = labels.of_same_text(db, newest, at(db, 1), "ann")
     assert carried is not None and (carried.label.judgement, carried.session.revision, carried.position) == (
         "missed",
         1,
         0,
     )
-    assert carrying.earlier(db, newest, at(db, 1), "bob") is None
+    assert labels.of_same_text(db, newest, at(db, 1), "bob") is None
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,6 @@ def key(name: str) -> str:
 
 
 def lines(connection: sa.Connection) -> list[AccountLine]:
-    """Every account, by name."""
     tokens = sa.select(sa.func.count()).where(ApiToken.account_id == Account.id).scalar_subquery()
     columns = (Account.id, Account.name, Account.role, Account.password.is_not(None), Account.subject, tokens)
     query = sa.select(*columns, Account.made_at, Account.signed_in_at).order_by(Account.name_key)

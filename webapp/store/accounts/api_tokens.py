@@ -43,7 +43,6 @@ class TokenUse:
 
     id: int
     name: str
-    account_id: int
     account: str
     rights: frozenset[str]
     is_noted: bool
@@ -72,14 +71,14 @@ def digest(sent: bytes) -> str:
 
 def find(connection: sa.Connection, sent: bytes) -> TokenUse | None:
     """Whose token `sent` is; None where it is no token, or revoked. `note_use` then writes that it was used."""
-    columns = (ApiToken.id, ApiToken.name, ApiToken.scopes, ApiToken.used_at, Account.id, Account.name, Account.role)
+    columns = (ApiToken.id, ApiToken.name, ApiToken.scopes, ApiToken.used_at, Account.name, Account.role)
     query = sa.select(*columns).join(Account, Account.id == ApiToken.account_id)
     row = connection.execute(query.where(ApiToken.digest == digest(sent))).one_or_none()
     if row is None:
         return None
-    number, name, scopes, used_at, account_id, account, role = row
+    number, name, scopes, used_at, account, role = row
     is_noted = used_at is not None and datetime.now(UTC) - used_at < _PRECISION
-    return TokenUse(number, name, account_id, account, frozenset(scopes.split()) & ROLES[role], is_noted)
+    return TokenUse(number, name, account, frozenset(scopes.split()) & ROLES[role], is_noted)
 
 
 def note_use(connection: sa.Connection, number: int) -> None:
@@ -88,8 +87,7 @@ def note_use(connection: sa.Connection, number: int) -> None:
 
 def is_known(connection: sa.Connection, sent: bytes) -> bool:
     """Whether `sent` is a token; notes nothing."""
-    query = sa.select(ApiToken.id).where(ApiToken.digest == digest(sent))
-    return connection.execute(query).first() is not None
+    return connection.scalar(sa.select(ApiToken.id).where(ApiToken.digest == digest(sent))) is not None
 
 
 def lines(connection: sa.Connection, account_id: int | None = None) -> list[TokenLine]:
@@ -104,9 +102,8 @@ def lines(connection: sa.Connection, account_id: int | None = None) -> list[Toke
 
 def _line(number: int, name: str, account: str, role: str, scopes: str, *times: Any) -> TokenLine:
     scope_names = tuple(scopes.split())
-    return TokenLine(
-        number, account, name, scope_names, tuple(scope for scope in scope_names if scope not in ROLES[role]), *times
-    )
+    lapsed = tuple(scope for scope in scope_names if scope not in ROLES[role])
+    return TokenLine(number, account, name, scope_names, lapsed, *times)
 
 
 def revoke(connection: sa.Connection, number: int, *, account_id: int | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -51,18 +51,9 @@ class AuditLine:
 
 def begin(connection: sa.Connection, act: Act, status: int | None = None) -> int:
     """Note a write, and return the entry's id for `finish`; give `status` where it is done already."""
-    values = {
-        "at": datetime.now(UTC),
-        "author": act.author,
-        "via": act.via[:255],
-        "peer": act.peer[:64],
-        "act": act.act[:100],
-        "object": _cut(act.object),
-        "detail": act.detail,
-        "status": status,
-    }
-    number: int = connection.execute(sa.insert(AuditEntry).values(values).returning(AuditEntry.id)).scalar_one()
-    return number
+    limited = {"via": act.via[:255], "peer": act.peer[:64], "act": act.act[:100], "object": _cut(act.object)}
+    values = asdict(act) | limited | {"at": datetime.now(UTC), "status": status}
+    return connection.scalars(sa.insert(AuditEntry).values(values).returning(AuditEntry.id)).one()
 
 
 def finish(connection: sa.Connection, number: int, status: int, detail: dict[str, Any] | None) -> None:
@@ -74,8 +65,8 @@ def page(
     connection: sa.Connection, *, before: int | None = None, author: str | None = None, limit: int = 100
 ) -> list[AuditLine]:
     """`limit` lines, the newest first, older than the line `before`; of one author where one is named."""
-    names = ("id", "at", "author", "via", "peer", "act", "object", "detail", "status")
-    query = sa.select(*(getattr(AuditEntry, name) for name in names)).order_by(AuditEntry.id.desc()).limit(limit)
+    columns = (getattr(AuditEntry, name) for name in AuditLine.__dataclass_fields__)
+    query = sa.select(*columns).order_by(AuditEntry.id.desc()).limit(limit)
     if before is not None:
         query = query.where(AuditEntry.id < before)
     if author:

@@ -55,9 +55,8 @@ def by_subject(connection: sa.Connection, subject: str, name: str, newcomers: st
     if (account := _find(connection, Account.subject == subject)) is not None:
         return _noted(connection, account)
     if newcomers == "none":
-        raise NotAdmitted(
-            f"You have no account here. An admin makes one with: fencepost user add NAME --subject '{subject}'"
-        )
+        command = f"fencepost user add NAME --subject '{subject}'"
+        raise NotAdmitted(f"You have no account here. An admin makes one with: {command}")
     accounts.add(connection, name, newcomers, subject=subject)
     return by_subject(connection, subject, name, newcomers)
 
@@ -67,15 +66,12 @@ def by_proxy(connection: sa.Connection, name: str, newcomers: str) -> SignedIn:
 
     Raises `NotAdmitted`, `BadAccount`.
     """
-    account = by_name(connection, name)
-    if account is None and newcomers == "none":
+    if (account := by_name(connection, name)) is not None:
+        return account
+    if newcomers == "none":
         raise NotAdmitted(f"The proxy says that you are {name[:200]!r}, and there is no account of that name.")
-    if account is None:
-        accounts.add(connection, name, newcomers)
-        account = by_name(connection, name)
-    if account is None:
-        raise NotAdmitted(f"The account {name[:200]!r} was removed just now.")
-    return account
+    accounts.add(connection, name, newcomers)
+    return by_proxy(connection, name, newcomers)
 
 
 def _find(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> SignedIn | None:
@@ -84,6 +80,5 @@ def _find(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> SignedIn
 
 
 def _noted(connection: sa.Connection, account: SignedIn) -> SignedIn:
-    now = datetime.now(UTC)
-    connection.execute(sa.update(Account).where(Account.id == account.id).values(signed_in_at=now))
+    connection.execute(sa.update(Account).where(Account.id == account.id).values(signed_in_at=datetime.now(UTC)))
     return account

@@ -64,10 +64,9 @@ def both_run(select: Any, first: str, second: str) -> Any:
 
 def not_run(cell: str, first: str, second: str) -> Any:
     """The turns of a cell of `NOT_RUN`, out of all that `fencepost` parsed, which is every response."""
-    absent = {"not_run_a": (first, second), "not_run_b": (second, first), "not_run_both": (first, None)}[cell]
-    select = sa.select(every.turn_id).where(every.profile == OURS, visible(every.turn_id))
-    select = select.where(~_parsed(absent[0]))
-    return select.where(_parsed(absent[1]) if absent[1] is not None else ~_parsed(second))
+    by_a = _parsed(first) if cell == "not_run_b" else ~_parsed(first)
+    by_b = _parsed(second) if cell == "not_run_a" else ~_parsed(second)
+    return sa.select(every.turn_id).where(every.profile == OURS, visible(every.turn_id), by_a, by_b)
 
 
 def _parsed(profile: str) -> sa.ColumnElement[bool]:

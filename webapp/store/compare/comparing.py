@@ -17,7 +17,7 @@ from webapp.store.compare import cells, parts_cells
 from webapp.store.compare.cells import CELLS
 from webapp.store.compare.sign_test import SignTest
 from webapp.store.models import UNDIGESTED, Parse
-from webapp.store.parts import reading
+from webapp.store.parts import manifest, reading
 from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
 from webapp.store.sessions.coverage import ProfileCoverage
@@ -73,9 +73,9 @@ class LabelMatrix:
         return SignTest(self.fixed, self.broken + self.of("right", "silently wrong"))
 
     def as_dict(self) -> dict[str, Any]:
-        names = {"right_right": ("right", "right"), "wrong_wrong": ("silently wrong", "silently wrong")}
         return {
-            **{name: self.of(*pair) for name, pair in names.items()},
+            "right_right": self.of("right", "right"),
+            "wrong_wrong": self.of("silently wrong", "silently wrong"),
             "wrong_right": self.fixed,
             "right_wrong": self.broken,
             "silently_wrong": self.silently_wrong,
@@ -147,11 +147,12 @@ def is_everything(filters: Filters) -> bool:
 
 def _of_everything(db: orm.Session, settings: Settings, first: str, second: str) -> Counter[str]:
     """Counted over the index of digests alone, unless a value that was read has none, or runs wrote parts."""
-    if (in_parts := parts_cells.counts(db.connection(), settings, first, second)) is not None:
-        rest = _parses(db, OURS) - sum(in_parts.values())
-        return Counter(in_parts | {"not_run_both": max(0, rest)})
-    by_verdict = any(_has_undigested(db, name) for name in (first, second))
-    counts = Counter((_by_verdict if by_verdict else _by_digest)(db, first, second))
+    if manifest.are_any(db.connection(), first, second):
+        counts = Counter(parts_cells.counts(db.connection(), settings, first, second))
+        return counts | Counter(not_run_both=_parses(db, OURS) - counts.total())
+    undigested = sa.select(Parse.turn_id).where(Parse.profile.in_((first, second)), sa.text(UNDIGESTED)).limit(1)
+    count = _by_digest if db.scalar(undigested) is None else _by_verdict
+    counts = Counter(count(db, first, second))
     both, of, a_run, b_run = counts.total(), *(_parses(db, name) for name in (OURS, first, second))
     counts["not_run_a"] = max(0, b_run - both)
     counts["not_run_b"] = max(0, a_run - both)
@@ -183,12 +184,6 @@ def _by_verdict(db: orm.Session, first: str, second: str) -> dict[str, int]:
     """The cells where some value has no digest: the verdicts of what has none are read too."""
     columns = [sa.func.count(sa.case((cells.holds(cell), 1))).label(cell) for cell in cells.READ]
     return dict(db.execute(cells.both_run(sa.select(*columns), first, second)).one()._mapping)
-
-
-def _has_undigested(db: orm.Session, profile: str) -> bool:
-    """Whether a profile read a value that has no digest."""
-    select = sa.select(Parse.turn_id).where(Parse.profile == profile, sa.text(UNDIGESTED)).limit(1)
-    return db.scalar(select) is not None
 
 
 def _parses(db: orm.Session, profile: str) -> int:
@@ -226,9 +221,7 @@ def parses_of(
 
 
 def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str, settings: Settings) -> dict[int, str]:
-    """The cell of each of these turns."""
-    stored_parses = parses_of(db, settings, ids, first, second)
-    parses = {key: made[:2] for key, made in stored_parses.items()}
+    parses = {key: made[:2] for key, made in parses_of(db, settings, ids, first, second).items()}
     return {turn_id: cells.classified(parses.get((turn_id, first)), parses.get((turn_id, second))) for turn_id in ids}
 
 

@@ -13,6 +13,7 @@ from sqlalchemy import orm
 from webapp.config import Settings
 from webapp.store.compare import cells, comparing, parts_cells
 from webapp.store.models import Label, Turn
+from webapp.store.parts import manifest
 from webapp.store.sessions import responses
 from webapp.store.sessions.filters import BadFilter, Filters
 from webapp.store.sessions.responses import ResponseLine
@@ -65,27 +66,21 @@ def page(
         raise BadFilter(f"cell takes {', '.join(cells.CELLS)}, not {cell[:100]!r}")
     if by not in BY:
         raise BadFilter(f"by takes {', '.join(BY)}, not {by[:100]!r}")
-    ids = list(islice(_ids(db, settings, (first, second), cell, filters, -1), GROUPED + 1))
-    cut = len(ids) > GROUPED
+    pair = (first, second)
+    ids = list(islice(_ids(db, settings, pair, cell, filters, -1), GROUPED + 1))
+    cut, grouped = len(ids) > GROUPED, ids[:GROUPED]
     counts: Counter[str] = Counter()
-    for start in range(0, len(ids[:GROUPED]), _AT_ONCE):
-        batch = ids[start : min(start + _AT_ONCE, GROUPED)]
-        counts.update(_values(db, settings, batch, (first, second), by).values())
+    for start in range(0, len(grouped), _AT_ONCE):
+        counts.update(_values(db, settings, grouped[start : start + _AT_ONCE], pair, by).values())
     chosen: dict[int, str] = {}
-    rest = (
-        iter([turn_id for turn_id in ids if turn_id > after])
-        if not cut
-        else _ids(db, settings, (first, second), cell, filters, after)
-    )
+    rest = _ids(db, settings, pair, cell, filters, after) if cut else (ident for ident in ids if ident > after)
     while len(chosen) <= limit and (batch := list(islice(rest, _AT_ONCE))):
-        values = _values(db, settings, batch, (first, second), by)
+        values = _values(db, settings, batch, pair, by)
         chosen.update((turn_id, values[turn_id]) for turn_id in batch if value is None or values[turn_id] == value)
     turn_ids = list(chosen)[:limit]
     following = turn_ids[-1] if len(chosen) > limit else None
     groups = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return CellPage(
-        _lines(db, settings, turn_ids, chosen, (first, second)), following, groups, min(len(ids), GROUPED), cut
-    )
+    return CellPage(_lines(db, settings, turn_ids, chosen, pair), following, groups, len(grouped), cut)
 
 
 def _ids(
@@ -94,17 +89,16 @@ def _ids(
     """The turns of a cell behind `after`, ascending."""
     first, second = pair
     if not comparing.is_everything(filters):
-        narrowed = responses.narrowed_to(db, filters)
         listed_ids: list[int] = []
-        for ids in responses.turn_ids(db, narrowed):
+        for ids in responses.turn_ids(db, responses.narrowed_to(db, filters)):
             by_turn = comparing.cells_of(db, ids, first, second, settings)
             listed_ids += [ident for ident in ids if by_turn[ident] == cell and ident > after]
             if len(listed_ids) > comparing.MOST:
                 break
         yield from sorted(listed_ids)
         return
-    if (in_parts := parts_cells.turn_ids(db.connection(), settings, first, second, cell, after)) is not None:
-        yield from in_parts
+    if manifest.are_any(db.connection(), first, second):
+        yield from parts_cells.turn_ids(db.connection(), settings, first, second, cell, after)
         return
     if cell in cells.READ:
         turn_id = cells.a.turn_id

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store.parts import manifest, reading
+from webapp.store.parts import reading
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE
 
@@ -28,29 +28,16 @@ SELECT turn_id, CASE
 FROM a FULL JOIN b USING (turn_id)"""
 
 
-def counts(connection: sa.Connection, settings: Settings, first: str, second: str) -> dict[str, int] | None:
-    """How many responses stand in each cell but `not_run_both`; None where neither profile has parts.
-
-    Raises `PartDamaged`, `MissingLibrary`.
-    """
-    if not manifest.are_any(connection, first, second):
-        return None
+def counts(connection: sa.Connection, settings: Settings, first: str, second: str) -> dict[str, int]:
+    """How many responses stand in each cell but `not_run_both`. Raises `PartDamaged`, `MissingLibrary`."""
     with _cells(connection, settings, first, second) as duck:
         return dict(duck.execute(f"SELECT cell, count(*) FROM ({CELL_OF}) GROUP BY cell").fetchall())
 
 
 def turn_ids(
     connection: sa.Connection, settings: Settings, first: str, second: str, cell: str, after: int
-) -> Iterator[int] | None:
-    """The turns of a cell behind `after`, ascending; None where neither profile has parts."""
-    if not manifest.are_any(connection, first, second):
-        return None
-    return _turn_ids(connection, settings, first, second, cell, after)
-
-
-def _turn_ids(
-    connection: sa.Connection, settings: Settings, first: str, second: str, cell: str, after: int
 ) -> Iterator[int]:
+    """The turns of a cell behind `after`, ascending. Raises `PartDamaged`, `MissingLibrary`."""
     with _cells(connection, settings, first, second) as duck:
         if cell == "not_run_both":
             reading.relate(duck, "every", connection, settings, OURS)

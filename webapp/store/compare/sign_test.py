@@ -18,9 +18,8 @@ class SignTest:
 
     @property
     def p(self) -> float | None:
-        return (
-            None if not self.first + self.second else two_sided(min(self.first, self.second), self.first + self.second)
-        )
+        of = self.first + self.second
+        return two_sided(min(self.first, self.second), of) if of else None
 
     @property
     def share(self) -> HitRate:

@@ -80,7 +80,7 @@ def labels(
     format_ = base.find(name, "labels")
     responses = _responses(db, _labelled(db, sessions, turn_ids, with_history=True))
     if redactor is not None:
-        responses = (redactor.response(response) for response in responses)
+        responses = map(redactor.response, responses)
     facts = about(scope, redactor)
     return format_.pieces(responses, facts if left_out is None else replace(facts, left_out=left_out))
 
@@ -122,10 +122,9 @@ def session(
 
 def view_of(db: orm.Session, stored_session: Session) -> SessionView:
     """The session as the session formats get it; its turns are read a hundred at a time."""
-    names = ("revision", "turn_count", "response_count", "failed_count", "rescued_count", "strip")
-    values = {name: getattr(stored_session, name) for name in names}
     noticed = finding_runner.findings_of(db, stored_session.id)
     figures = (stored_session.response_count, stored_session.failed_count, stored_session.rescued_count)
+    names = ("revision", "turn_count", "response_count", "failed_count", "rescued_count", "strip")
     return SessionView(
         id=stored_session.external_id,
         format=stored_session.source_format,
@@ -136,7 +135,7 @@ def view_of(db: orm.Session, stored_session: Session) -> SessionView:
         findings=tuple(_finding(finding) for finding in noticed),
         turns=_turns(db, stored_session),
         started_at=stored_session.started_at.isoformat() if stored_session.started_at else None,
-        **values,
+        **{name: getattr(stored_session, name) for name in names},
     )
 
 
@@ -148,8 +147,8 @@ def of_filters(db: orm.Session, filters: Filters) -> set[int]:
 
 def of_queue(db: orm.Session, spec: Spec) -> list[int]:
     """The turns of a queue that have a label; ends the transaction."""
-    items = looking.turn_ids(db, spec)
-    turn_ids = list(db.scalars(sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(items))))
+    labelled = sa.select(Label.turn_id).distinct().where(Label.turn_id.in_(looking.turn_ids(db, spec)))
+    turn_ids = list(db.scalars(labelled))
     db.rollback()
     return turn_ids
 
@@ -164,12 +163,10 @@ def _labelled(
 ) -> Iterator[settling.Labelled]:
     """Those turns that have labels, else the labelled ones of those sessions, else all."""
     if turn_ids is not None:
-        rows = _rows_of_turns(db, turn_ids, with_history=with_history)
-        return (response for response in rows if response.labels)
-    if sessions is None:
-        return settling.every(db, with_history=with_history)
-    if len(sessions) <= MOST_IN_QUERY:
-        return settling.every(db, with_history=with_history, sessions=list(sessions))
+        responses = _rows_of_turns(db, turn_ids, with_history=with_history)
+        return (response for response in responses if response.labels)
+    if sessions is None or len(sessions) <= MOST_IN_QUERY:
+        return settling.every(db, with_history=with_history, sessions=sessions)
     every = settling.every(db, with_history=with_history)
     return (response for response in every if response.session.id in sessions)
 
@@ -220,14 +217,10 @@ def _final(response: settling.Labelled, views: dict[int, LabelView]) -> LabelVie
         return None
     if response.final.how == "alone":
         return views[response.labels[-1].id]
-    content = response.final.content
+    fields = ("judgement", "cause", "expects", "expected", "note")
     return LabelView(
         author=", ".join(response.final.authors),
-        judgement=content.judgement,
-        cause=content.cause,
-        expects=content.expects,
-        expected=content.expected,
-        note=content.note,
+        **{name: getattr(response.final.content, name) for name in fields},
         made_at=response.final.made_at.isoformat(),
         review=_review(response),
         history=tuple(event.as_dict() for event in reversed(response.history)),
@@ -253,23 +246,17 @@ def _finding(finding: Finding) -> FindingView:
 
 
 def _turns(db: orm.Session, stored_session: Session) -> Iterator[ExportedTurn]:
-    after = -1
-    query = (
-        sa.select(Turn).where(Turn.session_id == stored_session.id, Turn.duplicate_of.is_(None)).order_by(Turn.position)
-    )
-    while batch := list(db.scalars(query.where(Turn.position > after).limit(_AT_ONCE))):
+    after, home = -1, stored_session.home_profile
+    query = sa.select(Turn).where(Turn.session_id == stored_session.id, Turn.duplicate_of.is_(None))
+    query = query.order_by(Turn.position).limit(_AT_ONCE)
+    while batch := db.scalars(query.where(Turn.position > after)).all():
         after = batch[-1].position
         ids = [turn.id for turn in batch]
-        query_parses = sa.select(Parse).where(
-            Parse.turn_id.in_(ids), Parse.profile.in_((stored_session.home_profile, OURS))
-        )
-        parses = {(parse.turn_id, parse.profile): parse for parse in db.scalars(query_parses)}
-        labelled = {
-            response.turn.id: response for response in settling.of_turns(db, ids, with_history=True) if response.labels
-        }
+        both = sa.select(Parse).where(Parse.turn_id.in_(ids), Parse.profile.in_((home, OURS)))
+        parses = {(parse.turn_id, parse.profile): parse for parse in db.scalars(both)}
+        responses = {response.turn.id: response for response in settling.of_turns(db, ids, with_history=True)}
         for turn in batch:
-            pair = parses.get((turn.id, stored_session.home_profile)), parses.get((turn.id, OURS))
-            yield _turn(turn, *pair, labelled.get(turn.id))
+            yield _turn(turn, parses.get((turn.id, home)), parses.get((turn.id, OURS)), responses.get(turn.id))
 
 
 def _turn(turn: Turn, home: Parse | None, ours: Parse | None, labelled: settling.Labelled | None) -> ExportedTurn:

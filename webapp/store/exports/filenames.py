@@ -11,9 +11,7 @@ LONGEST = 200
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _KEPT = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
-_DEVICES = frozenset(
-    ("con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(10)))
-)
+_DEVICES = {"con", "prn", "aux", "nul"} | {f"{port}{number}" for port in ("com", "lpt") for number in range(10)}
 
 
 def safe_name(external_id: str) -> str:
@@ -22,7 +20,9 @@ def safe_name(external_id: str) -> str:
     An id of ASCII letters, digits, `_`, `-` and single inner dots stays as it is, unless it is one of Windows'
     device names or too long. All others are percent-encoded and get `~` and a hash: `~` stands in no plain id.
     """
-    return external_id if _is_plain(external_id) else _hashed(external_id)
+    is_device = external_id.partition(".")[0].lower() in _DEVICES
+    is_plain = len(external_id) <= LONGEST and not is_device and _PLAIN.fullmatch(external_id) is not None
+    return external_id if is_plain else _hashed(external_id)
 
 
 def path_in(folder: Path, external_id: str, suffix: str) -> Path:
@@ -38,8 +38,3 @@ def _hashed(external_id: str) -> str:
     safe = "".join(chr(byte) if byte in _KEPT else f"%{byte:02X}" for byte in data[:LONGEST])
     safe = re.sub(r"%[0-9A-F]?$", "", safe[: LONGEST - 17])
     return f"{safe.lstrip('.')}~{hashlib.sha256(data).hexdigest()[:16]}"
-
-
-def _is_plain(external_id: str) -> bool:
-    device = external_id.partition(".")[0].lower() in _DEVICES
-    return len(external_id) <= LONGEST and not device and _PLAIN.fullmatch(external_id) is not None

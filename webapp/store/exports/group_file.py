@@ -15,14 +15,14 @@ from webapp.exports.labelled import LabelledResponse, expected_values
 from webapp.store.exports import exporting
 from webapp.store.failures import group_detail
 from webapp.store.labels import settling
-from webapp.store.labels.queues import one_group
+from webapp.store.labels.queues import group_queues
 from webapp.store.models import Label, Parse
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE
 
-MOST = one_group.MOST_QUEUED
+MOST = group_queues.MOST_QUEUED
 """responses without a known value that a file can have"""
 _AT_ONCE = 1_000
 
@@ -32,21 +32,17 @@ def pieces(
 ) -> Iterator[bytes]:
     """The file of a group under the filters: all responses whose value is known, and at most `most` others, of each
     sort one first. `urls` are where they are labelled and where a file with more of them is."""
-    tests = _tests(db, key, filters, most, urls)
-    return group_tests.pieces(tests, exporting.about(f"failure group {title}", None))
-
-
-def _tests(db: orm.Session, key: str, filters: Filters, most: int, urls: tuple[str, str]) -> GroupTests:
     members = group_detail.members(db, key, filters, datetime.now(UTC))
     known, undecidable = _said(db, members)
     without = [turn_id for turn_id in members if turn_id not in known and turn_id not in undecidable]
     readable = _readable(db, without)
     left = [turn_id for turn_id in without if turn_id in readable]
-    chosen = [entry.turn_id for entry in one_group.in_order(db, left[:MOST])][:most]
+    chosen = [entry.turn_id for entry in group_queues.in_order(db, left[:MOST])][:most]
     labelled, unlabelled = (list(exporting.of_turns(db, ids)) for ids in (sorted(known), chosen))
     parser = _parser([*labelled, *unlabelled], filters.under)
     unreadable = len(undecidable) + len(without) - len(left)
-    return GroupTests(labelled, unlabelled, len(members), unreadable, parser, *urls)
+    tests = GroupTests(labelled, unlabelled, len(members), unreadable, parser, *urls)
+    return group_tests.pieces(tests, exporting.about(f"failure group {title}", None))
 
 
 def _said(db: orm.Session, members: Sequence[int]) -> tuple[set[int], set[int]]:

@@ -49,14 +49,9 @@ def fencepost_block(session: Session) -> dict[str, Any]:
 
 def stream(db: orm.Session, session: Session, now: datetime | None = None) -> Iterator[bytes]:
     """The session as one JSON document, made `now`, in pieces; entries that came in are in it unchanged."""
-    return document(
-        session.external_id,
-        now or datetime.now(UTC),
-        session.entry_count,
-        _entries(db, session),
-        fencepost_block(session)
-        | {"findings": [*map(finding_runner.as_dict, finding_runner.findings_of(db, session.id))]},
-    )
+    noticed = [finding_runner.as_dict(finding) for finding in finding_runner.findings_of(db, session.id)]
+    block = fencepost_block(session) | {"findings": noticed}
+    return document(session.external_id, now or datetime.now(UTC), session.entry_count, _entries(db, session), block)
 
 
 def write(db: orm.Session, settings: Settings, session: Session) -> Written:

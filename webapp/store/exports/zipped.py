@@ -23,9 +23,6 @@ class _Pipe(io.RawIOBase):
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
 
-    def writable(self) -> bool:
-        return True
-
     def write(self, data: object) -> int:
         piece = bytes(data)  # type: ignore[call-overload]
         self.pieces.append(piece)

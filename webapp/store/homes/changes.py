@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +23,8 @@ _AT_ONCE = 500
 _log = logging.getLogger(__name__)
 
 Ends = Callable[[], bool]
+Homes = list[tuple[Any, ...]]
+"""sessions with the profile and the source that they are to get"""
 
 
 class NoSuchHomeChange(LookupError):
@@ -98,15 +99,9 @@ def work(
             if change.state != "running":
                 return True
             if not _step(connection, change):
-                return _finish(connection, number)
+                return _end(connection, number, "done", ~_is_waiting)
         on_progress(change.finished + 1, change.total)
     return False
-
-
-def work_for(engine: sa.Engine, number: int, seconds: float) -> bool:
-    """As `work`, for about so long; whether it came to its end."""
-    until = time.monotonic() + seconds
-    return work(engine, number, ends=lambda: time.monotonic() > until)
 
 
 def work_all(engine: sa.Engine, ends: Ends = lambda: False) -> None:
@@ -154,9 +149,9 @@ def find(connection: sa.Connection, number: int) -> ChangeLine:
     return ChangeLine(*row)
 
 
-def lines(connection: sa.Connection, most: int = MOST_SHOWN) -> list[ChangeLine]:
+def lines(connection: sa.Connection) -> list[ChangeLine]:
     """The last changes, the newest first."""
-    return [ChangeLine(*row) for row in connection.execute(_lines.order_by(HomeChange.id.desc()).limit(most))]
+    return [ChangeLine(*row) for row in connection.execute(_lines.order_by(HomeChange.id.desc()).limit(MOST_SHOWN))]
 
 
 _running = sa.select(HomeChange.id).where(HomeChange.state == "running").order_by(HomeChange.id)
@@ -164,14 +159,8 @@ _lines = sa.select(*(getattr(HomeChange, name) for name in ChangeLine.__dataclas
 
 
 def _insert(
-    connection: sa.Connection,
-    profile: str,
-    scope: dict[str, Any],
-    author: str,
-    homes: list[tuple[Any, ...]],
-    undoes: int | None = None,
+    connection: sa.Connection, profile: str, scope: dict[str, Any], author: str, homes: Homes, undoes: int | None = None
 ) -> int:
-    """`homes` are sessions with the profile and the source that they are to get."""
     values: dict[str, Any] = {"profile": profile, "scope": scope, "author": author, "total": len(homes)}
     values |= {"state": "running", "finished": 0, "undoes": undoes, "undone": False, "made_at": datetime.now(UTC)}
     number: int = connection.scalars(sa.insert(HomeChange).values(values).returning(HomeChange.id)).one()
@@ -206,17 +195,10 @@ def _step(connection: sa.Connection, change: ChangeLine) -> bool:
     return True
 
 
-def _finish(connection: sa.Connection, number: int) -> bool:
-    """Note the end, unless another process is at the last sessions."""
-    line = HomeChangeSession
-    waiting = sa.select(sa.func.count()).where(line.change_id == number, line.state == "waiting")
-    if connection.scalar(waiting):
-        return False
-    _end(connection, number, "done")
-    return True
+_is_waiting = sa.exists().where(HomeChangeSession.change_id == HomeChange.id, HomeChangeSession.state == "waiting")
+"""whether another process is at the last sessions, for one that finds none that is free"""
 
 
-def _end(connection: sa.Connection, number: int, state: str) -> None:
-    values = {"state": state, "ended_at": datetime.now(UTC)}
-    where = sa.and_(HomeChange.id == number, HomeChange.state == "running")
-    connection.execute(sa.update(HomeChange).where(where).values(values))
+def _end(connection: sa.Connection, number: int, state: str, *where: sa.ColumnElement[bool]) -> bool:
+    update = sa.update(HomeChange).where(HomeChange.id == number, HomeChange.state == "running", *where)
+    return bool(connection.execute(update.values(state=state, ended_at=datetime.now(UTC))).rowcount)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -48,19 +47,18 @@ def change_home(connection: sa.Connection, session_id: int, home: Home) -> Home 
 def _parse(connection: sa.Connection, session_id: int, profile: Profile) -> None:
     for batch in unparsed(connection, session_id, profile):
         ids = [row.id for row in batch]
-        traces = [(row.id, parsing.parse(row.raw, profile)) for row in batch]
         for table in (Parse, ParseRepair):
             connection.execute(sa.delete(table).where(table.turn_id.in_(ids), table.profile == profile.name))
-        parsed = [(row.id, row.raw, trace) for row, (_, trace) in zip(batch, traces, strict=True)]
+        parsed = [(row.id, row.raw, parsing.parse(row.raw, profile)) for row in batch]
         new = [row_values.parse_row(*parse) for parse in regrouping.with_ours(connection, parsed)]
         connection.execute(rows.parses.insert(), new)
-        if repaired := [row for turn_id, trace in traces for row in row_values.repair_rows(turn_id, trace)]:
+        if repaired := [row for turn_id, _, trace in parsed for row in row_values.repair_rows(turn_id, trace)]:
             connection.execute(rows.repairs.insert(), repaired)
 
 
 def unparsed(
     connection: sa.Connection, session_id: int, profile: Profile
-) -> Iterator[Sequence[sa.Row[*tuple[Any, ...]]]]:
+) -> Iterator[Sequence[sa.Row[int, str | None]]]:
     """A session's responses (id, raw) without a parse of this version of the profile, some at a time."""
     low, high = session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION
     parsed = sa.and_(Parse.turn_id == Turn.id, Parse.profile == profile.name, Parse.version == profile.version)

@@ -9,7 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.models import DumpSession, Session
+from webapp.store.homes.trials import of_dump
+from webapp.store.models import Session
 from webapp.store.sessions import dumps
 from webapp.store.sessions import sessions as session_store
 from webapp.store.sessions.filters import Filters, of_parameters
@@ -35,16 +36,12 @@ class HomeScope:
     unknown_only: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """As `of_dict` reads it."""
+        """As a change keeps it and `scope_words` reads it."""
         fields = {"keys": list(self.keys), "dump": self.dump, "format": self.format, "service": self.service}
         parts: dict[str, Any] = {name: value for name, value in fields.items() if value}
         if self.filters is not None:
             parts["filters"] = self.filters.active()
         return parts | ({"unknown_only": True} if self.unknown_only else {})
-
-    def words(self) -> str:
-        """`sessions of the service checkout-agent`."""
-        return scope_words(self.as_dict())
 
 
 def of_parameters_or_keys(parameters: dict[str, str], keys: Sequence[str]) -> HomeScope:
@@ -72,27 +69,24 @@ def session_ids(db: orm.Session, scope: HomeScope) -> list[int]:
     if scope.filters is not None:
         narrowed = session_store.narrowed(db, scope.filters)
         ids = set(narrowed.state.ids(narrowed.view))
-        return _some(sorted(ids.intersection(db.scalars(query)) if scope.unknown_only else ids))
-    if scope.keys:
-        query = query.where(Session.key.in_(scope.keys))
-    elif scope.dump is not None:
-        number = dumps.find_id(db, scope.dump)
-        query = query.join(DumpSession, DumpSession.session_id == Session.id).where(DumpSession.dump_id == number)
-    elif scope.format is not None:
-        query = query.where(Session.source_format == scope.format)
+        ids = ids.intersection(db.scalars(query)) if scope.unknown_only else ids
     else:
-        query = query.where(Session.service == scope.service)
-    return _some(sorted(db.scalars(query)))
-
-
-def _some(ids: list[int]) -> list[int]:
+        ids = set(db.scalars(query.where(_is_named(db, scope))))
     if not ids:
         raise BadScope("there is no such session")
-    return ids
+    return sorted(ids)
+
+
+def _is_named(db: orm.Session, scope: HomeScope) -> sa.ColumnElement[bool]:
+    if scope.keys:
+        return Session.key.in_(scope.keys)
+    if scope.dump is not None:
+        return of_dump(dumps.find_id(db, scope.dump))
+    return Session.source_format == scope.format if scope.format is not None else Session.service == scope.service
 
 
 def scope_words(scope: dict[str, Any]) -> str:
-    """What a stored scope is for, in words."""
+    """What a stored scope is for: `sessions of the service checkout-agent`."""
     unknown = " whose parser was unknown" if scope.get("unknown_only") else ""
     for name, words in (("dump", "of dump"), ("format", "of the format"), ("service", "of the service")):
         if name in scope:

@@ -82,11 +82,9 @@ def profiles_key() -> str:
 
 def question(connection: sa.Connection, where: sa.ColumnElement[bool] | None = None) -> Question | None:
     """What is asked about the sessions under `where`; None where every parser is known, or somebody left it open."""
-    rows = connection.execute(
-        sa.select(Session.response_count, Session.clean_count, Session.tried, Session.tried_key).where(
-            *_UNKNOWN, Session.response_count > 0, sa.true() if where is None else where
-        )
-    ).all()
+    query = sa.select(Session.response_count, Session.clean_count, Session.tried, Session.tried_key)
+    query = query.where(*_UNKNOWN, Session.response_count > 0, sa.true() if where is None else where)
+    rows = connection.execute(query).all()
     if not rows:
         return None
     key = profiles_key()
@@ -95,10 +93,9 @@ def question(connection: sa.Connection, where: sa.ColumnElement[bool] | None = N
     for counts in tried:
         for verdict, of_verdict in counted.items():
             of_verdict.update(counts[verdict])
+    candidates = [ParserCandidate(name, None, None) for name in installed()]
     if len(tried) == len(rows):
         candidates = [ParserCandidate(name, counted["failed"][name], counted["none"][name]) for name in installed()]
-    else:
-        candidates = [ParserCandidate(name, None, None) for name in installed()]
     responses, clean = (sum(getattr(row, name) for row in rows) for name in ("response_count", "clean_count"))
     return Question(len(rows), responses, clean, len(tried), candidates)
 
@@ -128,10 +125,7 @@ def are_lacking(connection: sa.Connection) -> bool:
 
 
 def count_all(
-    engine: sa.Engine,
-    ends: Ends = lambda: False,
-    where: sa.ColumnElement[bool] | None = None,
-    most: int | None = None,
+    engine: sa.Engine, ends: Ends = lambda: False, where: sa.ColumnElement[bool] | None = None, most: int | None = None
 ) -> None:
     """Try every profile on the sessions (of those under `where`) that lack it, one after the other.
 

@@ -19,7 +19,6 @@ from webapp.dumps.spool import Spooled
 from webapp.dumps.tail_reading import added_turns, first_turns, reread_end
 from webapp.store import search
 from webapp.store.homes import rules
-from webapp.store.homes.choosing import HomeChooser
 from webapp.store.ingest import growing
 from webapp.store.ingest.growing import StoredEnd
 from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult, problem_dict
@@ -119,7 +118,7 @@ class AddedLines:
 
     def _new(self, kind: Format, session: SessionEntries) -> SessionOutcome:
         start = SessionStart(session.name, kind.name, session.home, session.title, session.extra, session.service)
-        home = HomeChooser(rules.read(self.connection), self.settings.home).choose(start, self._problem)
+        home = rules.HomeChooser(rules.read(self.connection), self.settings.home).choose(start, self._problem)
         with Spill() as turns:
             for turn in self._without_problems(first_turns(kind, session, self._tail)):
                 if isinstance(turn, Turn):

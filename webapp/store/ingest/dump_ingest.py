@@ -20,7 +20,6 @@ from webapp.dumps.spool import Spooled
 from webapp.store import search
 from webapp.store.db import database, disk_full
 from webapp.store.homes import rules
-from webapp.store.homes.choosing import HomeChooser
 from webapp.store.ingest import dump_files, dump_links, growing, kept_dumps, superseded, unfinished, written_batch
 from webapp.store.ingest.batches import Batch
 from webapp.store.ingest.beside import Outcomes
@@ -64,7 +63,7 @@ class DumpIngest:
     counts: IngestCounts = field(init=False)
     batch: Batch[WrittenBatch] = field(init=False)
     pipeline: Pipeline = field(init=False)
-    _homes: HomeChooser = field(init=False)
+    _homes: rules.HomeChooser = field(init=False)
     _known: Known = field(init=False)
     _find_dump: sa.Select[int] = field(init=False)
 
@@ -80,7 +79,7 @@ class DumpIngest:
         beside = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         with relaxed_gc.seldom(), beside as looking:
             self._known = partial(writing.known, looking)
-            self._homes = HomeChooser(rules.read(looking), self.settings.home, self.home)
+            self._homes = rules.HomeChooser(rules.read(looking), self.settings.home, self.home)
             with Pipeline(dump_files.incoming(self.settings.data), helped, self._known) as self.pipeline:
                 return self._run()
 

@@ -51,11 +51,10 @@ def store(engine: sa.Engine, run_id: int, profile: str, owner: str, parsed: Pars
         if part is not None and written is not None:
             manifest.add(connection, run_id, (profile, part.version), part.columns, written)
         if (session_id := parsed.chunk.part_of) is None:
-            run_chunks.store_whole(connection, run_id, parsed.chunk)
+            run_chunks.note_stored(connection, run_id, parsed.chunk)
         else:
             _locked(connection, [session_id])
-            is_folded = session_id in folded
-            is_due = run_chunks.store_part(connection, run_id, parsed.chunk, session_id, folds=is_folded)
+            is_due = run_chunks.store_part(connection, run_id, parsed.chunk, session_id, folds=session_id in folded)
             folded = {session_id} if is_due else set()
         for folded_id in sorted(folded):
             derived.refold(connection, folded_id)
@@ -93,14 +92,11 @@ def _keep(connection: sa.Connection, profile: str, parsed: ParsedChunk) -> set[i
         for row in locked_sessions.values()
         if profile in (row.home_profile, OURS) or row.facets is None or row.id in overtaken
     }
-    counted = [
-        {
-            "session": number,
-            "counted": facets.recounted(row.facets, profile, parsed.removed.get(number, ()), parsed.added[number]),
-        }
-        for number, row in locked_sessions.items()
-        if number not in folded
-    ]
+    counted = []
+    for number in locked_sessions.keys() - folded:
+        old, removed = locked_sessions[number].facets, parsed.removed.get(number, ())
+        new = facets.recounted(old, profile, removed, parsed.added[number])
+        counted.append({"session": number, "counted": new})
     if counted:
         connection.execute(_set_facets, counted)
     return folded

@@ -51,7 +51,7 @@ def copy(source: sa.Engine, target: sa.Engine, on_progress: OnProgress = lambda 
     _refuse_source(source)
     tables = Base.metadata.sorted_tables
     with _snapshot(source) as connection:
-        _begin(target, _address(source))
+        _begin(target, source.url.render_as_string(hide_password=True))
         for table in tables:
             _copy_rows(connection, target, table, on_progress)
         copies = [_compare(connection, target, table, on_progress) for table in tables]
@@ -85,15 +85,15 @@ def _snapshot(source: sa.Engine) -> Iterator[sa.Connection]:
             yield connection
 
 
-def _address(engine: sa.Engine) -> str:
-    return engine.url.render_as_string(hide_password=True)
-
-
 def _begin(target: sa.Engine, address: str) -> None:
     """Make the target's tables and mark it as an unfinished copy of `address`, or see that it is just that already."""
     current = database.revision(target)
     if current == database.UNFINISHED_COPY:
-        _refuse_other_copy(target, address)
+        with target.connect() as connection:
+            begun = _last(connection, "").decode()
+        if begun != address:
+            words = f"an unfinished copy of {begun}: finish that, or name a database that is empty"
+            raise NotCopied(f"the target is {words}")
         return
     if current not in (None, database.HEAD):
         raise NotCopied(f"the target is at revision {current}: name a database that is empty")
@@ -104,13 +104,6 @@ def _begin(target: sa.Engine, address: str) -> None:
         connection.exec_driver_sql(f"CREATE TABLE database_copy (name VARCHAR(64) PRIMARY KEY, last {binary} NOT NULL)")
         connection.execute(_state.insert().values(name="", last=address.encode()))
         database.set_revision(connection, database.UNFINISHED_COPY)
-
-
-def _refuse_other_copy(target: sa.Engine, address: str) -> None:
-    with target.connect() as connection:
-        begun = _last(connection, "").decode()
-    if begun != address:
-        raise NotCopied(f"the target is an unfinished copy of {begun}: finish that, or name a database that is empty")
 
 
 def _refuse_rows(target: sa.Connection) -> None:
@@ -150,7 +143,7 @@ def _in_order(
         query = query.where(sa.tuple_(*keys) > sa.tuple_(*last))
     with connection.execution_options(yield_per=_ROWS).execute(query) as result:
         for rows in result.mappings().partitions():
-            yield [{name: _bytes_of(value) for name, value in row.items()} for row in rows]
+            yield [{name: bytes(v) if isinstance(v, memoryview) else v for name, v in row.items()} for row in rows]
 
 
 def _comparable(connection: sa.Connection, column: sa.Column[Any]) -> sa.ColumnElement[Any]:
@@ -158,10 +151,6 @@ def _comparable(connection: sa.Connection, column: sa.Column[Any]) -> sa.ColumnE
     plain: sa.ColumnElement[Any] = sa.column(column.name, _stored(column.type))
     is_text = isinstance(column.type, sa.String | ShortText)
     return plain.collate("C") if is_text and connection.dialect.name == "postgresql" else plain
-
-
-def _bytes_of(value: Any) -> Any:
-    return bytes(value) if isinstance(value, memoryview) else value
 
 
 def _plain(table: sa.Table) -> sa.TableClause:

@@ -89,9 +89,8 @@ def opened(settings: Settings, job: JobLine) -> BinaryIO:
     try:
         return store.open(name_of(job.result["sha256"]))
     except FileNotFoundError:
-        raise ExportRemoved(
-            f"The file of export {job.id} is not in {store.place}: it was removed, or is on another machine. {_AGAIN}"
-        ) from None
+        words = f"is not in {store.place}: it was removed, or is on another machine"
+        raise ExportRemoved(f"The file of export {job.id} {words}. {_AGAIN}") from None
 
 
 def remove(engine: sa.Engine, settings: Settings, job: JobLine) -> bool:

@@ -6,9 +6,8 @@ Each session is read in a transaction of its own, so that no snapshot of the dat
 from __future__ import annotations
 
 import hashlib
-import logging
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -25,9 +24,9 @@ from webapp.store.db import disk_full
 from webapp.store.exports import zipped
 from webapp.store.files import StoreUnreachable, draft, file_store
 from webapp.store.ingest import dump_files
-from webapp.store.ingest.progress import Progress, Stopped
+from webapp.store.ingest.progress import Progress
 from webapp.store.jobs import claims, export_jobs
-from webapp.store.jobs.jobs import MOST_TRIES, JobLine
+from webapp.store.jobs.jobs import JobFailed, JobLine
 from webapp.store.models import Session
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import of_parameters
@@ -38,15 +37,8 @@ AGAIN = "Nothing of it was kept; export again."
 _AT_ONCE = 500
 _KEY = 16
 """characters of the longest key"""
-_log = logging.getLogger(__name__)
-
-
-class ExportFailed(RuntimeError):
-    """An export cannot be written; the message says what to do."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+Meanwhile = dict[str, dict[str, Any]]
+"""what happened to chosen sessions before they were written, `deleted` or `changed`: how many, and the first by name"""
 
 
 @dataclass(slots=True)
@@ -66,105 +58,45 @@ class Chosen:
         return self.keys[at * _KEY : (at + 1) * _KEY].decode("ascii").rstrip()
 
 
-@dataclass(slots=True)
-class NamedSessions:
-    """Sessions of which a result says something: how many, and the first by name."""
-
-    count: int = 0
-    first: list[dict[str, str | None]] = field(default_factory=list)
-
-    def add(self, key: str, external_id: str | None) -> None:
-        self.count += 1
-        if len(self.first) < MOST_NAMED:
-            self.first.append({"key": key, "id": external_id})
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"count": self.count, "sessions": self.first}
-
-
-@dataclass(slots=True)
-class Meanwhile:
-    """What happened to chosen sessions before they were written."""
-
-    deleted: NamedSessions = field(default_factory=NamedSessions)
-    changed: NamedSessions = field(default_factory=NamedSessions)
-
-
-def outcome(
-    engine: sa.Engine, settings: Settings, job: JobLine, progress: Progress, give_way: Callable[[], None]
-) -> tuple[str, dict[str, Any]]:
-    """The state that an export ends in, and its result. Raises `Stopped` where the worker is to end."""
-    if job.tries > MOST_TRIES:
-        return _failed("gave_up", f"The export broke off {job.tries} times without an error. {AGAIN}")
-    try:
-        return "done", write(engine, settings, job, progress, give_way)
-    except Stopped as stopped:
-        if not stopped.cancelled:
-            raise
-        return _failed("cancelled", "Cancelled. Nothing of it was kept.", "cancelled")
-    except ExportFailed as error:
-        _log.error("export %s: %s", job.id, error)
-        return _failed(error.code, str(error))
-    except sa.exc.OperationalError:
-        raise
-    except Exception:  # noqa: BLE001 - the job loop
-        _log.exception("export %s", job.id)
-        return _failed("internal_error", f"Something broke on our side; the server's log says what. {AGAIN}")
-
-
-def _failed(code: str, message: str, state: str = "failed") -> tuple[str, dict[str, Any]]:
-    return state, {"error": {"code": code, "message": message, "at": None}}
-
-
 def write(
     engine: sa.Engine, settings: Settings, job: JobLine, progress: Progress, give_way: Callable[[], None]
 ) -> dict[str, Any]:
     """Write the export of `job` and move it to its place; its result. `give_way` is called between two sessions.
 
-    Raises `ExportFailed`, and `Stopped` where `progress` says so: then nothing is left.
+    Raises `JobFailed`, and `Stopped` where `progress` says so: then nothing is left.
     """
+    now, meanwhile = datetime.now(UTC), {name: {"count": 0, "sessions": []} for name in ("deleted", "changed")}
     try:
         with disk_full.in_words(), _draft(settings, job.id) as path:
-            return _written(engine, settings, job, progress, give_way, path)
+            progress.begin("exporting", 0)
+            index.keep_in(engine, settings.data)
+            with orm.Session(engine) as db:
+                chosen = _chosen(db, job.selection or {}, meanwhile)
+            progress.chosen = len(chosen.ids)
+            with _reader(engine) as db:
+                chosen_sessions = _sessions(db, chosen, progress, meanwhile, give_way)
+                sha256 = _write_pieces(path, zipped.stream(db, chosen_sessions, now), progress)
+            size = path.stat().st_size
+            file_store(settings).put(export_jobs.name_of(sha256), path)
     except disk_full.DiskFull:
-        raise ExportFailed(disk_full.CODE, f"The disk is full. Make room in the data folder. {AGAIN}") from None
+        raise JobFailed(disk_full.CODE, f"The disk is full. Make room in the data folder. {AGAIN}") from None
     except StoreUnreachable as error:
-        raise ExportFailed("store_unreachable", f"{error}. {AGAIN}") from error
+        raise JobFailed("store_unreachable", f"{error}. {AGAIN}") from error
+    expires_at = datetime.now(UTC) + timedelta(days=settings.export_days)
+    times = {"written_at": now.isoformat(), "expires_at": expires_at.isoformat()}
+    return {"sha256": sha256, "bytes": size, "sessions": progress.sessions, **times, **meanwhile}
 
 
-def _written(
-    engine: sa.Engine,
-    settings: Settings,
-    job: JobLine,
-    progress: Progress,
-    give_way: Callable[[], None],
-    path: Path,
-) -> dict[str, Any]:
-    now, digest, meanwhile = datetime.now(UTC), hashlib.sha256(), Meanwhile()
-    progress.begin("exporting", 0)
-    index.keep_in(engine, settings.data)
-    with orm.Session(engine) as db:
-        chosen = _chosen(db, job.selection or {}, meanwhile)
-    progress.chosen = len(chosen.ids)
-    with path.open("wb") as out, _reader(engine) as db:
-        chosen_sessions = _sessions(db, chosen, progress, meanwhile, give_way)
-        with closing(zipped.stream(db, chosen_sessions, now)) as pieces:
-            for piece in pieces:
-                out.write(piece)
-                digest.update(piece)
-                progress.advance(len(piece))
+def _write_pieces(path: Path, pieces: Generator[bytes, None, None], progress: Progress) -> str:
+    """Write them to the file; their SHA-256."""
+    digest = hashlib.sha256()
+    with path.open("wb") as out, closing(pieces):
+        for piece in pieces:
+            out.write(piece)
+            digest.update(piece)
+            progress.advance(len(piece))
     progress.tell(progress)
-    size, sha256 = path.stat().st_size, digest.hexdigest()
-    file_store(settings).put(export_jobs.name_of(sha256), path)
-    return {
-        "sha256": sha256,
-        "bytes": size,
-        "sessions": progress.sessions,
-        "written_at": now.isoformat(),
-        "expires_at": (datetime.now(UTC) + timedelta(days=settings.export_days)).isoformat(),
-        "deleted": meanwhile.deleted.as_dict(),
-        "changed": meanwhile.changed.as_dict(),
-    }
+    return digest.hexdigest()
 
 
 @contextmanager
@@ -182,13 +114,19 @@ def _chosen(db: orm.Session, selection: dict[str, Any], meanwhile: Meanwhile) ->
     chosen = Chosen()
     if "keys" in selection:
         for key, row in _rows(db, Session.key, selection["keys"]):
-            chosen.add(*row) if row is not None else meanwhile.deleted.add(key, None)
+            chosen.add(*row) if row is not None else _note(meanwhile["deleted"], key, None)
         return chosen
     filters = of_parameters({name: str(value) for name, value in selection["filters"].items()})
     for _, row in _rows(db, Session.id, sessions.ids_in_order(db, filters)):
         if row is not None:
             chosen.add(*row)
     return chosen
+
+
+def _note(named: dict[str, Any], key: str, external_id: str | None) -> None:
+    named["count"] += 1
+    if named["count"] <= MOST_NAMED:
+        named["sessions"].append({"key": key, "id": external_id})
 
 
 def _rows(
@@ -203,12 +141,10 @@ def _rows(
         yield from ((value, rows.get(value)) for value in batch)
 
 
-@contextmanager
-def _reader(engine: sa.Engine) -> Iterator[orm.Session]:
+def _reader(engine: sa.Engine) -> orm.Session:
     """A session of the database in which each transaction sees one state of it."""
     is_shared = claims.is_shared(engine)
-    with orm.Session(engine.execution_options(isolation_level="REPEATABLE READ") if is_shared else engine) as db:
-        yield db
+    return orm.Session(engine.execution_options(isolation_level="REPEATABLE READ") if is_shared else engine)
 
 
 def _sessions(
@@ -220,10 +156,10 @@ def _sessions(
             db.connection().exec_driver_sql("BEGIN DEFERRED")
         session = db.get(Session, number)
         if session is None or session.deleted_at is not None:
-            meanwhile.deleted.add(chosen.key(at), session.external_id if session else None)
+            _note(meanwhile["deleted"], chosen.key(at), session.external_id if session else None)
         else:
             if session.changed != chosen.changed[at]:
-                meanwhile.changed.add(session.key, session.external_id)
+                _note(meanwhile["changed"], session.key, session.external_id)
             yield session
             progress.sessions += 1
         db.rollback()

@@ -13,7 +13,6 @@ import json
 import logging
 import urllib.error
 import urllib.request
-from collections import deque
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -105,31 +104,16 @@ def _note(state: State, lines: list[GroupLine], now: datetime) -> None:
 
 
 def _body(line: GroupLine, kind: str, model: str | None) -> dict[str, Any]:
-    return {
-        "event": kind,
-        "model": model,
-        "key": line.key,
-        "title": line.title,
-        "count": line.count,
-        "sessions": line.sessions,
-        "share": line.share,
-        "first_seen": line.first_seen.isoformat(),
-        "last_seen": line.last_seen.isoformat(),
-        "why": line.why,
-    }
+    fields = {name: getattr(line, name) for name in ("key", "title", "count", "sessions", "share", "why")}
+    seen = {name: getattr(line, name).isoformat() for name in ("first_seen", "last_seen")}
+    return {"event": kind, "model": model, **fields, **seen}
 
 
 def _send_due(state: State, settings: Settings, now: datetime) -> None:
     """Send what is due, one after the other; what became of each is written down before the next."""
-    waiting, left = [], deque(state["pending"])
-    while left:
-        alert = left.popleft()
-        if alert["due"] > now.timestamp():
-            waiting.append(alert)
-            continue
-        if not _is_over(alert, state, settings, now):
-            waiting.append(alert)
-        state["pending"] = [*waiting, *left]
+    for alert in [alert for alert in state["pending"] if alert["due"] <= now.timestamp()]:
+        if _is_over(alert, state, settings, now):
+            state["pending"].remove(alert)
         _write(settings, state)
 
 

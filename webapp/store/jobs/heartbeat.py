@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import sqlalchemy as sa
@@ -43,7 +43,6 @@ class Heartbeat:
         self.cancelled, self.lost = bool(cancelled), cancelled is None
 
     def beat(self) -> None:
-        """One sign of life."""
         with database.writing(self._engine) as connection:
             values = {"beat_at": clock.now(), "progress": self.progress}
             connection.execute(sa.update(Job).where(self._mine).values(values))
@@ -73,10 +72,7 @@ def of_run(engine: sa.Engine, number: int, owner: str) -> Iterator[None]:
             with engine.begin() as connection:
                 connection.execute(update.values(beat_at=clock.now()))
 
-    if not claims.is_shared(engine):
-        yield
-        return
-    with _beating(beat):
+    with _beating(beat) if claims.is_shared(engine) else nullcontext():
         yield
 
 

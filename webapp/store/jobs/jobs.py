@@ -35,6 +35,14 @@ class NoSuchJob(LookupError):
     """No job has that number."""
 
 
+class JobFailed(RuntimeError):
+    """A job cannot be done; `error` is what its result says: code, message (what to do), at."""
+
+    def __init__(self, code: str | None, message: str | None, at: str | None = None) -> None:
+        super().__init__(message)
+        self.error: dict[str, str | None] = {"code": code, "message": message, "at": at}
+
+
 @dataclass(frozen=True, slots=True)
 class JobLine:
     """One job: `state` is held, queued, running, done, failed or cancelled; `asked` says that it is to stop.
@@ -70,8 +78,7 @@ class JobLine:
 
 def own(settings: Settings, stream: BinaryIO) -> Path:
     """Put an upload where a job keeps it, safe from a power cut; the file itself where it is one already."""
-    folder = dump_files.incoming(settings.data)
-    target = folder / f"{dump_files.JOB}{secrets.token_hex(8)}"
+    target = dump_files.incoming(settings.data) / f"{dump_files.JOB}{secrets.token_hex(8)}"
     try:
         with disk_full.in_words():
             _link_or_copy(stream, target)
@@ -176,14 +183,8 @@ def end(
     Without an `owner` it is one that is held, which nobody works at.
     """
     mine = sa.and_(Job.id == job.id, Job.state == HELD) if owner is None else _is_of(job.id, owner)
-    values = {
-        "state": state,
-        "result": result,
-        "dump_id": dump_id,
-        "cancelled": state == "cancelled",
-        "owner": None,
-        "ended_at": datetime.now(UTC),
-    }
+    values: dict[str, Any] = {"state": state, "result": result, "dump_id": dump_id, "owner": None}
+    values |= {"cancelled": state == "cancelled", "ended_at": datetime.now(UTC)}
     with database.writing(engine) as connection:
         ended = bool(connection.execute(sa.update(Job).where(mine).values(values)).rowcount)
     if ended:
@@ -219,8 +220,7 @@ def shown(connection: sa.Connection) -> list[JobLine]:
     """What the list of dumps shows before the dumps, the newest first: live imports, and those of a day without one."""
     lately = sa.and_(Job.dump_id.is_(None), Job.ended_at > datetime.now(UTC) - _REMEMBERED)
     query = sa.select(Job.__table__).where(Job.kind == IMPORT, sa.or_(Job.state.in_((*LIVE, HELD)), lately))
-    rows = connection.execute(query.order_by(Job.id.desc()).limit(MOST_SHOWN))
-    return [line_of(row) for row in rows]
+    return [line_of(row) for row in connection.execute(query.order_by(Job.id.desc()).limit(MOST_SHOWN))]
 
 
 def live_of(connection: sa.Connection, dump_id: int) -> int | None:
@@ -255,7 +255,6 @@ def live(connection: sa.Connection) -> list[JobLine]:
 
 
 def line_of(row: sa.Row[Any]) -> JobLine:
-    """A row of the table as a line."""
     values = dict(row._mapping)
     values["progress"] = values["progress"] or {}
     values["asked"] = values.pop("cancelled")

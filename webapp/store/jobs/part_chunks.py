@@ -48,8 +48,7 @@ def scope(settings: Settings, total: int, asked: dict[str, Any]) -> dict[str, An
 
 def parse_chunk(settings: Settings, connection: sa.Connection, parser: Profile, chunk: Chunk) -> ParsedChunk:
     """What the database holds of an older version is parsed for the database, all else that is new for a part."""
-    about = (parser.name, parser.version)
-    known, damaged = reading.verdicts(connection, settings, about, chunk.low, chunk.high)
+    known, damaged = reading.verdicts(connection, settings, (parser.name, parser.version), chunk.low, chunk.high)
     columns = Columns()
     parsed = ParsedChunk(chunk, part=ParsedPart(parser.version, columns, damaged))
     texts = _Texts(parser)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -56,24 +55,17 @@ def prunable(connection: sa.Connection, before: datetime, *, keep_failed: bool =
     return Prunable(sessions, int(turns or 0), int(raw_bytes or 0), labelled, failed_count)  # PostgreSQL gives Decimal
 
 
-def prune(
-    engine: sa.Engine,
-    settings: Settings,
-    before: datetime,
-    *,
-    keep_failed: bool = False,
-    on_progress: Callable[[int], None] = lambda _: None,
-) -> Pruned:
-    """Remove those sessions, some at a time; `on_progress` hears how many went so far.
+def prune(engine: sa.Engine, settings: Settings, before: datetime, *, keep_failed: bool = False) -> Pruned:
+    """Remove those sessions, some at a time.
 
     Killed, what is hidden by then is removed by the next server, and the same call goes on.
     """
-    gone = left = 0
-    goes, last = _goes(before, keep_failed=keep_failed), 0
-    query = sa.select(Session.id, Session.key).order_by(Session.id).limit(_AT_ONCE)
+    gone = left = last = 0
+    goes = _goes(before, keep_failed=keep_failed)
+    query = sa.select(Session.id, Session.key).where(goes).order_by(Session.id).limit(_AT_ONCE)
     while True:
         with orm.Session(engine) as db:
-            rows = db.execute(query.where(goes, Session.id > last)).all()
+            rows = db.execute(query.where(Session.id > last)).all()
             hidden = set(deletion.delete(db, [row.key for row in rows]))
         if not rows:
             break
@@ -81,7 +73,6 @@ def prune(
         ids = [row.id for row in rows if row.key in hidden]
         removed = deletion.purge_just_hidden(engine, ids)
         gone, left = gone + removed, left + len(ids) - removed
-        on_progress(gone)
     files, file_bytes = _drop_files(engine, settings, before)
     manifest.purge(engine, settings)
     return Pruned(gone, left, files, file_bytes)

@@ -235,7 +235,7 @@ def _finished(parsed: ParsedChunk) -> Future[ParsedChunk]:
 
 
 _here: dict[str, Any] = {}
-"""what a worker process works with: its engine, the profile, and how it parses a chunk"""
+"""what a worker process gives to `_parse`: its engine, the profile, and how it parses a chunk"""
 
 
 def _begin_worker(url: str, profile: str, parse: ParseChunk) -> None:
@@ -255,6 +255,4 @@ def _end_with_parent() -> None:
 
 
 def _parse_here(chunk: Chunk) -> ParsedChunk:
-    with _here["engine"].connect() as connection:
-        parsed: ParsedChunk = _here["parse"](connection, _here["parser"], chunk)
-        return parsed
+    return _parse(chunk=chunk, **_here)

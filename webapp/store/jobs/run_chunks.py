@@ -14,7 +14,6 @@ from webapp.store.write import derived
 
 MOST_TRIES = 3
 """How many workers may die over a chunk before its run is given up."""
-_AT_ONCE = 500
 
 
 class KillsWorkers(RuntimeError):
@@ -22,19 +21,9 @@ class KillsWorkers(RuntimeError):
 
 
 def insert(connection: sa.Connection, run_id: int, chunks: list[Chunk]) -> None:
-    for at in range(0, len(chunks), _AT_ONCE):
-        rows = [
-            {
-                "run_id": run_id,
-                "low": chunk.low,
-                "high": chunk.high,
-                "session_ids": None if chunk.session_ids is None else list(chunk.session_ids),
-                "state": "waiting",
-                "tries": 0,
-                "uncounted": False,
-            }
-            for chunk in chunks[at : at + _AT_ONCE]
-        ]
+    fresh = {"run_id": run_id, "state": "waiting", "tries": 0, "uncounted": False}
+    rows = [{**fresh, "low": chunk.low, "high": chunk.high, "session_ids": chunk.session_ids} for chunk in chunks]
+    if rows:
         connection.execute(sa.insert(RunChunk), rows)
 
 
@@ -46,11 +35,9 @@ def claim(engine: sa.Engine, run_id: int, owner: str, low: int | None = None) ->
     wanted = _free(engine, run_id, owner) if low is None else sa.and_(_free(engine, run_id, owner), RunChunk.low == low)
     query = sa.select(RunChunk.low).where(wanted).order_by(RunChunk.low).limit(1).with_for_update(skip_locked=True)
     mine = sa.update(RunChunk).where(RunChunk.run_id == run_id, RunChunk.low == query.scalar_subquery())
-    claimed = mine.values(claims.claimed_by(owner, RunChunk)).returning(
-        RunChunk.low, RunChunk.high, RunChunk.session_ids, RunChunk.tries
-    )
+    columns = (RunChunk.low, RunChunk.high, RunChunk.session_ids, RunChunk.tries)
     with writing(engine) as connection:
-        row = connection.execute(claimed).first()
+        row = connection.execute(mine.values(claims.claimed_by(owner, RunChunk)).returning(*columns)).first()
     if row is None:
         return None
     if row.tries > MOST_TRIES:
@@ -86,30 +73,24 @@ def store_part(connection: sa.Connection, run_id: int, chunk: Chunk, session_id:
     others = sa.and_(RunChunk.run_id == run_id, turns_of(RunChunk.low, session_id), RunChunk.low != chunk.low)
     rows = connection.execute(sa.select(RunChunk.state, RunChunk.uncounted).where(others)).all()
     is_last = all(row.state == "done" for row in rows)
-    _end(connection, run_id, chunk, uncounted=folds and not is_last)
+    note_stored(connection, run_id, chunk, uncounted=folds and not is_last)
     if is_last:
         connection.execute(sa.update(RunChunk).where(others, RunChunk.uncounted).values(uncounted=False))
     return is_last and (folds or any(row.uncounted for row in rows))
 
 
-def store_whole(connection: sa.Connection, run_id: int, chunk: Chunk) -> None:
-    """Note a chunk of whole sessions as stored."""
-    _end(connection, run_id, chunk, uncounted=False)
-
-
-def _end(connection: sa.Connection, run_id: int, chunk: Chunk, *, uncounted: bool) -> None:
+def note_stored(connection: sa.Connection, run_id: int, chunk: Chunk, *, uncounted: bool = False) -> None:
+    """Note a chunk as stored, as part of a session that is `uncounted` until the last of its parts is there."""
     here = sa.and_(RunChunk.run_id == run_id, RunChunk.low == chunk.low)
     connection.execute(sa.update(RunChunk).where(here).values(state="done", owner=None, uncounted=uncounted))
 
 
 def are_left(connection: sa.Connection, run_id: int) -> bool:
-    """Whether chunks of a run are not stored yet."""
     query = sa.select(RunChunk.low).where(RunChunk.run_id == run_id, RunChunk.state.in_(("waiting", "running")))
     return connection.scalar(query.limit(1)) is not None
 
 
 def are_free(engine: sa.Engine, connection: sa.Connection, run_id: int) -> bool:
-    """Whether a run has chunks that no worker has."""
     return connection.scalar(sa.select(RunChunk.low).where(_free(engine, run_id)).limit(1)) is not None
 
 

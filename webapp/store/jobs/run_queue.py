@@ -111,8 +111,7 @@ def cancel(engine: sa.Engine, number: int) -> None:
     """Have a run stop at its next chunk; what it stored stays, counted."""
     with writing(engine) as connection:
         live = sa.and_(Run.id == number, Run.state.in_(LIVE))
-        values = {"state": "cancelled", "finished_at": datetime.now(UTC)}
-        connection.execute(sa.update(Run).where(live).values(values))
+        connection.execute(sa.update(Run).where(live).values(state="cancelled", finished_at=datetime.now(UTC)))
 
 
 def find(connection: sa.Connection, number: int) -> RunLine:
@@ -134,14 +133,7 @@ _live = sa.select(Run.id, Run.state, Run.scope).where(Run.state.in_(LIVE)).order
 
 
 def _line(row: sa.Row[Any]) -> RunLine:
-    return RunLine(
-        row.id,
-        row.profile,
-        row.scope.get("filters", {}),
-        row.state,
-        row.progress or 0.0,
-        row.counts or {},
-        row.started_at,
-        row.finished_at,
-        bool(row.scope.get("parts")),
-    )
+    names = ("id", "profile", "state", "started_at", "finished_at")
+    values = {name: getattr(row, name) for name in names}
+    values |= {"progress": row.progress or 0.0, "counts": row.counts or {}}
+    return RunLine(**values, filters=row.scope.get("filters", {}), in_parts=bool(row.scope.get("parts")))

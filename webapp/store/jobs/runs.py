@@ -91,12 +91,7 @@ def replay(
 
 
 def take_up(
-    engine: sa.Engine,
-    number: int,
-    owner: str,
-    on_progress: OnProgress,
-    processes: int,
-    settings: Settings,
+    engine: sa.Engine, number: int, owner: str, on_progress: OnProgress, processes: int, settings: Settings
 ) -> None:
     """Do what nobody else does of a run that a page asked for; where `on_progress` raises, the rest waits.
 
@@ -115,20 +110,19 @@ def take_up(
 
 def start(engine: sa.Engine, number: int, settings: Settings) -> Replay | None:
     """A run that goes on, cut into chunks where that was not done yet; None where it has ended."""
+    query = sa.select(Run.profile, Run.scope, Run.state, Run.total).where(Run.id == number)
     with engine.connect() as connection:
-        row = connection.execute(sa.select(Run.profile, Run.scope, Run.state).where(Run.id == number)).one()
-    run = Replay(number, row.profile, _version(row.profile), row.scope, 0)
-    if row.state == "queued":
-        run.scope, total, chunks = _plan(engine, settings, row.scope)
-        values = {"state": "running", "started_at": datetime.now(UTC), "total": total, "scope": run.scope}
+        run = connection.execute(query).one()
+    if run.state == "queued":
+        scope, total, chunks = _plan(engine, settings, run.scope)
+        values = {"state": "running", "started_at": datetime.now(UTC), "total": total, "scope": scope}
         with writing(engine) as connection:
             queued = sa.update(Run).where(Run.id == number, Run.state == "queued")
             if connection.execute(queued.values(values)).rowcount:
                 _insert_chunks(connection, number, chunks)
-    with engine.connect() as connection:
-        now = connection.execute(sa.select(Run.state, Run.total, Run.scope).where(Run.id == number)).one()
-    run.total, run.scope = now.total or 0, now.scope
-    return run if now.state == "running" else None
+            run = connection.execute(query).one()
+    is_running = run.state == "running"
+    return Replay(number, run.profile, _version(run.profile), run.scope, run.total or 0) if is_running else None
 
 
 def replay_chunk(engine: sa.Engine, number: int, low: int, owner: str, settings: Settings) -> bool:
@@ -167,8 +161,7 @@ def end_killed(engine: sa.Engine, settings: Settings) -> int:
     """
     with engine.connect() as connection:
         chunks_left = sa.exists().where(RunChunk.run_id == Run.id)
-        silent = claims.is_left(engine, Run.beat_at)
-        query = sa.select(Run.id, Run.state, Run.scope, silent.label("silent"))
+        query = sa.select(Run.id, Run.state, Run.scope, claims.is_left(engine, Run.beat_at).label("silent"))
         rows = connection.execute(query.where(sa.or_(Run.state == "running", chunks_left))).all()
     ended = 0
     for row in rows:

@@ -44,9 +44,6 @@ def _repeat(every: float | None, task: Callable[..., object], *about: object) ->
     while True:
         try:
             task(*about)
-        except (
-            sa.exc.SQLAlchemyError,
-            OSError,
-        ) as error:  # somebody writes for long, no room, no file store, a restart
+        except (sa.exc.SQLAlchemyError, OSError) as error:  # a long write, no room, no file store, a restart
             _log.warning("%s is tried again in %d seconds: %s", task.__name__, every or _EVERY, error)
         time.sleep(every or _EVERY)

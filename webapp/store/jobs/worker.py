@@ -21,6 +21,7 @@ from webapp.store.ingest.start import IngestResult, describe, ingest, ingest_aga
 from webapp.store.jobs import claims, export_writing, jobs, run_queue, runs, uploads
 from webapp.store.jobs.heartbeat import Heartbeat
 from webapp.store.jobs.heartbeat import of_job as heartbeat_of_job
+from webapp.store.jobs.jobs import JobFailed
 from webapp.store.models import Dump
 from webapp.store.sessions.dumps import NoSuchDump
 
@@ -32,7 +33,6 @@ _A_DAY = 24 * 3600.0
 _log = logging.getLogger(__name__)
 
 Ends = Callable[[], bool]
-Error = dict[str, str | None]
 
 
 def work(engine: sa.Engine, settings: Settings, ends: Ends = lambda: False) -> None:
@@ -118,8 +118,7 @@ def _run(engine: sa.Engine, settings: Settings, owner: str, ends: Ends, processe
 def take_up(engine: sa.Engine, settings: Settings) -> None:
     """Make jobs of the dumps whose reader was killed."""
     for row in _left_by_readers(engine, settings):
-        about = {"dump_id": row.id, "size": row.bytes, "format": row.format}
-        jobs.make(engine, settings, filename=row.filename, **about)
+        jobs.make(engine, settings, filename=row.filename, dump_id=row.id, size=row.bytes, format=row.format)
 
 
 def _left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[int, str, str, str | None, int]]:
@@ -138,12 +137,11 @@ def _left_by_readers(engine: sa.Engine, settings: Settings) -> Iterator[sa.Row[i
 def tidy(engine: sa.Engine, settings: Settings) -> None:
     """Remove what killed processes left: files of jobs that ended, and kept files of dumps that never were."""
     with engine.connect() as connection:
-        live = jobs.live(connection)
-    names = {job.spooled for job in live}
+        names = {job.spooled for job in jobs.live(connection)}
     for path in dump_files.incoming(settings.data).glob(f"{dump_files.JOB}*"):
         if path.name not in names and (path.suffix or dump_files.age(path) > _A_DAY):
             path.unlink(missing_ok=True)
-    uploads.remove_left(settings, {job.spooled for job in live})
+    uploads.remove_left(settings, names)
     for sha256, file in kept_dumps.files(settings):
         if file.age > _A_DAY and not _is_known(engine, sha256):
             with dump_locks.alone(engine, settings, sha256) as free:
@@ -163,11 +161,7 @@ def do(engine: sa.Engine, settings: Settings, number: int, owner: str, ends: End
     with heartbeat_of_job(engine, number, owner) as heartbeat:
         progress = Progress(_teller(heartbeat, ends), dump=job.dump_id, bytes=job.bytes)
         try:
-            if job.kind == jobs.EXPORT:
-                give_way = _imports_first(engine, settings, owner, ends, progress)
-                state, result = export_writing.outcome(engine, settings, job, progress, give_way)
-            else:
-                state, result = _outcome(engine, settings, job, progress)
+            state, result = _outcome(engine, settings, job, owner, ends, progress)
         except Stopped:
             jobs.put_back(engine, number, owner)
             return
@@ -219,38 +213,52 @@ def _imports_first(
 
 
 def _outcome(
-    engine: sa.Engine, settings: Settings, job: jobs.JobLine, progress: Progress
+    engine: sa.Engine, settings: Settings, job: jobs.JobLine, owner: str, ends: Ends, progress: Progress
 ) -> tuple[str, dict[str, Any]]:
     """The state that a job ends in, and its result. Raises `Stopped` where the worker is to end."""
-    if job.tries > jobs.MOST_TRIES:
-        return "failed", _refused("gave_up", f"The import broke off {job.tries} times without an error. {_AGAIN}")
+    again = export_writing.AGAIN if job.kind == jobs.EXPORT else _AGAIN
     try:
-        result = _read(engine, settings, job, progress)
+        if job.tries > jobs.MOST_TRIES:
+            raise JobFailed("gave_up", f"The {job.kind} broke off {job.tries} times without an error. {again}")
+        if job.kind == jobs.EXPORT:
+            give_way = _imports_first(engine, settings, owner, ends, progress)
+            return "done", export_writing.write(engine, settings, job, progress, give_way)
+        return "done", _imported(engine, settings, job, progress)
     except Stopped as stopped:
         if not stopped.cancelled:
             raise
-        return "cancelled", _refused("cancelled", _cancelled(progress))
-    except (BadDump, UnknownFormat) as error:
-        return "failed", {"error": describe(error)}
-    except (kept_dumps.NotKept, NoSuchDump, FileNotFoundError) as error:
-        return "failed", _refused(
-            "not_kept", f"Its file is not there any more, or not on this machine ({error}). {_SEND}"
-        )
-    except disk_full.DiskFull as error:
-        return "failed", _refused(disk_full.CODE, str(error))
+        return "cancelled", {"error": JobFailed("cancelled", _cancelled(job, progress)).error}
+    except JobFailed as failed:
+        if job.kind == jobs.EXPORT:
+            _log.error("export %s: %s", job.id, failed)
+        return "failed", {"error": failed.error}
     except sa.exc.OperationalError:
         raise
     except Exception:  # noqa: BLE001 - the job loop
-        _log.exception("job %s", job.id)
-        broken = _refused("internal_error", f"Something broke on our side; the server's log says what. {_AGAIN}")
-        _note_failure(engine, progress.dump, broken["error"])
-        return "failed", broken
-    progress.dump = result.dump.id
-    return "done", _counts(result)
+        _log.exception("%s %s", job.kind, job.id)
+        broken = JobFailed("internal_error", f"Something broke on our side; the server's log says what. {again}")
+        _note_failure(engine, progress.dump, broken.error)
+        return "failed", {"error": broken.error}
 
 
 _SEND = "Send it again; workers on several machines need one data folder or FENCEPOST_STORE that they share."
 _AGAIN = "What was stored stays; read it again to go on."
+
+
+def _imported(engine: sa.Engine, settings: Settings, job: jobs.JobLine, progress: Progress) -> dict[str, Any]:
+    """Read a dump; what an import's result says. Raises `JobFailed`, and `Stopped` where `progress` says so."""
+    try:
+        result = _read(engine, settings, job, progress)
+    except (BadDump, UnknownFormat) as error:
+        raise JobFailed(**describe(error)) from error
+    except (kept_dumps.NotKept, NoSuchDump, FileNotFoundError) as error:
+        words = f"Its file is not there any more, or not on this machine ({error}). {_SEND}"
+        raise JobFailed("not_kept", words) from error
+    except disk_full.DiskFull as error:
+        raise JobFailed(disk_full.CODE, str(error)) from error
+    progress.dump = result.dump.id
+    counts = {"created": result.created, "sessions": len(result.sessions), "new": result.new, "grown": result.grown}
+    return counts | {"turns": result.new_turns, "problems": result.dump.problem_count}
 
 
 def _read(engine: sa.Engine, settings: Settings, job: jobs.JobLine, progress: Progress) -> IngestResult:
@@ -263,29 +271,17 @@ def _read(engine: sa.Engine, settings: Settings, job: jobs.JobLine, progress: Pr
         return ingest(engine, settings, stream, filename=job.filename, by_request=True, **options)
 
 
-def _cancelled(progress: Progress) -> str:
+def _cancelled(job: jobs.JobLine, progress: Progress) -> str:
+    if job.kind == jobs.EXPORT:
+        return "Cancelled. Nothing of it was kept."
     count = progress.sessions
     return "Cancelled. " + (f"{count:,} of its sessions are stored whole." if count else "Nothing of it was stored.")
 
 
-def _refused(code: str, message: str) -> dict[str, Any]:
-    error: Error = {"code": code, "message": message, "at": None}
-    return {"error": error}
-
-
-def _counts(result: IngestResult) -> dict[str, Any]:
-    return {
-        "created": result.created,
-        "sessions": len(result.sessions),
-        "new": result.new,
-        "grown": result.grown,
-        "turns": result.new_turns,
-        "problems": result.dump.problem_count,
-    }
-
-
-def _note_failure(engine: sa.Engine, dump_id: int | None, error: Error) -> None:
+def _note_failure(engine: sa.Engine, dump_id: int | None, error: dict[str, str | None]) -> None:
     """A dump that broke the reader is not read again by itself."""
+    if dump_id is None:
+        return
     with database.writing(engine) as connection:
         wrong = sa.and_(Dump.id == dump_id, Dump.state == "reading")
         connection.execute(sa.update(Dump).where(wrong).values(state="failed", error=error))

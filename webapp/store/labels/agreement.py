@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import combinations
+from itertools import combinations, groupby
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -41,8 +41,7 @@ class Agreement:
 
 
 def measured(db: orm.Session) -> Agreement:
-    """The agreement over all responses with labels of two people or more."""
-    units = list(_units(db))
+    units = _units(db)
     missing = find_spec("krippendorff") is None
     judgement = None if missing else alpha([[label.judgement for label in unit] for unit in units])
     cause = None if missing else alpha([[label.cause for label in unit if label.cause] for unit in units])
@@ -61,13 +60,10 @@ def alpha(units: Sequence[Sequence[str]]) -> float | None:
     return float(krippendorff.alpha(value_counts=table, level_of_measurement="nominal"))
 
 
-def _units(db: orm.Session) -> Iterable[list[Label]]:
+def _units(db: orm.Session) -> list[list[Label]]:
     several = sa.select(Label.turn_id).group_by(Label.turn_id).having(sa.func.count() > 1)
     query = sa.select(Label).where(Label.turn_id.in_(several)).order_by(Label.turn_id, Label.author)
-    units: dict[int, list[Label]] = {}
-    for label in db.scalars(query):
-        units.setdefault(label.turn_id, []).append(label)
-    return units.values()
+    return [list(unit) for _, unit in groupby(db.scalars(query), key=lambda label: label.turn_id)]
 
 
 def _pairs(units: Iterable[Sequence[Label]]) -> list[Pair]:

@@ -57,20 +57,18 @@ def tree(db: orm.Session) -> dict[str, list[CauseLine]]:
     query = sa.select(Label.cause, sa.func.count().label("labels")).group_by(Label.cause)
     counts = {row.cause: row.labels for row in db.execute(query)}
     merged: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {group: list(causes) for group, causes in TREE.items()}
     for name, cause in by_name.items():
         if cause.merged_into:
             merged.setdefault(_follow(by_name.get, name), []).append(name)
-    groups: dict[str, list[str]] = {group: list(causes) for group, causes in TREE.items()}
-    for name, cause in by_name.items():
-        groups.setdefault(cause.parent or OWN, [])
+        of_group = groups.setdefault(cause.parent or OWN, [])
         if name not in names():
-            groups[cause.parent or OWN].append(name)
-    merged_away = {name for name, cause in by_name.items() if cause.merged_into}
+            of_group.append(name)
     return {
         group: [
             CauseLine(name, counts.get(name, 0), name in by_name, tuple(merged.get(name, ())))
             for name in causes
-            if name not in merged_away
+            if name not in by_name or not by_name[name].merged_into
         ]
         for group, causes in groups.items()
         if causes
@@ -119,10 +117,9 @@ def merge(db: orm.Session, name: str, into: str, author: str) -> int:
     if source is None and name not in names():
         raise BadCause(f"no cause is called {name!r}")
     group = next((group for group, causes in TREE.items() if name in causes), source.parent if source else None)
-    if resolve(db, into, author) == name:
+    if (target := resolve(db, into, author)) == name:
         db.rollback()
         raise BadCause(f"{into!r} was merged into {name!r}; undo that first")
-    target = resolve(db, into, author)
     db.execute(sa.update(Cause).where(Cause.name == target, Cause.parent.is_(None)).values(parent=group))
     source = source or _add(db, name, group, author)
     source.merged_into = target

@@ -26,8 +26,8 @@ def content_of(label: Label | FinalLabel) -> dict[str, Any]:
     """What a label, or a settled one, says, as an event keeps it; with its `review` where it has one."""
     names = SETTLED_FIELDS if isinstance(label, FinalLabel) else FIELDS
     content = {name: getattr(label, name) for name in names} | {"made_at": label.made_at.isoformat()}
-    review = None if isinstance(label, FinalLabel) or label.review is None else review_of(label)
-    return content if review is None else content | {"review": review}
+    is_reviewed = isinstance(label, Label) and label.review is not None
+    return content | ({"review": review_of(label)} if is_reviewed else {})
 
 
 def review_of(label: Any) -> dict[str, Any]:
@@ -56,24 +56,17 @@ def record(
 def record_all(db: orm.Session, said: Mapping[int, dict[str, Any]], author: str, action: str) -> None:
     """Add an event to each of these turns, without a commit."""
     about = {"author": author, "action": action, "happened_at": datetime.now(UTC)}
-    db.execute(
-        sa.insert(LabelEvent), [{"turn_id": turn_id, "said": details, **about} for turn_id, details in said.items()]
-    )
+    rows = [{"turn_id": turn_id, "said": details, **about} for turn_id, details in said.items()]
+    db.execute(sa.insert(LabelEvent), rows)
 
 
 def of_turns(db: orm.Session, turn_ids: Iterable[int]) -> dict[int, list[LabelEvent]]:
     """The events of each turn, the newest first."""
+    query = sa.select(LabelEvent).where(LabelEvent.turn_id.in_(list(turn_ids))).order_by(LabelEvent.id.desc())
     by_turn: dict[int, list[LabelEvent]] = {}
-    for event in db.scalars(_of_turns, {"turns": list(turn_ids)}):
+    for event in db.scalars(query):
         by_turn.setdefault(event.turn_id, []).append(event)
     return by_turn
-
-
-_of_turns = (
-    sa.select(LabelEvent)
-    .where(LabelEvent.turn_id.in_(sa.bindparam("turns", expanding=True)))
-    .order_by(LabelEvent.id.desc())
-)
 
 
 def of_turn(db: orm.Session, turn_id: int) -> list[LabelEvent]:

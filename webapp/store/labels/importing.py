@@ -50,12 +50,11 @@ def take(db: orm.Session, numbered: Iterable[Numbered]) -> Imported:
         placed = [(line, row, _in_session(db, row)) for line, row in batch]
         homeless += [(line, row) for line, row, turn in placed if turn is None]
         _store(db, [(line, row, turn) for line, row, turn in placed if turn is not None], result)
-    while batch := homeless[:AT_ONCE]:
-        del homeless[:AT_ONCE]
+    for at in range(0, len(homeless), AT_ONCE):
+        batch = homeless[at : at + AT_ONCE]
         by_hash = _anywhere(db, [row for _, row in batch])
         _store(db, [(line, row, by_hash[sha]) for line, row in batch if (sha := _sha(row)) in by_hash], result)
-        lost = [(line, _lost(row)) for line, row in batch if _sha(row) not in by_hash]
-        result.problems += lost
+        result.problems += [(line, _lost(row)) for line, row in batch if _sha(row) not in by_hash]
     result.problems.sort()
     return result
 
@@ -79,21 +78,17 @@ def _in_session(db: orm.Session, row: Row) -> Turn | None:
     sha = _sha(row)
     if not isinstance(external_id, str) or len(sha) != 32:
         return None
-    query = _responses.where(Session.external_id == shortened(external_id), Turn.raw_sha256 == sha)
-    hits = db.execute(query).all()
-    place = (row.get("revision"), row.get("position"))
-    ranked = sorted(hits, key=lambda hit: (hit.revision != place[0], hit.Turn.position != place[1], -hit.revision))
+    hits = db.execute(_responses.where(Session.external_id == shortened(external_id), Turn.raw_sha256 == sha))
+    revision, at = row.get("revision"), row.get("position")
+    ranked = sorted(hits, key=lambda hit: (hit.revision != revision, hit.Turn.position != at, -hit.revision))
     return ranked[0].Turn if ranked else None
 
 
 def _anywhere(db: orm.Session, rows: Iterable[Row]) -> dict[bytes, Turn]:
     """Responses with these texts in any session: one pass over all that is stored."""
     hashes = {sha for row in rows if len(sha := _sha(row)) == 32}
-    query = _responses.where(Turn.raw_sha256.in_(hashes))
-    by_hash: dict[bytes, Turn] = {}
-    for turn in db.scalars(query.order_by(Turn.id)) if hashes else ():
-        by_hash.setdefault(bytes(turn.raw_sha256 or b""), turn)
-    return by_hash
+    newest_first = _responses.where(Turn.raw_sha256.in_(hashes)).order_by(Turn.id.desc())
+    return {bytes(turn.raw_sha256 or b""): turn for turn in db.scalars(newest_first)} if hashes else {}
 
 
 def _store(db: orm.Session, placed: list[tuple[int, Row, Turn]], result: Imported) -> None:
@@ -103,15 +98,12 @@ def _store(db: orm.Session, placed: list[tuple[int, Row, Turn]], result: Importe
             outcome = _store_label(db, turn, row)
             _settle(db, turn, row.get("settled"))
         except (BadLabel, causes.BadCause, KeyError, TypeError, ValueError) as error:
-            result.problems.append((line, _reason(error)))
+            words = f"the row has no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
+            result.problems.append((line, words))
             continue
         setattr(result, outcome, getattr(result, outcome) + 1)
         changed.append(turn)
     labels._save(db, *changed)
-
-
-def _reason(error: Exception) -> str:
-    return f"the row has no {error.args[0]!r}" if isinstance(error, KeyError) else str(error)
 
 
 def _store_label(db: orm.Session, turn: Turn, row: Row) -> str:

@@ -56,18 +56,12 @@ class LabelContent:
 
 def checked(content: LabelContent) -> LabelContent:
     """What is kept of `content`; raises `BadLabel`."""
-    expects = _expects(content)
-    expected = _expected(content.expected) if expects in ("one", "several") else None
+    texts = (_judgement(content.judgement), _cause(content.cause), checked_note(content.note))
     seconds = content.seconds if content.seconds is not None and 0 <= content.seconds < 86_400 else None
-    return LabelContent(
-        _judgement(content.judgement),
-        _cause(content.cause),
-        checked_note(content.note),
-        expects,
-        expected,
-        seconds,
-        (content.source or "")[:128] or None if expects in ("one", "several") else None,
-    )
+    expects = _expects(content)
+    if not content.has_expected:
+        return LabelContent(*texts, expects, None, seconds)
+    return LabelContent(*texts, expects, _expected(content.expected), seconds, (content.source or "")[:128] or None)
 
 
 def checked_author(author: str) -> str:

@@ -18,6 +18,10 @@ from webapp.store.models import Label, Session, Turn
 from webapp.store.sessions.turns import PREVIEW, preview
 
 _CURSOR = "labels"
+_OF_LABEL = (
+    *("id", "turn_id", "judgement", "cause", "note", "has_expected", "expects", "expected", "author", "seconds"),
+    *("made_at", "review", "reviewer", "review_note", "reviewed_at"),
+)
 _order = (Label.made_at, Label.id)
 
 
@@ -69,12 +73,10 @@ def page(
     `viewer` is who must not be told what they have not labelled themselves.
     """
     query = _lines(viewer).order_by(*(column.desc() for column in _order)).limit(limit)
-    if author:
-        query = query.where(Label.author == author)
-    if judgement:
-        query = query.where(Label.judgement == judgement)
-    if review:
-        query = query.where(sa.func.coalesce(Label.review, history.NOT_REVIEWED) == review)
+    reviewed = sa.func.coalesce(Label.review, history.NOT_REVIEWED)
+    for column, value in ((Label.author, author), (Label.judgement, judgement), (reviewed, review)):
+        if value:
+            query = query.where(column == value)
     if after is not None:
         query = query.where(sa.tuple_(*_order) < _decoded(after))
     return [_line(row) for row in db.execute(query)]
@@ -82,20 +84,15 @@ def page(
 
 def authors(db: orm.Session) -> dict[str, int]:
     """Who labelled, and how many responses."""
-    query = sa.select(Label.author, sa.func.count()).group_by(Label.author)
-    return dict(sorted(((author, count) for author, count in db.execute(query)), key=lambda pair: (-pair[1], pair[0])))
+    rows = db.execute(sa.select(Label.author, sa.func.count()).group_by(Label.author)).all()
+    return {row[0]: row[1] for row in sorted(rows, key=lambda row: (-row[1], row[0]))}
 
 
 def _lines(viewer: str | None) -> sa.Select[*tuple[Any, ...]]:
-    names = (
-        *("id", "turn_id", "judgement", "cause", "note", "has_expected", "expects", "expected", "author", "seconds"),
-        *("review", "reviewer", "review_note", "reviewed_at"),
-    )
     mine = orm.aliased(Label)
     own_label = sa.exists().where(mine.turn_id == Label.turn_id, mine.author == viewer)
     query: sa.Select[*tuple[Any, ...]] = sa.select(
-        *(getattr(Label, name) for name in names),
-        Label.made_at,
+        *(getattr(Label, name) for name in _OF_LABEL),
         *(Session.key, Session.external_id, Session.revision, Session.newest, Turn.position),
         heads.head(Turn.raw, 4 * PREVIEW).label("head"),
         (~own_label if viewer else sa.false()).label("blind"),

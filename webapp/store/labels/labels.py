@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,26 +29,17 @@ class Conflict(RuntimeError):
 
 
 def put(
-    db: orm.Session,
-    turn: Turn,
-    *,
-    author: str,
-    judgement: str,
-    cause: str | None = None,
-    note: str | None = None,
-    expected: Any = None,
-    has_expected: bool = False,
-    expects: str | None = None,
-    seconds: float | None = None,
-    seen: str | None = None,
+    db: orm.Session, turn: Turn, *, author: str, seen: str | None = None, has_expected: bool = False, **fields: Any
 ) -> Label:
     """Set `author`'s label of `turn`, in place of one of theirs that was there, and commit. Raises `BadLabel`.
 
-    `expected` counts only with `has_expected`, since null is a value that may be expected, or with an `expects`.
-    `seen` is the `stamp` that the author last saw; where the label has another by now, raises `Conflict`.
+    `fields` are those of `LabelContent`. `expected` counts only with `has_expected`, since null is a value that may be
+    expected, or with an `expects`. `seen` is the `stamp` that the author last saw; where the label has another by now,
+    raises `Conflict`.
     """
-    expects = expects or ("one" if has_expected else None)
-    content = LabelContent(judgement, cause, note, expects, expected, seconds)
+    content = LabelContent(**fields)
+    if has_expected and not content.expects:
+        content = replace(content, expects="one")
     return put_all(db, [(turn, content)], author=author, seen=seen)
 
 
@@ -70,7 +61,8 @@ def put_all(
         _check_turn(turn)
         content = label_content.checked(content)
         content = replace(content, cause=causes.resolve(db, content.cause, author))
-        if not _write(db, turn, author, content, {"batch": batch} | ({"like": like} if index else {}), seen, index > 0):
+        more = {"batch": batch} | ({"like": like} if index else {})
+        if not _write(db, turn, author, content, more, "" if index else seen) and index == 0:
             db.rollback()
             raise Conflict(of_author(db, turn, author))
     _save(db, *(turn for turn, _ in labels))
@@ -139,10 +131,8 @@ def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, m
 
 def of_turn(db: orm.Session, turn: Turn) -> list[Label]:
     """The labels of `turn`, the newest first."""
-    return list(db.scalars(_of_turn, {"turn": turn.id}))
-
-
-_of_turn = sa.select(Label).where(Label.turn_id == sa.bindparam("turn")).order_by(Label.made_at.desc(), Label.id)
+    query = sa.select(Label).where(Label.turn_id == turn.id).order_by(Label.made_at.desc(), Label.id)
+    return list(db.scalars(query))
 
 
 def of_author(db: orm.Session, turn: Turn, author: str) -> Label | None:
@@ -151,38 +141,46 @@ def of_author(db: orm.Session, turn: Turn, author: str) -> Label | None:
     return db.scalar(mine.execution_options(populate_existing=True))
 
 
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A label of the same text in `session`, another revision."""
+
+    label: Label
+    session: Session
+    position: int
+
+
+def of_same_text(db: orm.Session, session: Session, turn: Turn, author: str) -> Carried | None:
+    """What `author` last said of this text in another revision of the same session."""
+    if turn.raw_sha256 is None or (session.revision == 1 and session.newest):
+        return None
+    here = (Session.external_id == session.external_id, Session.id != session.id, Session.deleted_at.is_(None))
+    query = sa.select(Label, Session, Turn.position).join(Turn, Turn.id == Label.turn_id)
+    query = query.join(Session, Session.id == Turn.session_id).where(*here)
+    query = query.where(Turn.raw_sha256 == turn.raw_sha256, Label.author == author)
+    row = db.execute(query.order_by(Label.made_at.desc()).limit(1)).first()
+    return None if row is None else Carried(*row)
+
+
 def stamp(label: Label | None) -> str:
     """What tells one state of a label from another; empty where there is none."""
     return "" if label is None else label.made_at.isoformat()
 
 
 def _write(
-    db: orm.Session,
-    turn: Turn,
-    author: str,
-    content: LabelContent,
-    more: dict[str, str],
-    seen: str | None,
-    is_alike: bool,
+    db: orm.Session, turn: Turn, author: str, content: LabelContent, more: dict[str, str], seen: str | None
 ) -> bool:
-    """Write one label and its event; False where the one that is there is not the one that was seen.
-
-    Responses that are alike (`is_alike`) keep the label that their author gave them before.
-    """
+    """Write one label and its event; False where the one that is there is neither what was seen nor the same."""
     current = of_author(db, turn, author)
     was = None if current is None else history.content_of(current)
-    if is_alike and was is not None:
-        return True
     values = _columns(turn, author, content, datetime.now(UTC))
     if current is not None and current.review == "reviewed" and _same(content, current):
         values |= reviewing.columns(history.review_of(current))
-    if not _put(db, values, "" if is_alike else seen):
-        current = of_author(db, turn, author)
-        return is_alike or (current is not None and _same(content, current))
+    is_put = _put(db, values, seen)
     label = of_author(db, turn, author)
-    if label is not None:
+    if is_put and label is not None:
         history.record(db, turn.id, author, "put", {**history.content_of(label), "was": was, **more})
-    return True
+    return is_put or (label is not None and _same(content, label))
 
 
 _timeless = {"seconds": None, "source": None}

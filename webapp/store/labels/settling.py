@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -71,7 +71,7 @@ def decide(labels_given: Sequence[Label], settled: FinalLabel | None) -> Final |
     if settled is not None:
         content = LabelContent(settled.judgement, settled.cause, settled.why, settled.expects, settled.expected)
         return Final(content, "settled", (settled.author,), settled.made_at)
-    if not labels_given or len({position(label) for label in labels_given}) > 1:
+    if not labels_given or disagree(labels_given):
         return None
     newest = labels_given[-1]
     cause = next((label.cause for label in reversed(labels_given) if label.cause), None)
@@ -88,13 +88,14 @@ def position(label: Label) -> tuple[str, str]:
 
 
 def every(
-    db: orm.Session, *, after: int = -1, with_history: bool = False, sessions: Sequence[int] | None = None
+    db: orm.Session, *, with_history: bool = False, sessions: Collection[int] | None = None
 ) -> Iterator[Labelled]:
     """Every labelled response in the order of turns, a few hundred at a time; of some sessions (their ids) if asked."""
-    while True:
-        ids = _next_ids(db, after, sessions)
-        if not ids:
-            return
+    query = sa.select(Label.turn_id).distinct().order_by(Label.turn_id).limit(_AT_ONCE)
+    if sessions is not None:
+        query = query.join(Turn, Turn.id == Label.turn_id).where(Turn.session_id.in_(sessions))
+    after = -1
+    while ids := db.scalars(query.where(Label.turn_id > after)).all():
         yield from of_turns(db, ids, with_history=with_history)
         after = ids[-1]
 
@@ -125,21 +126,15 @@ def disagreements(
 
     Only those that `viewer` has labelled, where one is named: others' labels are not told before.
     """
+    query = sa.select(Label.turn_id).group_by(Label.turn_id).having(sa.func.count() > 1)
+    query = query.order_by(Label.turn_id).limit(_AT_ONCE)
+    if viewer is not None:
+        query = query.having(sa.func.sum(sa.case((Label.author == viewer, 1), else_=0)) > 0)
     responses: list[Labelled] = []
-    while len(responses) < limit:
-        several = sa.select(Label.turn_id).where(Label.turn_id > after).group_by(Label.turn_id)
-        if viewer is not None:
-            several = several.having(sa.func.sum(sa.case((Label.author == viewer, 1), else_=0)) > 0)
-        query = several.having(sa.func.count() > 1).order_by(Label.turn_id).limit(_AT_ONCE)
-        ids = list(db.scalars(query))
-        if not ids:
-            break
+    while len(responses) < limit and (ids := db.scalars(query.where(Label.turn_id > after)).all()):
         after = ids[-1]
-        responses += [
-            response
-            for response in of_turns(db, ids)
-            if disagree(response.labels) and (response.settled is not None) is settled
-        ]
+        of_some = [response for response in of_turns(db, ids) if disagree(response.labels)]
+        responses += [response for response in of_some if (response.settled is not None) is settled]
     return responses[:limit]
 
 
@@ -168,9 +163,9 @@ def settle(
 
 def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, made_at: datetime) -> FinalLabel:
     """Make the settled label of `turn` say `content`, whose note says why, without a commit and without an event."""
-    values = {"turn_id": turn.id, "author": author, "judgement": content.judgement, "expects": content.expects}
-    values |= {"cause": causes.resolve(db, content.cause, author), "expected": content.expected, "why": content.note}
-    values |= {"made_at": made_at}
+    values = {"turn_id": turn.id, "author": author, "made_at": made_at, "judgement": content.judgement}
+    values |= {"cause": causes.resolve(db, content.cause, author), "why": content.note}
+    values |= {"expects": content.expects, "expected": content.expected}
     db.execute(upsert(db.get_bind().dialect.name, FinalLabel, values, ("turn_id",)))
     return db.get_one(FinalLabel, turn.id, populate_existing=True)
 
@@ -190,10 +185,3 @@ def unsettle(db: orm.Session, turn: Turn, *, author: str) -> bool:
 def stamp(settled: FinalLabel | None) -> str:
     """What tells one settlement from another; empty where there is none."""
     return "" if settled is None else settled.made_at.isoformat()
-
-
-def _next_ids(db: orm.Session, after: int, sessions: Sequence[int] | None) -> list[int]:
-    query = sa.select(Label.turn_id).where(Label.turn_id > after).distinct().order_by(Label.turn_id).limit(_AT_ONCE)
-    if sessions is not None:
-        query = query.join(Turn, Turn.id == Label.turn_id).where(Turn.session_id.in_(sessions))
-    return list(db.scalars(query))

@@ -13,7 +13,7 @@ from webapp.jsontext import same_as as same_as
 EXPECTS = ("one", "several", "none", "unknown")
 """one value, several in order, none (no JSON is meant), unknown (cut off: cannot be known)"""
 
-_SPACE = re.compile(r"\s*")
+_SPACE = re.compile(r"\s+")
 _decoder = json.JSONDecoder()
 
 
@@ -30,9 +30,11 @@ class BadValue(ValueError):
 
 def read(text: str) -> list[Any]:
     """The JSON values in `text`, in order, with white space between them; raises `BadValue`."""
-    values = []
-    at = _after_space(text, 0)
+    values, at = [], 0
     while at < len(text):
+        if space := _SPACE.match(text, at):
+            at = space.end()
+            continue
         try:
             value, at = _decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
@@ -40,15 +42,9 @@ def read(text: str) -> list[Any]:
         except (RecursionError, ValueError):
             raise BadValue("nested too deeply, or a number too long to read", text, at) from None
         values.append(value)
-        at = _after_space(text, at)
     return values
 
 
 def written(values: Sequence[Any]) -> str:
     """The text that `read` takes back."""
     return "\n".join(jsontext.pretty(value) for value in values)
-
-
-def _after_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
-    return match.end() if match else at

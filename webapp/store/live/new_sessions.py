@@ -11,7 +11,6 @@ from webapp.dumps.formats.otlp import plugin as otlp
 from webapp.dumps.records import Problem, SessionStart
 from webapp.store import search
 from webapp.store.homes import rules
-from webapp.store.homes.choosing import HomeChooser
 from webapp.store.live import reading
 from webapp.store.live.daily_dump import Count
 from webapp.store.live.spans import Arrived
@@ -46,7 +45,7 @@ class Beginning:
         self._index = index
         self._waiting: list[_New] = []
         self._size = 0
-        self._homes = HomeChooser(rules.read(connection), home)
+        self._homes = rules.HomeChooser(rules.read(connection), home)
 
     def add(self, name: str, spans: list[Arrived]) -> None:
         """Take a new session, whose `spans` are in the order of time."""

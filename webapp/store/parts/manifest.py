@@ -27,7 +27,6 @@ def of_profile(connection: sa.Connection, profile: str, low: int = 0, high: int 
 
 
 def are_any(connection: sa.Connection, *profiles: str) -> bool:
-    """Whether there are parts of one of these profiles."""
     return connection.scalar(sa.select(RunPart.id).where(RunPart.profile.in_(profiles)).limit(1)) is not None
 
 
@@ -45,8 +44,7 @@ def add(connection: sa.Connection, run_id: int, about: tuple[str, str], columns:
     part_id = connection.scalars(sa.insert(RunPart).values(values).returning(RunPart.id)).one()
     between = Session.id.between(low // TURNS_A_SESSION, high // TURNS_A_SESSION)
     there = set(connection.scalars(sa.select(Session.id).where(between).with_for_update(read=True, key_share=True)))
-    gone = sorted({turn_id // TURNS_A_SESSION for turn_id in columns.turn_id} - there)
-    for number in gone:
+    for number in sorted({turn_id // TURNS_A_SESSION for turn_id in columns.turn_id} - there):
         first = number * TURNS_A_SESSION
         removal = {"part_id": part_id, "low": first, "high": first + TURNS_A_SESSION - 1}
         connection.execute(sa.insert(RunPartRemoval).values(removal))
@@ -91,19 +89,14 @@ def _write_anew(engine: sa.Engine, settings: Settings, part: sa.Row[Any], cuts: 
     table = parquet.read_table(part_files.readable(settings, part))
     for cut in cuts:
         turn_id = table.column("turn_id")
-        outside = compute.or_(compute.less(turn_id, cut.low), compute.greater(turn_id, cut.high))
-        table = table.filter(outside)
+        table = table.filter(compute.or_(compute.less(turn_id, cut.low), compute.greater(turn_id, cut.high)))
+    change: sa.Update | sa.Delete = sa.delete(RunPart)
     if table.num_rows:
         low, high = (table.column("turn_id")[at].as_py() for at in (0, -1))
         written = part_files.write_table(settings, part.run_id, low, table)
-        values = {"low": low, "high": high, "responses": table.num_rows, **asdict(written)}
+        change = sa.update(RunPart).values(low=low, high=high, responses=table.num_rows, **asdict(written))
     with writing(engine) as connection:
-        here = sa.and_(RunPart.id == part.id, RunPart.name == part.name)
-        if table.num_rows:
-            changed = connection.execute(sa.update(RunPart).where(here).values(values)).rowcount
-        else:
-            changed = connection.execute(sa.delete(RunPart).where(here)).rowcount
-        cut_ids = [cut.id for cut in cuts]
-        connection.execute(sa.delete(RunPartRemoval).where(RunPartRemoval.id.in_(cut_ids)))
+        changed = connection.execute(change.where(RunPart.id == part.id, RunPart.name == part.name)).rowcount
+        connection.execute(sa.delete(RunPartRemoval).where(RunPartRemoval.id.in_([cut.id for cut in cuts])))
     if changed:
         file_store(settings).remove(part.name)

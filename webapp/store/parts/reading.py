@@ -26,11 +26,9 @@ def opened(settings: Settings) -> Iterator[Any]:
     import duckdb
 
     settings.data.mkdir(parents=True, exist_ok=True)
-    limits: dict[str, str | int] = {
-        "threads": max(1, (os.cpu_count() or 1) - 1),
-        "temp_directory": str(settings.data / "parts-spilled"),
-    }
-    config: dict[str, Any] = {**limits, "autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+    config: dict[str, Any] = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), "false")
+    config["threads"] = max(1, (os.cpu_count() or 1) - 1)
+    config["temp_directory"] = str(settings.data / "parts-spilled")
     with closing(duckdb.connect(config=config)) as duck:
         yield duck
 
@@ -43,7 +41,12 @@ def relate(duck: Any, name: str, connection: sa.Connection, settings: Settings, 
     visible = f"turn_id // {TURNS_A_SESSION} NOT IN (SELECT session_id FROM {name}_hidden)"
     hidden = connection.scalars(sa.select(Session.id).where(Session.deleted_at.is_not(None))).all()
     _fill(duck, f"{name}_hidden", "session_id BIGINT", [(number,) for number in hidden])
-    _copy_parses(duck, f"{name}_stored", connection, profile)
+    columns = "turn_id BIGINT, verdict TEXT, value_digest BIGINT"
+    _fill(duck, f"{name}_stored", columns, [])
+    stored = sa.select(Parse.turn_id, Parse.verdict, Parse.value_digest).where(Parse.profile == profile)
+    with connection.execute(stored.execution_options(yield_per=_AT_ONCE)) as result:
+        for rows in result.partitions():
+            _insert(duck, f"{name}_stored", columns, rows)
     parts = manifest.of_profile(connection, profile)
     both = f"SELECT turn_id, verdict, value_digest FROM {name}_stored"
     if parts:
@@ -112,16 +115,6 @@ def _quoted(path: str) -> str:
 def _overlap(parts: Sequence[sa.Row[Any]]) -> bool:
     ranges = sorted((part.low, part.high) for part in parts)
     return any(low <= high for (_, high), (low, _) in pairwise(ranges))
-
-
-def _copy_parses(duck: Any, name: str, connection: sa.Connection, profile: str) -> None:
-    """The database's own parses of a profile, streamed."""
-    columns = "turn_id BIGINT, verdict TEXT, value_digest BIGINT"
-    _fill(duck, name, columns, [])
-    query = sa.select(Parse.turn_id, Parse.verdict, Parse.value_digest).where(Parse.profile == profile)
-    with connection.execute(query.execution_options(yield_per=_AT_ONCE)) as result:
-        for rows in result.partitions():
-            _insert(duck, name, columns, rows)
 
 
 def _fill(duck: Any, name: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:

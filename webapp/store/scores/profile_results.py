@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -35,17 +34,6 @@ Result = tuple[str, str, str | None, str]
 """(version of the profile, outcome, policy by which it is right, strategy that won)"""
 Results = dict[str, Result]
 """By profile; one that is not in it was not compared, since the response is too long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stood:
-    """How many responses have the same `results`; `state` is known, unknown (not said what was meant), disputed."""
-
-    state: str
-    model: str
-    cause: str
-    results: Results
-    count: int
 
 
 def refresh(db: orm.Session, *, seconds: float | None = None) -> int:
@@ -79,11 +67,14 @@ def pending(db: orm.Session) -> list[int]:
     return list(db.scalars(query.where(sa.not_(_fresh())).order_by(labelled.c.turn_id)))
 
 
-def stood(db: orm.Session) -> list[Stood]:
-    """What is kept, the same together; without those responses that are to be compared again."""
+def groups(db: orm.Session) -> Iterator[tuple[str, str, str, Results, int]]:
+    """(state, model, cause, results, how many responses are so), without those that are to be compared again.
+
+    The state is known, unknown (not said what was meant) or disputed.
+    """
     columns = (Compared.state, Compared.model, Compared.cause, Compared.results)
-    query = _valid(sa.select(*columns, sa.func.count().label("number"))).group_by(*columns)
-    return [Stood(row.state, row.model, row.cause, _read(row.results), row.number) for row in db.execute(query)]
+    for *same, results, count in db.execute(_valid(sa.select(*columns, sa.func.count())).group_by(*columns)):
+        yield *same, _read(results), count
 
 
 def known(db: orm.Session, after: int = -1) -> Iterator[tuple[int, str, str, Results]]:
@@ -95,9 +86,8 @@ def known(db: orm.Session, after: int = -1) -> Iterator[tuple[int, str, str, Res
             yield after, model, cause, _read(results)
 
 
-_events = (
-    sa.select(LabelEvent.turn_id, sa.func.count().label("number")).group_by(LabelEvent.turn_id).subquery("events_of")
-)
+_event_counts = sa.select(LabelEvent.turn_id, sa.func.count().label("number")).group_by(LabelEvent.turn_id)
+_events = _event_counts.subquery("events_of")
 
 
 def _fresh() -> sa.ColumnElement[bool]:
@@ -123,8 +113,7 @@ def _versions() -> str:
 
 def _compare(db: orm.Session, ids: list[int], profiles: list[Profile], ends: float) -> int:
     """Compare these turns until `ends`, the first in any case, and keep what came of it; how many were."""
-    counted = sa.select(LabelEvent.turn_id, sa.func.count()).where(LabelEvent.turn_id.in_(ids))
-    events = {row[0]: row[1] for row in db.execute(counted.group_by(LabelEvent.turn_id))}
+    events = {row[0]: row[1] for row in db.execute(_event_counts.where(LabelEvent.turn_id.in_(ids)))}
     old_rows = {row.turn_id: row for row in db.scalars(sa.select(Compared).where(Compared.turn_id.in_(ids)))}
     dialect = db.get_bind().dialect.name
     count = 0
@@ -165,10 +154,9 @@ def _row(db: orm.Session, response: Labelled, profiles: list[Profile], old_row: 
 def _results(db: orm.Session, response: Labelled, meant: list[Any], profiles: list[Profile], old: Results) -> Results:
     results: Results = {}
     for profile in sorted(profiles, key=lambda profile: profile.name):
-        old_result = old.get(profile.name)
-        result = (
-            old_result if old_result and old_result[0] == profile.version else _result(db, response, meant, profile)
-        )
+        result = old.get(profile.name)
+        if result is None or result[0] != profile.version:
+            result = _result(db, response, meant, profile)
         if result is not None:
             results[profile.name] = result
     return results

@@ -19,6 +19,7 @@ from webapp.store.scores import profile_results as compared
 from webapp.store.scores.profile_results import Result, Results
 
 DIMENSIONS = ("model", "cause", "strategy")
+ByTurn = dict[int, tuple[Result, dict[str, str]]]
 _Z = statistics.NormalDist().inv_cdf(0.975)
 
 
@@ -105,14 +106,12 @@ def board(db: orm.Session, names: tuple[str, ...] | None = None, *, seconds: flo
     names = names or tuple(parsing.profiles())
     result = Scoreboard(scores={name: Score() for name in names}, by={dimension: {} for dimension in DIMENSIONS})
     result.waiting = compared.refresh(db, seconds=seconds)
-    for group in compared.stood(db):
-        if group.state == "known":
-            result.compared += group.count
-            _add(result, group, names)
-        elif group.state == "unknown":
-            result.unknown += group.count
-        else:
-            result.disputed += group.count
+    counts: Counter[str] = Counter()
+    for state, model, cause, results, count in compared.groups(db):
+        counts[state] += count
+        if state == "known":
+            _add(result, names, model, cause, results, count)
+    result.compared, result.unknown, result.disputed = counts["known"], counts["unknown"], counts["disputed"]
     return result
 
 
@@ -131,7 +130,7 @@ def lines(
     """
     parsing.profile(name)
     compared.refresh(db)
-    by_turn: dict[int, tuple[Result, dict[str, str]]] = {}
+    by_turn: ByTurn = {}
     for turn_id, model, cause, results in compared.known(db, after):
         result = results.get(name)
         if result is None or (outcomes and result[1] not in outcomes):
@@ -167,7 +166,7 @@ def change(db: orm.Session, before: str, after: str, *, limit: int = 50) -> Prof
     parsing.profile(before), parsing.profile(after)
     compared.refresh(db)
     counts: Counter[str] = Counter()
-    by_turn: dict[str, dict[int, tuple[Result, dict[str, str]]]] = {"fixed": {}, "broken": {}}
+    by_turn: dict[str, ByTurn] = {"fixed": {}, "broken": {}}
     for turn_id, model, cause, results in compared.known(db):
         if before not in results or after not in results:
             continue
@@ -187,7 +186,7 @@ def _became(results: Results, before: str, after: str) -> str:
     return "fixed" if good[1] else "broken" if good[0] else "other"
 
 
-def _lines(db: orm.Session, by_turn: dict[int, tuple[Result, dict[str, str]]]) -> list[Line]:
+def _lines(db: orm.Session, by_turn: ByTurn) -> list[Line]:
     lines = []
     for response in settling.of_turns(db, list(by_turn)):
         (_, outcome, policy, _), dimensions = by_turn[response.turn.id]
@@ -195,17 +194,15 @@ def _lines(db: orm.Session, by_turn: dict[int, tuple[Result, dict[str, str]]]) -
     return lines
 
 
-def _add(board_so_far: Scoreboard, group: compared.Stood, names: Iterable[str]) -> None:
+def _add(board_so_far: Scoreboard, names: Iterable[str], model: str, cause: str, results: Results, count: int) -> None:
     for name in names:
-        result = group.results.get(name)
-        if result is None and installing.absent(parsing.profile(name)):
+        if (result := results.get(name)) is None:
+            if not installing.absent(parsing.profile(name)):
+                board_so_far.too_long += count
             continue
-        if result is None:
-            board_so_far.too_long += group.count
-            continue
-        board_so_far.scores[name].add(result, group.count)
-        for dimension, value in _dimensions(group.model, group.cause, result).items():
-            board_so_far.by[dimension].setdefault(value, {}).setdefault(name, Score()).add(result, group.count)
+        board_so_far.scores[name].add(result, count)
+        for dimension, value in _dimensions(model, cause, result).items():
+            board_so_far.by[dimension].setdefault(value, {}).setdefault(name, Score()).add(result, count)
 
 
 def _dimensions(model: str, cause: str, result: Result) -> dict[str, str]:

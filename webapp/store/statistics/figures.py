@@ -121,6 +121,5 @@ class Statistics:
 
     def partly(self, profile: str) -> ProfileCoverage | None:
         """How far a profile was run that was not run over all of it."""
-        return next(
-            (coverage for coverage in self.coverage if coverage.profile == profile and not coverage.is_whole), None
-        )
+        partial = (coverage for coverage in self.coverage if not coverage.is_whole)
+        return next((coverage for coverage in partial if coverage.profile == profile), None)

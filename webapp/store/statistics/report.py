@@ -39,31 +39,21 @@ class _Counted:
         self.view = bits
         self.homes = {name: column.members & bits for name, column in state.columns("home").items()}
         numbers = [state.numbers[name] for name in VERDICT_NUMBERS]
-        self.home_verdicts = {
-            index: Column(SlotCounts(number.positive, number.planes)) for index, number in enumerate(numbers)
-        }
+        columns = [Column(SlotCounts(number.positive, number.planes)) for number in numbers]
+        self.home_verdicts = dict(enumerate(columns))
 
     def statistics(self) -> Statistics:
-        numbers, view = self.state.numbers, self.view
-        count = len(view)
-        models, more_models = self.models()
-        errors, more_errors = self.errors()
-        step, buckets = self.over_time()
+        state, view = self.state, self.view
         return Statistics(
-            count,
-            len(self.state.alive) - count,
-            numbers["turns"].total(view),
-            numbers["responses"].total(view),
-            numbers["failed"].total(view),
-            numbers["rescued"].total(view),
+            len(view),
+            len(state.alive) - len(view),
+            state.numbers["turns"].total(view),
+            *self.counts(view),
             [of_profile for name in self.profiles() if (of_profile := self.profile(name)).responses],
-            models,
-            more_models,
-            errors,
-            more_errors,
-            step,
-            buckets,
-            [coverage.of_view(self.state, view, name) for name in parsing.profiles()],
+            *self.models(),
+            *self.errors(),
+            *self.over_time(),
+            [coverage.of_view(state, view, name) for name in parsing.profiles()],
             self.unknown(view),
         )
 
@@ -114,27 +104,22 @@ class _Counted:
         return Timing(strategy, parses, took / parses, median, p95, filters)
 
     def models(self) -> tuple[list[OfModel], int]:
-        rows = {
-            value: count
-            for value, column in self.state.columns("model").items()
-            if (count := column.sessions(self.view))
-        }
+        columns = self.state.columns("model")
+        rows = {value: count for value in columns if (count := columns[value].sessions(self.view))}
         values, more = top(rows, self.filters.model)
         models = [self.model(value, count) for value, count in values]
         return sorted(models, key=lambda model: (-model.responses, model.model)), more
 
     def model(self, value: str, count: int) -> OfModel:
         columns, half = self.state.columns("made", value), len(VERDICTS)
-        also = {"model": value}
         ours = {index - half: column for index, column in columns.items() if index >= half}
-        home = self.verdicts(columns, self.view, {**also, "under": HOME})
-        fencepost = self.verdicts(ours, self.view, {**also, "under": OURS})
+        home = self.verdicts(columns, self.view, {"model": value, "under": HOME})
+        fencepost = self.verdicts(ours, self.view, {"model": value, "under": OURS})
         return OfModel(value, count, home[0].of, home, fencepost, replace(self.filters, model=value))
 
     def errors(self) -> tuple[list[Entry], int]:
-        counts = {value: column.total(self.view) for value, column in self.state.columns("error").items()}
-        values, more = top({value: count for value, count in counts.items() if count}, None)
-        failed, columns = self.state.numbers["failed"].total(self.view), self.state.columns("error")
+        columns, failed = self.state.columns("error"), self.state.numbers["failed"].total(self.view)
+        values, more = top({value: count for value in columns if (count := columns[value].total(self.view))}, None)
         return [
             Entry(value, count, failed, columns[value].sessions(self.view), replace(self.filters, error=value))
             for value, count in values
@@ -142,8 +127,7 @@ class _Counted:
 
     def over_time(self) -> tuple[str, list[Bucket]]:
         """Everything in view falls into a bucket: they go from the first session's to the last's."""
-        when = self.state.numbers["when"]
-        bits = self.view
+        when, bits = self.state.numbers["when"], self.view
         if not bits:
             return "day", []
         step, edges = timesteps.edges(moment(when.least(bits)), moment(when.greatest(bits)))
@@ -160,12 +144,13 @@ class _Counted:
         filters = replace(self.filters, **span)
         if not view:
             return Bucket(start, end, 0, 0, 0, 0, [], filters)
-        responses, failed, rescued = (
-            self.state.numbers[name].total(view) for name in ("responses", "failed", "rescued")
-        )
-        sessions = len(view)
         verdicts = self.verdicts(self.home_verdicts, self.known(view), {**span, "under": HOME})
-        return Bucket(start, end, sessions, responses, failed, rescued, verdicts, filters, self.unknown(view))
+        return Bucket(start, end, len(view), *self.counts(view), verdicts, filters, self.unknown(view))
+
+    def counts(self, view: Bits) -> tuple[int, int, int]:
+        """Responses, and of those the failed and the rescued ones."""
+        numbers = self.state.numbers
+        return numbers["responses"].total(view), numbers["failed"].total(view), numbers["rescued"].total(view)
 
     def unknown(self, view: Bits) -> int:
         """How many responses are of programs whose parser nobody has named."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from flask import Blueprint, Response, abort, flash, jsonify, make_response, redirect, render_template, request, url_for
@@ -96,7 +97,8 @@ def _remember(scope: HomeScope, profile: str) -> None:
 def _work(number: int, count: int, words: str) -> None:
     """Work at a change for a moment, and say how far that came."""
     sessions = "1 session" if count == 1 else f"{count:,} sessions"
-    if changes.work_for(db.engine, number, AT_ONCE):
+    until = time.monotonic() + AT_ONCE
+    if changes.work(db.engine, number, ends=lambda: time.monotonic() > until):
         flash(f"{sessions} now {words}.", f"home:{number}")
         return
     worker_process.wake()
@@ -112,6 +114,7 @@ def ask() -> str:
     return render_template(
         "homes/ask.html",
         scope=scope,
+        scope_words=scopes.scope_words,
         fields=parameters,
         count=len(scopes.session_ids(db.session, scope)),
         back=url_for("sessions.index", **(scope.filters.active() if scope.filters else {})),

@@ -8,7 +8,7 @@ from flask import Blueprint, Response, jsonify, redirect, render_template, reque
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
-from webapp.store.labels import carrying, causes, history, label_content, label_list
+from webapp.store.labels import causes, history, label_content, label_list
 from webapp.store.labels import labels as store
 from webapp.store.labels.queues import team
 from webapp.store.sessions import turns as turn_store
@@ -43,7 +43,7 @@ def panel(session: Any, turn: Any) -> dict[str, Any]:
         "others": other_labels if is_labelled else [],
         "blind": 0 if is_labelled else len(other_labels),
         "events": [event for event in events if is_labelled or event.author == author()],
-        "carried": None if is_labelled else carrying.earlier(db.session, session, turn, author()),
+        "carried": None if is_labelled else store.of_same_text(db.session, session, turn, author()),
         "assigned": team.of_turn(db.session, turn.id),
     }
 

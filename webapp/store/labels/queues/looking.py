@@ -17,17 +17,14 @@ from webapp.store.models import LabelQueue, LabelQueueItem
 
 _SHADOWS = (
     "CREATE TEMP TABLE label_queue (id INTEGER PRIMARY KEY, spec UNIQUE, state, complete, made_at)",
-    "CREATE TEMP TABLE label_queue_item (queue_id, turn_id, session_id, rank, likeness)",
+    "INSERT INTO temp.label_queue SELECT id, spec, state, complete, made_at FROM main.label_queue WHERE id = :queue",
+    "CREATE TEMP TABLE label_queue_item AS SELECT * FROM main.label_queue_item WHERE queue_id = :queue",
     "CREATE UNIQUE INDEX temp.shadow_key ON label_queue_item (queue_id, turn_id)",
     "CREATE INDEX temp.shadow_order ON label_queue_item (queue_id, rank, turn_id)",
     "CREATE INDEX temp.shadow_likeness ON label_queue_item (queue_id, likeness)",
 )
 """SQLite finds temporary tables before others of their names: the queue is gathered into them by the same statements,
 without the lock that those who write wait for, and they go with the transaction."""
-_COLUMNS = {
-    "label_queue": "id, spec, state, complete, made_at",
-    "label_queue_item": "queue_id, turn_id, session_id, rank, likeness",
-}
 
 
 def looked_at(db: orm.Session, spec: Spec, *, seconds: float = 0.25) -> LabelQueue:
@@ -61,9 +58,4 @@ def _shadow(db: orm.Session, number: int | None) -> None:
     connection = db.connection()
     connection.exec_driver_sql("BEGIN")
     for statement in _SHADOWS:
-        connection.exec_driver_sql(statement)
-    if number is None:
-        return
-    for table, key in (("label_queue", "id"), ("label_queue_item", "queue_id")):
-        copied = f"INSERT INTO temp.{table} SELECT {_COLUMNS[table]} FROM main.{table} WHERE {key} = ?"  # noqa: S608
-        connection.exec_driver_sql(copied, (number,))
+        connection.exec_driver_sql(statement, {"queue": number})

@@ -7,7 +7,7 @@ import hashlib
 import random
 import time
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -18,8 +18,8 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.dialect import horizon, insert_new
-from webapp.store.labels.queues import one_group, one_per_group
-from webapp.store.labels.queues.queue_spec import GROUP, GROUPS, NAMED, Spec
+from webapp.store.labels.queues import group_queues
+from webapp.store.labels.queues.queue_spec import NAMED, Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns, scan
 from webapp.store.models import Assignment, LabelQueue, LabelQueueItem, Session, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
@@ -29,8 +29,6 @@ MOST_OF_A_KIND = 20
 _TURNS_AT_ONCE = {"disagree": 60, "silent": 200}
 _LAST = 2**62
 _STEP = 500
-_BY_GROUPS = {GROUPS: one_per_group, GROUP: one_group}
-"""queues that are gathered at once, and anew when their groups are others"""
 
 
 def stored(db: orm.Session, spec: Spec) -> LabelQueue | None:
@@ -56,8 +54,8 @@ def beginning(db: orm.Session) -> dict[str, Any]:
 def _forget_oldest(db: orm.Session, spec: Spec) -> None:
     """Make room for a queue of this kind: every seed makes another, and whoever opens a link may give one."""
     alike = sa.select(LabelQueue.id).where(LabelQueue.spec.startswith(f"queue={spec.kind}&"))
-    for number in db.scalars(alike.order_by(LabelQueue.id.desc()).offset(MOST_OF_A_KIND - 1)).all():
-        db.execute(sa.delete(LabelQueue).where(LabelQueue.id == number))
+    surplus = alike.order_by(LabelQueue.id.desc()).offset(MOST_OF_A_KIND - 1)
+    db.execute(sa.delete(LabelQueue).where(LabelQueue.id.in_(surplus)))
 
 
 def extend(db: orm.Session, queue: LabelQueue, spec: Spec, *, seconds: float = 0.25) -> bool:
@@ -88,8 +86,8 @@ def go_on(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
 def is_current(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
     """Whether all sessions were gone through as they are now. A sample stays what it was, so that its rates stay
     honest."""
-    if spec.kind in _BY_GROUPS:
-        return queue.complete and queue.state.get("groups") == _BY_GROUPS[spec.kind].signature(db, spec)
+    if spec.kind in group_queues.KINDS:
+        return queue.complete and queue.state.get("groups") == group_queues.signature(db, spec)
     if spec.kind in NAMED:
         return queue.complete and queue.state.get("listed") == _signature(_listed_turns(db, spec))
     return queue.complete and (spec.kind == "sample" or horizon(db.connection()) <= queue.state["seen"][0] + 1)
@@ -113,21 +111,23 @@ def _step(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
     if spec.kind == "sample":
         _insert(db, queue, of_turns(db, _sample(db, spec)))
         queue.complete = True
-        return
-    if spec.kind in _BY_GROUPS:
+    elif spec.kind in group_queues.KINDS:
         db.execute(sa.delete(LabelQueueItem).where(LabelQueueItem.queue_id == queue.id))
-        _insert(db, queue, _BY_GROUPS[spec.kind].gathered(db, spec))
-        queue.state = queue.state | {"groups": _BY_GROUPS[spec.kind].signature(db, spec)}
+        _insert(db, queue, group_queues.gathered(db, spec))
+        queue.state = queue.state | {"groups": group_queues.signature(db, spec)}
         queue.complete = True
-        return
-    if spec.kind in NAMED:
+    elif spec.kind in NAMED:
         _step_listed(db, queue, spec)
-        return
+    else:
+        _step_sessions(db, queue, spec)
+
+
+def _step_sessions(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
+    """The next few hundred of the turns of the sessions that the spec leaves."""
     state = dict(queue.state)
     ids, following = _LISTED.get(spec.kind, _stretch)(db, spec, state)
     only_failed = spec.kind == "view" and spec.filters().failed
-    most = max(500, _TURNS_AT_ONCE.get(spec.kind, 0))
-    items, rest = scan(db, spec.kind, ids, state["turn"], most, only_failed=only_failed) if ids else ([], None)
+    items, rest = scan(db, spec.kind, ids, state["turn"], 500, only_failed=only_failed) if ids else ([], None)
     _insert(db, queue, items)
     if rest is not None:
         queue.state = state | {"turn": rest}
@@ -166,33 +166,31 @@ def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[i
         query = query.where(Session.failed.is_(True))
     if state["at"] is not None:
         failed, happened, last = state["at"]
-        behind = (
-            sa.literal(failed, sa.Boolean()),
-            sa.literal(datetime.fromisoformat(happened), Session.happened_at.type),
-            sa.literal(last, sa.BigInteger()),
-        )
+        values = (failed, datetime.fromisoformat(happened), last)
+        behind = [sa.literal(value, column.type) for value, column in zip(values, order, strict=True)]
         query = query.where(sa.tuple_(*order) < sa.tuple_(*behind))
     rows = db.execute(query.order_by(*(column.desc() for column in order)).limit(100)).all()
+    if not rows:
+        return [], None
     most = _TURNS_AT_ONCE.get(spec.kind, 500)
-    totals = accumulate(row.response_count for row in rows)
-    count = max(1, sum(total <= most for total in totals))
-    last_row = rows[count - 1] if rows else None
-    at = None if last_row is None else [last_row.failed, last_row.happened_at.isoformat(), last_row.id]
-    return [row.id for row in rows[:count]], at
+    count = max(1, sum(total <= most for total in accumulate(row.response_count for row in rows)))
+    last_row = rows[count - 1]
+    return [row.id for row in rows[:count]], [last_row.failed, last_row.happened_at.isoformat(), last_row.id]
 
 
 def _viewed(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
     page = sessions.page(db, spec.filters(), after=state["at"], limit=50)
-    keys = [line.key for line in page.sessions]
-    ids = list(db.scalars(sa.select(Session.id).where(Session.key.in_(keys))))
-    return ids, page.next
+    return _ids(db, [line.key for line in page.sessions]), page.next
 
 
 def _chosen(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
     first = state["at"] or 0
-    keys = spec.ids[first : first + 10]
-    ids = list(db.scalars(sa.select(Session.id).where(Session.key.in_(keys))))
-    return ids, first + 10 if first + 10 < len(spec.ids) else None
+    following = first + 10
+    return _ids(db, spec.ids[first:following]), following if following < len(spec.ids) else None
+
+
+def _ids(db: orm.Session, keys: Sequence[str]) -> list[int]:
+    return list(db.scalars(sa.select(Session.id).where(Session.key.in_(keys))))
 
 
 _LISTED = {"view": _viewed, "chosen": _chosen}
@@ -202,7 +200,7 @@ def _take_changed(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
     """Go through sessions that were written since; whether there may be more."""
     if is_current(db, queue, spec):
         return False
-    if spec.kind in _BY_GROUPS or spec.kind in NAMED:
+    if spec.kind in group_queues.KINDS or spec.kind in NAMED:
         queue.complete = False
         return True
     since, top = queue.state["seen"], horizon(db.connection())
@@ -249,8 +247,8 @@ def _sample(db: orm.Session, spec: Spec) -> list[int]:
     total = db.scalar(sa.select(sa.func.sum(Session.response_count)).where(Session.deleted_at.is_(None))) or 0
     chance = random.Random(spec.seed)  # noqa: S311 a sample to be drawn again, no secret
     if spec.size * 2 >= total:
-        joined = _query_places().join(Session, Session.id == Turn.session_id).where(Session.deleted_at.is_(None))
-        every = [row.id for row in db.execute(joined.order_by(Session.key, Turn.position))]
+        joined = _places.join(Session, Session.id == Turn.session_id).where(Session.deleted_at.is_(None))
+        every = list(db.scalars(joined.order_by(Session.key, Turn.position)))
         chance.shuffle(every)
         return every[: spec.size]
     sample: dict[int, None] = {}
@@ -266,11 +264,9 @@ def _sample(db: orm.Session, spec: Spec) -> list[int]:
 
 def _responses(db: orm.Session, places: list[tuple[int, int]]) -> list[int]:
     """The responses at these (session, position), in that order."""
-    query = _query_places().where(sa.tuple_(Turn.session_id, Turn.position).in_(places))
+    query = _places.where(sa.tuple_(Turn.session_id, Turn.position).in_(places))
     by_place = {(row.session_id, row.position): row.id for row in db.execute(query)}
     return [by_place[place] for place in places if place in by_place]
 
 
-def _query_places() -> sa.Select[*tuple[Any, ...]]:
-    query: sa.Select[*tuple[Any, ...]] = sa.select(Turn.id, Turn.session_id, Turn.position)
-    return query.where(is_response)
+_places = sa.select(Turn.id, Turn.session_id, Turn.position).where(is_response)

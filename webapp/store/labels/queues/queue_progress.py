@@ -72,7 +72,7 @@ def following(
     if turn_id is not None:
         first = comes_first(db, queue, author, turn_id) if is_first is None else is_first
         place = _place(db, queue, turn_id)
-        behind = [each_list.where(_behind(place)) for each_list in lists] if place is not None else lists
+        behind = [each_list.where(sa.tuple_(*_order) > place) for each_list in lists] if place is not None else lists
         others = [each_list.where(LabelQueueItem.turn_id != turn_id) for each_list in lists]
         tries = [behind[0], *others[1:], *others] if first else [behind[1], *others]
     return next((turn for query in tries if (turn := _first(db, query)) is not None), None)
@@ -87,54 +87,44 @@ def comes_first(db: orm.Session, queue: LabelQueue, author: str, turn_id: int) -
 def after(db: orm.Session, queue: LabelQueue, turn_id: int) -> Turn | None:
     """The response behind `turn_id`, labelled or not."""
     place = _place(db, queue, turn_id)
-    return None if place is None else _first(db, _items(queue).where(_behind(place)).order_by(*_order))
+    return None if place is None else _first(db, _items(queue).where(sa.tuple_(*_order) > place).order_by(*_order))
 
 
 def before(db: orm.Session, queue: LabelQueue, turn_id: int) -> Turn | None:
     """The response before `turn_id`, labelled or not."""
     place = _place(db, queue, turn_id)
-    if place is None:
-        return None
-    backwards = _items(queue).where(sa.tuple_(*_order) < _literals(place))
-    return _first(db, backwards.order_by(*(column.desc() for column in _order)))
+    backwards = _items(queue).order_by(*(column.desc() for column in _order))
+    return None if place is None else _first(db, backwards.where(sa.tuple_(*_order) < place))
 
 
 def progress(db: orm.Session, queue: LabelQueue, author: str) -> QueueProgress:
-    """See `QueueProgress`."""
-    total = db.scalar(sa.select(sa.func.count()).where(LabelQueueItem.queue_id == queue.id)) or 0
-    by_author = (
-        sa.select(Label.author, sa.func.count())
-        .join(LabelQueueItem, LabelQueueItem.turn_id == Label.turn_id)
-        .where(LabelQueueItem.queue_id == queue.id)
-        .group_by(Label.author)
-    )
-    people = {row[0]: row[1] for row in db.execute(by_author)}
+    here = LabelQueueItem.queue_id == queue.id
+    total = db.scalar(sa.select(sa.func.count()).where(here)) or 0
+    by_author = sa.select(Label.author, sa.func.count()).join(LabelQueueItem, LabelQueueItem.turn_id == Label.turn_id)
+    people = {row[0]: row[1] for row in db.execute(by_author.where(here).group_by(Label.author))}
     times = sa.select(Label.seconds).where(Label.author == author, Label.seconds.is_not(None))
     lately = sorted(seconds or 0.0 for seconds in db.scalars(times.order_by(Label.made_at.desc()).limit(25)))
     median = lately[len(lately) // 2] if lately else None
     scanned = queue.state.get("sessions", 0)
-    mine = (LabelQueueItem.queue_id == queue.id, _returned(author))
-    returned = db.scalar(sa.select(sa.func.count()).select_from(LabelQueueItem).where(*mine)) or 0
-    parts = team.parts(db, queue)
+    mine = sa.select(sa.func.count()).select_from(LabelQueueItem).where(here, _returned(author))
+    returned, parts = db.scalar(mine) or 0, team.parts(db, queue)
     return QueueProgress(total, people.get(author, 0), people, median, queue.complete, scanned, parts, returned)
 
 
 def alike(db: orm.Session, queue: LabelQueue, turn: Turn, author: str) -> list[Alike]:
     """The queue's other responses like this one that `author` has not labelled."""
-    mine = sa.select(LabelQueueItem.likeness).where(
-        LabelQueueItem.queue_id == queue.id, LabelQueueItem.turn_id == turn.id
-    )
+    here = LabelQueueItem.queue_id == queue.id
+    mine = sa.select(LabelQueueItem.likeness).where(here, LabelQueueItem.turn_id == turn.id)
     query = (
         sa.select(Turn, Session)
         .join(LabelQueueItem, LabelQueueItem.turn_id == Turn.id)
         .join(Session, Session.id == LabelQueueItem.session_id)
-        .where(LabelQueueItem.queue_id == queue.id, LabelQueueItem.likeness == mine.scalar_subquery())
+        .where(here, LabelQueueItem.likeness == mine.scalar_subquery())
         .where(LabelQueueItem.turn_id != turn.id, Session.deleted_at.is_(None), ~_labelled(author))
     )
-    rows = db.execute(query.order_by(*_order).limit(MOST_ALIKE))
     return [
-        Alike(row.Turn, row.Session, preview((row.Turn.raw or "")[:PREVIEW].encode("utf-8", "surrogatepass")))
-        for row in rows
+        Alike(turn, session, preview((turn.raw or "")[:PREVIEW].encode("utf-8", "surrogatepass")))
+        for turn, session in db.execute(query.order_by(*_order).limit(MOST_ALIKE))
     ]
 
 
@@ -148,21 +138,18 @@ def served(
     where it is neither, nothing is said of the expected value.
     """
     profile = _reader(db, turn, content)
-    values = _values(db, [alike_turn.id for alike_turn in alike_turns], profile) if profile else {}
-    return [
-        (alike_turn, _for_other(turn, content, alike_turn, values.get(alike_turn.id))) for alike_turn in alike_turns
-    ]
+    values = _values(db, [other.id for other in alike_turns], profile) if profile else {}
+    return [(other, _for_other(turn, content, other, values.get(other.id))) for other in alike_turns]
 
 
-def _for_other(turn: Turn, content: LabelContent, alike_turn: Turn, values: list[Any] | None) -> LabelContent:
+def _for_other(turn: Turn, content: LabelContent, other: Turn, values: list[Any] | None) -> LabelContent:
     content = replace(content, seconds=None)
-    if not content.has_expected or alike_turn.raw_sha256 == turn.raw_sha256:
+    if not content.has_expected or other.raw_sha256 == turn.raw_sha256:
         return content
     if values is None:
         return replace(content, expects=None, expected=None)
-    if len(values) > 1:
-        return replace(content, expects="several", expected=values)
-    return replace(content, expects="one", expected=values[0])
+    is_one = len(values) == 1
+    return replace(content, expects="one" if is_one else "several", expected=values[0] if is_one else values)
 
 
 def _reader(db: orm.Session, turn: Turn, content: LabelContent) -> str | None:
@@ -204,16 +191,8 @@ def _first(db: orm.Session, items: sa.Select[int]) -> Turn | None:
     return None if turn_id is None else db.get(Turn, turn_id)
 
 
-def _place(db: orm.Session, queue: LabelQueue, turn_id: int) -> tuple[int, int] | None:
+def _place(db: orm.Session, queue: LabelQueue, turn_id: int) -> Any:
+    """Where a response stands in the order, to compare others with; None where the queue does not have it."""
     here = sa.select(*_order).where(LabelQueueItem.queue_id == queue.id, LabelQueueItem.turn_id == turn_id)
     row = db.execute(here).first()
-    return None if row is None else (row[0], row[1])
-
-
-def _behind(place: tuple[int, int]) -> sa.ColumnElement[bool]:
-    behind: sa.ColumnElement[bool] = sa.tuple_(*_order) > _literals(place)
-    return behind
-
-
-def _literals(place: tuple[int, int]) -> Any:
-    return sa.tuple_(*(sa.literal(number, sa.BigInteger()) for number in place))
+    return None if row is None else sa.tuple_(*(sa.literal(number, sa.BigInteger()) for number in row))

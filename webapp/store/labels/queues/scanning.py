@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -31,25 +30,10 @@ _ID = re.compile(r"\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F]{6,}(?:-[0-9a-fA-F]{2,})*\b|\
 _NUMBER = re.compile(r"(?<![A-Za-z_])\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _SPACE = re.compile(r"\s+")
 _SHORT = 24
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A response with what is stored of it."""
-
-    turn_id: int
-    session_id: int
-    raw: str
-    home_profile: str
-    happened_at: datetime
-    home: str | None
-    ours: str | None
-    recorded: bool
-    traces: tuple[Trace, ...] = ()
-
-    @property
-    def failed(self) -> bool:
-        return self.recorded or self.home == "failed"
+Candidate = sa.Row[*tuple[Any, ...]]
+"""a row of `_candidates`"""
+Traces = dict[str, Trace]
+"""of one response, by profile"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,69 +50,55 @@ def scan(
     db: orm.Session, kind: str, session_ids: Sequence[int], after: int, limit: int, *, only_failed: bool = False
 ) -> tuple[list[QueueEntry], int | None]:
     """The responses of these sessions that `kind` takes, behind turn `after`; and the turn to go on behind, if any."""
-    query = _query(session_ids).where(Turn.id > after).order_by(Turn.id).limit(limit)
+    query = _candidates.where(Turn.session_id.in_(session_ids), Turn.id > after).order_by(Turn.id).limit(limit)
     if kind == "failed" or only_failed:
         query = query.where(sa.or_(Turn.recorded_failure.is_not(None), home_parse.verdict == "failed"))
     if kind == "silent":
         doubtful = sa.or_(home_parse.verdict != "clean", our_parse.verdict != "clean", our_parse.ambiguous)
         query = query.where(Turn.recorded_failure.is_(None), home_parse.verdict.in_(READABLE), doubtful)
     rows = db.execute(query).all()
-    candidates = [Candidate(**row._mapping) for row in rows]
-    if kind in ("silent", "disagree"):
-        candidates = list(_with_traces(db, candidates))
-    items = [item for candidate in candidates if (item := _placed(kind, candidate)) is not None]
+    traces = _traces(db, [row.turn_id for row in rows]) if kind in ("silent", "disagree") else {}
+    items = [item for row in rows if (item := _placed(kind, row, traces.get(row.turn_id, {}))) is not None]
     return items, rows[-1].turn_id if len(rows) == limit else None
 
 
 def of_turns(db: orm.Session, turn_ids: Iterable[int]) -> list[QueueEntry]:
     """Those of these turns that are responses, ranked in the order given."""
     ranks = {turn_id: rank for rank, turn_id in enumerate(turn_ids)}
-    rows = db.execute(_query(None).where(Turn.id.in_(list(ranks))))
-    items = (_found(Candidate(**row._mapping), 0) for row in rows)
-    return [QueueEntry(item.turn_id, item.session_id, ranks[item.turn_id], item.likeness) for item in items]
+    rows = db.execute(_candidates.where(Turn.id.in_(list(ranks))))
+    return [replace(_entry(row), rank=ranks[row.turn_id]) for row in rows]
 
 
-def _query(session_ids: Sequence[int] | None) -> sa.Select[*tuple[Any, ...]]:
-    query: sa.Select[*tuple[Any, ...]] = (
-        sa.select(
-            Turn.id.label("turn_id"),
-            Turn.session_id,
-            Turn.raw,
-            Session.home_profile,
-            Session.happened_at,
-            home_parse.verdict.label("home"),
-            our_parse.verdict.label("ours"),
-            Turn.recorded_failure.is_not(None).label("recorded"),
-        )
-        .join(Session, Session.id == Turn.session_id)
-        .where(is_response, Session.deleted_at.is_(None))
+_candidates: sa.Select[*tuple[Any, ...]] = join_parses(
+    sa.select(
+        *(Turn.id.label("turn_id"), Turn.session_id, Turn.raw, Session.home_profile, Session.happened_at),
+        *(home_parse.verdict.label("home"), our_parse.verdict.label("ours")),
     )
-    query = join_parses(query, Session.home_profile)
-    return query if session_ids is None else query.where(Turn.session_id.in_(session_ids))
+    .join(Session, Session.id == Turn.session_id)
+    .where(is_response, Session.deleted_at.is_(None)),
+    Session.home_profile,
+)
+"""responses with what is stored of them: verdicts under their home and under `fencepost`"""
 
 
-def _with_traces(db: orm.Session, candidates: Sequence[Candidate]) -> Iterator[Candidate]:
-    ids = [candidate.turn_id for candidate in candidates]
-    traces: dict[int, list[Trace]] = {}
-    for parse in db.execute(sa.select(Parse.turn_id, Parse.trace).where(Parse.turn_id.in_(ids))):
-        traces.setdefault(parse.turn_id, []).append(Trace.from_dict(parse.trace))
-    for candidate in candidates:
-        yield replace(candidate, traces=tuple(traces.get(candidate.turn_id, ())))
+def _traces(db: orm.Session, turn_ids: list[int]) -> dict[int, Traces]:
+    traces: dict[int, Traces] = {}
+    for parse in db.execute(sa.select(Parse.turn_id, Parse.trace).where(Parse.turn_id.in_(turn_ids))):
+        trace = Trace.from_dict(parse.trace)
+        traces.setdefault(parse.turn_id, {})[trace.profile] = trace
+    return traces
 
 
-def _placed(kind: str, candidate: Candidate) -> QueueEntry | None:
-    if kind == "silent":
-        return _found(candidate, 0) if is_silent(candidate) else None
-    if kind != "disagree":
-        return _found(candidate, 0)
-    results = disagreement(candidate)
-    return _found(candidate, results) if results > 1 else None
+def _placed(kind: str, candidate: Candidate, traces: Traces) -> QueueEntry | None:
+    if kind == "disagree":
+        results = disagreement(candidate, traces)
+        return _entry(candidate, results) if results > 1 else None
+    return None if kind == "silent" and not is_silent(candidate, traces) else _entry(candidate)
 
 
-def is_silent(candidate: Candidate) -> bool:
+def is_silent(candidate: Candidate, traces: Traces) -> bool:
     """Whether production took a value that may not be the one that was meant: `fencepost` reads another or nothing,
     cannot choose between several, or sees that the value was cut off or lies inside a larger one that is broken."""
-    traces = {trace.profile: trace for trace in candidate.traces}
     home, ours = traces.get(candidate.home_profile), traces.get(OURS)
     if home is None or ours is None or not home.chosen:
         return False
@@ -137,15 +107,13 @@ def is_silent(candidate: Candidate) -> bool:
     return ours.ambiguous or ours.truncated or _is_fragment(home)
 
 
-def disagreement(candidate: Candidate) -> int:
+def disagreement(candidate: Candidate, traces: Traces) -> int:
     """How many different results the profiles have, no value being one of them."""
-    if candidate.home == candidate.ours == "clean" and len(candidate.traces) <= 2:
+    if candidate.home == candidate.ours == "clean" and len(traces) <= 2:
         return 1
-    traces = {trace.profile: trace for trace in candidate.traces}
     if len(candidate.raw) <= PARSED_HERE:
-        for name, profile in parsing.profiles().items():
-            if name not in traces:
-                traces[name] = parsing.parse(candidate.raw, profile)
+        absent = {name: profile for name, profile in parsing.profiles().items() if name not in traces}
+        traces = traces | {name: parsing.parse(candidate.raw, profile) for name, profile in absent.items()}
     return len({same_as(trace.values) if trace.chosen else "" for trace in traces.values()})
 
 
@@ -156,7 +124,7 @@ def _is_fragment(trace: Trace) -> bool:
     return any(outer.start < span.start and span.end < outer.end for span in chosen for outer in broken)
 
 
-def _found(candidate: Candidate, score: int) -> QueueEntry:
+def _entry(candidate: Candidate, score: int = 0) -> QueueEntry:
     newest = int(candidate.happened_at.timestamp() * 1000)
     digest = likeness(candidate.raw, candidate.home_profile, candidate.home, candidate.ours)
     return QueueEntry(candidate.turn_id, candidate.session_id, -(score * _MILLISECONDS) - newest, digest)
@@ -173,12 +141,7 @@ def likeness(raw: str, *marks: str | None) -> bytes:
 
 def plain(raw: str) -> str:
     """`raw` with what differs from one response to its like left out."""
-    text = _STRING.sub(_shortened, raw[:_COMPARED])
+    text = _STRING.sub(lambda match: match[0] if len(match[1]) <= _SHORT else '"…"', raw[:_COMPARED])
     text = _NUMBER.sub("0", _ID.sub("0", text))
     rest = "" if len(raw) <= _COMPARED else f"…{(len(raw) - _COMPARED).bit_length()}"
     return _SPACE.sub(" ", text).strip() + rest
-
-
-def _shortened(match: re.Match[str]) -> str:
-    text = match[1]
-    return match[0] if len(text) <= _SHORT else '"…"'
