@@ -30,6 +30,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
+from webapp.dumps.entries import Entries as Entries
 from webapp.dumps.entries import Entry as Entry
 from webapp.dumps.entries import RepeatedIds as RepeatedIds
 from webapp.dumps.head import DumpHead as DumpHead
@@ -37,13 +38,15 @@ from webapp.dumps.keyed_sessions import keyed, session_keys
 from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
-from webapp.dumps.messages.turns import numbered
+from webapp.dumps.messages.turns import each_filled, event_turns, numbered
 from webapp.dumps.read_tail import ReadTail
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.dumps.session_keys import SessionKeys as SessionKeys
 from webapp.dumps.sessions import SessionEntries as SessionEntries
+from webapp.dumps.sessions import Sessions as Sessions
 from webapp.dumps.sessions import grouped
 from webapp.dumps.source import Source as Source
+from webapp.dumps.times import first_moment
 from webapp.dumps.turn_reader import SidedTurns, TurnReader
 from webapp.dumps.turn_window import Side
 from webapp.dumps.values import id_text, text
@@ -69,6 +72,12 @@ class Format:
     id_key: str = ""
     """the key of an entry's own id, where an id that comes twice is worth a word"""
     id_name: str = "id"
+    session_field: str | None = "session_id"
+    """the key under which an entry names its session; None where it does not"""
+    times: tuple[str, ...] = ()
+    """the keys under which an entry says when it was written, for turns that do not say it: the first time counts"""
+    parent_key: str | None = None
+    """the key of the id of what an entry follows, for turns that do not say it"""
     conversation_type: type[Conversation] = Conversation
     """what is remembered while a session's entries are read; a format that needs more derives its own"""
     home: str | None = None
@@ -90,9 +99,9 @@ class Format:
 
     def session_of(self, entry: dict[str, Any]) -> str | None:
         """The session that an entry names; one that names none belongs to the one before it."""
-        return id_text(entry.get("session_id"))
+        return None if self.session_field is None else id_text(entry.get(self.session_field))
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         """The sessions of a dump: its lines, its list's items or the document itself, grouped by `session_of` or a key.
 
         Each session's entries are taken before the next session is asked for. Raises `BadDump` where nothing at all
@@ -114,7 +123,7 @@ class Format:
         other.tail = tail
         return other
 
-    def added_sessions(self, source: Source) -> Iterator[SessionEntries | Problem]:
+    def added_sessions(self, source: Source) -> Sessions:
         """As `sessions`, of lines that follow those of `source.before`. Raises `ReadsOtherwise`."""
         return self.sessions(source, DumpHead(source.filename, "", "lines"))
 
@@ -141,6 +150,13 @@ class Format:
         The same entries always give the same turns, and an entry is not changed.
         """
         raise NotImplementedError
+
+    def with_time(self, entry: dict[str, Any], turns: list[PlacedTurn]) -> list[PlacedTurn]:
+        """The turns of an entry with its time and what it follows, where they have none of their own."""
+        parent = id_text(entry.get(self.parent_key)) if self.parent_key else None
+        if not self.times and parent is None:
+            return turns
+        return each_filled(turns or event_turns(), sent_at=first_moment(entry, *self.times), parent=parent)
 
     def side(self, turn: Turn, conversation: Any) -> Side | None:
         """What the turn, of the entry read last, may be a twin of."""
@@ -195,7 +211,7 @@ class Format:
             for problem in self.repeated_ids(at, value, ids):
                 yield problem, None
             try:
-                turns = self.read_entry(value, conversation)
+                turns = self.with_time(value, self.read_entry(value, conversation))
             except BadEntry as bad:
                 turns = bad.turns
                 yield Problem(at, f"{bad}; kept as an event"), None
@@ -206,6 +222,6 @@ class Format:
             for note in conversation.notes:
                 yield Problem(at, note), None
             conversation.notes.clear()
-            for turn in numbered(conversation.entry, value, turns or [(Turn(0, "event"), None)]):
+            for turn in numbered(conversation.entry, value, turns or event_turns()):
                 yield turn, self.side(turn, conversation) if self.twice else None
             conversation.entry += 1

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece, block, content
 from webapp.dumps.messages.turns import each_filled, turns_of
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text, whole
 
 _RAN = ("executableCode", "codeExecutionResult")
@@ -21,12 +19,13 @@ _RAN = ("executableCode", "codeExecutionResult")
 class AiStudio(Format):
     name = "aistudio"
     shapes = 'AI Studio\'s prompts {"chunkedPrompt": {"chunks": […]}}'
+    times = ("createTime",)
 
     def sniff(self, head: DumpHead) -> int:
         fitting = [isinstance(as_object(item.get("chunkedPrompt")).get("chunks"), list) for item in head.objects]
         return 95 if fitting and all(fitting) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         for number, entry in enumerate(entries_of(source, head), start=1):
             if isinstance(entry, Problem):
                 yield entry
@@ -55,7 +54,7 @@ class AiStudio(Format):
         if failure := text(entry.get("errorMessage")):
             error: PlacedTurn = (Turn(0, "error", raw=failure, role=text(entry.get("finishReason"))), ("errorMessage",))
             turns = [*(turns if parts else ()), error]
-        return each_filled(turns, sent_at=moment(entry.get("createTime")), **spent)
+        return each_filled(turns, **spent)
 
 
 plugin = AiStudio()

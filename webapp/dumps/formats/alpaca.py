@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.turns import each_with, text_turns
-from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.values import as_list, first_id, text
 
@@ -24,7 +22,7 @@ class Alpaca(Format):
         fitting = sum(map(_is_item, head.objects))
         return 90 if fitting and 2 * fitting >= len(head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:

@@ -8,8 +8,7 @@ from webapp.dumps.base import Conversation, DumpHead, PlacedTurn
 from webapp.dumps.formats.openai import OpenAi, entry_turns, failure_turns
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.pieces import content
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.times import first_moment
+from webapp.dumps.messages.turns import turns_of
 
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "document")
 
@@ -17,6 +16,7 @@ _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_t
 class Anthropic(OpenAi):
     name = "anthropic"
     shapes = 'Anthropic messages (a list, {"messages", "system"}, {"request", "response"}; JSON or one a line)'
+    times = ("timestamp", "created_at")
 
     def sniff(self, head: DumpHead) -> int:
         """Above OpenAI's score, and only where something stands that OpenAI does not have."""
@@ -36,7 +36,7 @@ class Anthropic(OpenAi):
         else:
             unanswered(entry, [], conversation)
             return []
-        return each_filled(turns, sent_at=first_moment(entry, "timestamp", "created_at"))
+        return turns
 
 
 plugin = Anthropic()

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.entries import Entry, entry_or_problem
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.entries import Entries, entry_or_problem
 from webapp.dumps.json_texts import long_texts
 from webapp.dumps.messages.speakers import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.turns import each_filled, message_turns, unplaced
@@ -55,7 +55,7 @@ class Chats(Format):
         has_chat = is_chat(head.objects) or any(next(_chats("", (), value, 0), None) for value in head.objects)
         return _SURE if has_chat else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "object" and is_chat(head.objects):
             yield from super().sessions(source, head)
             return
@@ -161,7 +161,7 @@ def _with_replies(messages: list[Any]) -> Iterator[Any]:
         waiting.extend(reply for reply in reversed(replies) if isinstance(reply, dict))
 
 
-def _entries(at: str, messages: list[Any]) -> Iterator[Entry | Problem]:
+def _entries(at: str, messages: list[Any]) -> Entries:
     for number, message in enumerate(_with_replies(messages)):
         without_replies = (
             {key: value for key, value in message.items() if key not in _REPLIES}

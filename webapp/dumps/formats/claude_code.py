@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.messages.pieces import Path, text_or_json
-from webapp.dumps.messages.turns import message_turns, spent
-from webapp.dumps.records import Kind, Problem, Turn, changed
+from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, spent
+from webapp.dumps.records import Kind, changed
 from webapp.dumps.sessions import document_session, grouped
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_object, first_text, id_text, text
@@ -48,7 +47,7 @@ class ClaudeCode(Format):
             return 95
         return 95 if head.shape in ("lines", "array", "object") and any(map(_is_line, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if _is_wrapped(head):
             return iter([document_session(source, head, "loglines", needed="loglines", ids=("sessionId",))])
         return grouped(source, head, lambda line: _session(line, source.stem))
@@ -118,10 +117,10 @@ def _note(value: dict[str, Any], about: dict[str, Any], transcript: _Transcript)
         error = as_object(value.get("error"))
         reason = first_text(as_object(error.get("error")), "message") or first_text(error, "message")
         raw = reason or text_or_json(value.get("error"), ())[0]
-        return [(Turn(0, "error", raw=raw, role="api_error", **about), None)]
+        return error_turns(raw, "api_error", **about)
     key = next((key for key in ("summary", "content", "message") if isinstance(value.get(key), str)), None)
     raw, path = (None, None) if key is None else (value[key], (key,))
-    return [(Turn(0, "event", raw=raw, role=text(value.get("type")), **about), path)]
+    return event_turns(text(value.get("type")), raw, path, **about)
 
 
 def _spent(message: dict[str, Any], value: dict[str, Any], transcript: _Transcript) -> dict[str, Any]:

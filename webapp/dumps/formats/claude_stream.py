@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
-from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, turns_of
+from webapp.dumps.messages.turns import each_filled, each_with, event_turns, message_turns, spent, text_turns, turns_of
 from webapp.dumps.records import Kind, Turn
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, number, text
@@ -51,7 +51,7 @@ class ClaudeStream(Format):
         if kind == "assistant" and _is_part(entry):
             answer_text, _ = joined(content(entry["message"].get("content"), ()))
             conversation.parts.append(answer_text or "")
-            return [(Turn(0, "event", role="assistant/part", **about), None)]
+            return event_turns("assistant/part", **about)
         if kind in _MESSAGES and isinstance(entry.get("message"), dict):
             return _message(entry, conversation, about)
         if kind == "assistant":
@@ -62,7 +62,7 @@ class ClaudeStream(Format):
             return _result(entry, conversation, about)
         conversation.model = text(entry.get("model")) or conversation.model
         role = "/".join(name for key in ("type", "subtype") if (name := text(entry.get(key))))
-        return [(Turn(0, "event", role=role or None, **about), None)]
+        return event_turns(role or None, **about)
 
     def is_echo(self, entry: dict[str, Any]) -> bool:
         return _is_part(entry)
@@ -109,7 +109,7 @@ def _left_over(stream: _Stream, turns: list[PlacedTurn], about: dict[str, Any]) 
     if any(turn.role == "thinking" or turn.kind == "tool_call" for turn, _ in turns):
         return []  # a block of the same message, whose parts are of other kinds
     stream.answer = raw
-    return turns_of([Piece("text", raw)], "assistant", stream, **about)
+    return text_turns(raw, None, "assistant", stream, **about)
 
 
 def _tool_call(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
@@ -117,17 +117,18 @@ def _tool_call(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
     name, inner = next(iter(as_object(entry.get("tool_call")).items()), ("", None))
     ident, subtype = id_text(entry.get("call_id")), text(entry.get("subtype"))
     function = as_object(inner)
-    called = text(function.get("name")) or name.removesuffix("ToolCall")
-    arguments = function.get("args", function.get("arguments"))
+    called, key = (
+        text(function.get("name")) or name.removesuffix("ToolCall"),
+        "args" if "args" in function else "arguments",
+    )
     parts = []
     if ident is None or ident not in stream.calls:
-        raw, path = text_or_json(arguments, ("tool_call", name, "args" if "args" in function else "arguments"))
-        parts.append(Piece("call", raw, path, called, ident, {"id": ident, "name": called, "arguments": arguments}))
+        call = {"id": ident, "name": called, "arguments": function.get(key)}
+        parts.append(Piece.of_call(function.get(key), ("tool_call", name, key), called, ident, call))
         stream.calls.add(ident or "")
     if subtype != "started" and function.get("result") is not None:
-        parts.append(Piece("result", text_or_json(function["result"], ())[0], None, called, ident))
-    event: list[PlacedTurn] = [(Turn(0, "event", role=f"tool_call/{subtype}"), None)]
-    return turns_of(parts, "assistant", stream) if parts else event
+        parts.append(Piece.of_result(function["result"], (), called, ident))
+    return turns_of(parts, "assistant", stream) if parts else event_turns(f"tool_call/{subtype}")
 
 
 def _result(entry: dict[str, Any], stream: _Stream, about: dict[str, Any]) -> list[PlacedTurn]:

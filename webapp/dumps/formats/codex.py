@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, RepeatedIds, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, RepeatedIds, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.pieces import Path, Piece, block
-from webapp.dumps.messages.turns import message_turns, spent, turns_of, with_once
+from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionOf, grouped
 from webapp.dumps.source import ReadsOtherwise
@@ -47,14 +47,14 @@ class Codex(Format):
         old = {"id", "timestamp", "instructions"} <= first.keys() and "role" not in first
         return 90 if old and all(line.get("type") in _ITEMS or "record_type" in line for line in lines[1:]) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if _is_older_file(head):
             extra, items = with_list(source, head, "items", needed="session")
             name = id_text(as_object(extra.get("session")).get("id"))
             return iter([SessionEntries(name or source.stem, items, extra=extra)])
         return grouped(source, head, _session_namer())
 
-    def added_sessions(self, source: Source) -> Iterator[SessionEntries | Problem]:
+    def added_sessions(self, source: Source) -> Sessions:
         """Who is whose fork is not remembered: another session has the whole file read."""
         return grouped(source, DumpHead(source.filename, "", "lines"), _only(source.before.session))
 
@@ -132,7 +132,7 @@ def _line(line: dict[str, Any], conversation: Conversation) -> tuple[list[Placed
     if kind == "response_item" or (payload is None and kind in _ITEMS):
         return _item(body, at, about, conversation), 0
     raw = text(body.get("message")) if kind == "compacted" else None  # a summary of what came before
-    return [(Turn(0, "event", raw, text(kind), **about), (*at, "message") if raw else None)], None
+    return event_turns(text(kind), raw, (*at, "message"), **about), None
 
 
 def _item(item: dict[str, Any], at: Path, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -140,7 +140,7 @@ def _item(item: dict[str, Any], at: Path, about: dict[str, Any], conversation: C
         return message_turns(item, conversation, at, **about)
     pieces = list(block(item, at))
     if not pieces:
-        return [(Turn(0, "event", role=text(item.get("type")), **about), None)]
+        return event_turns(text(item.get("type")), **about)
     return turns_of(pieces, "assistant", conversation, **about)
 
 
@@ -148,18 +148,18 @@ def _event(body: dict[str, Any], at: Path, about: dict[str, Any], conversation: 
     kind = text(body.get("type"))
     key = next((key for key in ("message", "text") if isinstance(body.get(key), str)), None)
     if kind in _ERRORS and key is not None:
-        return [(Turn(0, "error", raw=body[key], role=kind, **about), (*at, key))]
+        return error_turns(body[key], kind, (*at, key), **about)
     plan = as_object(body.get("item"))
     if plan.get("type") == "Plan" and not isinstance(plan.get("text"), str):
         conversation.notes.append("a plan without a readable text")
     if kind == "item_completed" and not plan.get("type"):
         conversation.notes.append("an item that was completed and does not say what it is")
     if kind == "item_completed" and isinstance(plan.get("text"), str):
-        return turns_of([Piece("text", plan["text"], (*at, "item", "text"))], "assistant", conversation, **about)
+        return text_turns(plan["text"], (*at, "item", "text"), "assistant", conversation, **about)
     if kind == "agent_message" and key is None:
         conversation.notes.append("a message without a readable text")
     if kind not in _SPOKEN or key is None:
         usage = as_object(body.get("info")).get("last_token_usage")
-        return with_once([(Turn(0, "event", role=kind, **about), None)], spent(usage))
+        return with_usage(event_turns(kind, **about), usage)
     piece = Piece("thinking" if kind == "agent_reasoning" else "text", body[key], (*at, key))
     return turns_of([piece], _SPOKEN[kind], conversation, **about)

@@ -8,9 +8,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Turn
-from webapp.dumps.times import moment
+from webapp.dumps.messages.turns import error_turns, event_turns, result_turns, turns_of
 from webapp.dumps.values import as_object, first_text, id_text, text
 
 _ROLES = {"user.message": "user", "system.message": "system", "assistant.message": "assistant"}
@@ -29,6 +27,8 @@ class _Session(Conversation):
 class Copilot(Format):
     name = "copilot"
     shapes = 'Copilot CLI\'s events {"type": "assistant.message", "data", "id"} one a line'
+    times = ("timestamp",)
+    parent_key = "parentId"
     grows = True
     conversation_type = _Session
 
@@ -41,8 +41,7 @@ class Copilot(Format):
         return id_text(as_object(entry.get("data")).get("sessionId")) if entry.get("type") == "session.start" else None
 
     def read_entry(self, entry: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
-        turns = _event(str(entry.get("type")), as_object(entry.get("data")), conversation)
-        return each_filled(turns, sent_at=moment(entry.get("timestamp")), parent=id_text(entry.get("parentId")))
+        return _event(str(entry.get("type")), as_object(entry.get("data")), conversation)
 
 
 plugin = Copilot()
@@ -69,17 +68,15 @@ def _event(kind: str, data: dict[str, Any], conversation: _Session) -> list[Plac
     if kind == "tool.execution_complete":
         result = data.get("result", data.get("error"))
         answer = first_text(result, "content", "message") or text_or_json(result, ())[0]
-        piece = Piece("result", answer, None, text(data.get("toolName")), text(data.get("toolCallId")))
-        return turns_of([piece], "tool", conversation)
+        return result_turns(answer, (), conversation, text(data.get("toolName")), text(data.get("toolCallId")))
     if kind == "session.error":
-        return [(Turn(0, "error", raw=text(data.get("message")), role=kind), ("data", "message"))]
+        return error_turns(text(data.get("message")), kind, ("data", "message"))
     conversation.model = first_text(data, "newModel", "selectedModel") or conversation.model
-    raw = text(data.get("message"))
-    return [(Turn(0, "event", raw=raw, role=kind), ("data", "message"))]
+    return event_turns(kind, text(data.get("message")), ("data", "message"))
 
 
 def _call(call: dict[str, Any], conversation: _Session) -> Piece:
     ident = text(call.get("toolCallId"))
     if ident is not None:
         conversation.calls.add(ident)
-    return Piece("call", text_or_json(call.get("arguments"), ())[0], None, text(call.get("name")), ident, dict(call))
+    return Piece.of_call(call.get("arguments"), (), text(call.get("name")), ident, dict(call))

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.pieces import Path, Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import error_turns, turns_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
-from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
 _KINDS = ("reasoning", "tool_call", "tool_result", "finish")
@@ -24,6 +22,7 @@ _ROLES = ("user", "assistant", "tool", "system")
 class Crush(Format):
     name = "crush"
     shapes = 'Crush\'s database, or its sessions {"meta", "messages": [{"role", "parts": [{"type", "data"}]}]}'
+    times = ("created_at", "created")
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":
@@ -31,7 +30,7 @@ class Crush(Format):
         messages = head.items.get("messages", []) if head.shape == "object" else head.objects
         return 93 if any(map(_is_message, messages)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "sqlite":
             yield from _stored(source)
         elif head.shape == "object":
@@ -51,10 +50,10 @@ class Crush(Format):
             pieces += _piece(part.get("type"), data, path if at else None)
             if part.get("type") == "finish" and data.get("reason") == "error":
                 reason = first_text(data, "message", "details")
-                errors.append((Turn(0, "error", raw=reason, role="provider"), None))
+                errors += error_turns(reason, "provider")
         turns = turns_of(pieces, text(entry.get("role")), conversation, model=text(entry.get("model")))
         turns = [placed for placed in turns if placed[0].raw is not None] if errors else turns
-        return each_filled([*turns, *errors], sent_at=first_moment(entry, "created_at", "created"))
+        return [*turns, *errors]
 
 
 plugin = Crush()

@@ -9,9 +9,7 @@ from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTu
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import is_answer, unanswered
 from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
-from webapp.dumps.messages.pieces import text_or_json
-from webapp.dumps.messages.turns import each_filled, filled, spent, with_once
-from webapp.dumps.records import Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, filled, spent, with_once
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text
 
@@ -151,12 +149,9 @@ def _with_request(http: HttpExchange) -> HttpExchange:
 
 def _failed(holder: dict[str, Any], key: str, conversation: Conversation) -> list[PlacedTurn]:
     """What is said instead of an answer."""
-    error = holder.get("error")
-    if error:
+    if error := holder.get("error"):
         conversation.notes.clear()
-    else:
-        if holder.get(key) is None:
-            conversation.notes.append(f"no answer under {key!r}")
-        return []
-    reason = first_text(error, "message") or text_or_json(error, ())[0]
-    return [(Turn(0, "error", raw=reason, role=first_text(error, "type", "code")), None)]
+        return error_turns(error, first_text(error, "type", "code"))
+    if holder.get(key) is None:
+        conversation.notes.append(f"no answer under {key!r}")
+    return []

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from webapp import jsontext
-from webapp.dumps.base import Context, DumpHead, Entry, Format, Source
+from webapp.dumps.base import Context, DumpHead, Entries, Entry, Format, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import id_problem
@@ -43,7 +43,7 @@ class Fencepost(Format):
         return _original("windlass")[0].turns(entries, context)
 
 
-def _unmarked(entries: Iterable[Entry | Problem]) -> Iterator[Entry | Problem]:
+def _unmarked(entries: Iterable[Entry | Problem]) -> Entries:
     """The entries with NaN and the infinities where they were: see `jsontext.marked`."""
     for entry in entries:
         yield entry if isinstance(entry, Problem) else (entry[0], jsontext.unmarked(entry[1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.pieces import Piece, block, text_or_json
+from webapp.dumps.messages.pieces import Piece, block
 from webapp.dumps.messages.turns import message_turns, note_unknown_kind, turns_of
 from webapp.dumps.values import as_object, first_text, text
 
@@ -17,6 +17,7 @@ _OTHERS = ("reasoning", "backend_tool_call")
 class Grok(Format):
     name = "grok"
     shapes = 'Grok CLI\'s history {"type": "assistant", "content", "tool_calls", "model_id"} one a line'
+    session_field = None
     grows = True
 
     def sniff(self, head: DumpHead) -> int:
@@ -25,9 +26,6 @@ class Grok(Format):
         known = sum(map(_is_line, lines))
         is_grok = known == len(lines) or (known > 1 and len(lines) - known == 1 and all(map(_has_kind, lines)))
         return 85 if marked and is_grok else 0
-
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return None
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if entry.get("type") == "reasoning":
@@ -55,5 +53,5 @@ def _is_line(value: dict[str, Any]) -> bool:
 
 
 def _backend_call(kind: dict[str, Any]) -> Piece:
-    arguments = text_or_json(kind.get("action", kind.get("arguments")), ())[0]
-    return Piece("call", arguments, None, first_text(kind, "tool_type", "name"), text(kind.get("id")), kind)
+    arguments = kind.get("action", kind.get("arguments"))
+    return Piece.of_call(arguments, (), first_text(kind, "tool_type", "name"), text(kind.get("id")), kind)

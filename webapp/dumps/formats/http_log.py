@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.http import HttpExchange, http_turns, speaks_of_models
 from webapp.dumps.messages.recorded import body_of, is_recorded, recorded
-from webapp.dumps.messages.turns import each_filled, unplaced
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, unplaced
 from webapp.dumps.sessions import document_session
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_object, first_text, text
@@ -26,6 +24,7 @@ _TIMES = ("timestamp", "time", "started_at", "recorded_at")
 class HttpLog(Format):
     name = "http_log"
     shapes = 'HTTP exchanges {"method", "uri", "request", "response"} one a line'
+    times = _TIMES
 
     by_key = True
     grows = True
@@ -38,7 +37,7 @@ class HttpLog(Format):
         fitting = sum(_is_exchange(value) or (written and _is_recorded(value)) for value in head.objects)
         return 90 if fitting and 2 * fitting >= len(head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.first_of("events"):
             return iter([document_session(source, head, "events", needed="events")])
         return super().sessions(source, head)
@@ -52,8 +51,7 @@ class HttpLog(Format):
         if _is_invocation(entry):
             return _invoked(entry, conversation)
         if is_recorded(entry):
-            turns = http_turns(recorded(entry), conversation) or [(Turn(0, "event"), None)]
-            return each_filled(turns, sent_at=first_moment(entry, *_TIMES))
+            return http_turns(recorded(entry), conversation)
         response = next((key for key in _RESPONSES if entry.get(key) is not None), _RESPONSES[0])
         http = HttpExchange(
             url=first_text(entry, *_PLACES) or "",
@@ -64,8 +62,7 @@ class HttpLog(Format):
             response_at=(response,),
             plain=response == _RESPONSES[0],
         )
-        turns = http_turns(http, conversation) or [(Turn(0, "event", role=text(entry.get("method"))), None)]
-        return each_filled(turns, sent_at=first_moment(entry, *_TIMES))
+        return http_turns(http, conversation) or event_turns(text(entry.get("method")))
 
 
 plugin = HttpLog()
@@ -93,8 +90,8 @@ def _invoked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTu
     http = HttpExchange(url, bodies[0][1], bodies[1][1], request_at=places[0], response_at=places[1])
     turns = http_turns(http, conversation)
     if failure := text(entry.get("errorCode")):
-        turns.append((Turn(0, "error", raw=failure, role="provider"), ("errorCode",)))
-    return each_filled(turns or [(Turn(0, "event"), None)], sent_at=first_moment(entry, *_TIMES))
+        turns += error_turns(failure, "provider", ("errorCode",))
+    return each_filled(turns or event_turns(), sent_at=first_moment(entry, *_TIMES))
 
 
 def _is_exchange(value: dict[str, Any]) -> bool:

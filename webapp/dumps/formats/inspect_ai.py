@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import ArchiveMember, of_zip
-from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import Damage, Decoder, kind_of
 from webapp.dumps.documents import members
-from webapp.dumps.entries import entry_or_problem, nested, objects
-from webapp.dumps.messages.turns import each_with, message_turns, spent
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.entries import Entry, entry_or_problem, nested, objects
+from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
+from webapp.dumps.records import Problem
 from webapp.dumps.stream import walk
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -50,7 +50,7 @@ class InspectAi(Format):
             return 95 if has_header and ("header.json" in head.names or any(map(_SAMPLE.search, head.names))) else 0
         return 95 if isinstance(head.members.get("eval"), dict) and head.keys & {"samples", "plan", "status"} else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "zip":
             yield from _archive(source)
             return
@@ -71,7 +71,7 @@ class InspectAi(Format):
 plugin = InspectAi()
 
 
-def _archive(source: Source) -> Iterator[SessionEntries | Problem]:
+def _archive(source: Source) -> Sessions:
     """The samples of an .eval file, one at a time; the header says what was run."""
     log: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="eval-") as folder:
@@ -120,7 +120,7 @@ def _failure(at: str, sample: dict[str, Any]) -> Iterator[Entry]:
 
 def _message(value: dict[str, Any], sample: _Sample) -> list[PlacedTurn]:
     if isinstance(error := value.get("sample_error"), dict):
-        return [(Turn(0, "error", raw=error["message"], role="sample"), ("sample_error", "message"))]
+        return error_turns(error["message"], "sample", ("sample_error", "message"))
     event = sample.calls.get(str(value.get("id")), {})
     once = spent(as_object(event.get("output")).get("usage"))
     when = moment(event.get("timestamp"))

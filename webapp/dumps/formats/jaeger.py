@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Entry, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
+from webapp.dumps.base import DumpHead, Entries, Entry, PlacedTurn, Sessions, Source
 from webapp.dumps.entries import RepeatedIds, nested
 from webapp.dumps.formats.otlp import Otlp, Trace
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import page_entries
 from webapp.dumps.spilled_entries import by_time
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 
@@ -33,10 +32,8 @@ class Jaeger(Otlp):
             return 94
         return 94 if head.objects and all(_is_trace(value) or value.keys() >= _SPAN for value in head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        paged = head.shape == "object" and "data" in head.items
-        traces = with_list(source, head, "data", needed="data")[1] if paged else entries_of(source, head)
-        named = _named(traces, source.stem)
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        named = _named(page_entries(source, head, "data"), source.stem)
         yield from by_time(named, lambda entry: str(entry["session"]), lambda entry: entry["span"].get("startTime"))
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
@@ -54,7 +51,7 @@ def _is_trace(value: dict[str, Any]) -> bool:
     return "traceID" in value and first.keys() >= _SPAN
 
 
-def _named(traces: Iterator[Entry | Problem], stem: str) -> Iterator[Entry | Problem]:
+def _named(traces: Entries, stem: str) -> Entries:
     """Each span with its session and its process: the session that a span of the trace names, else the trace."""
     for trace in traces:
         spans, processes = [trace], {}

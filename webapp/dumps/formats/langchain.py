@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import whole_document
 from webapp.dumps.entries import entry_or_problem, joined_runs, nested
@@ -14,7 +14,6 @@ from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
-from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, each_session, entries_of, grouped
 from webapp.dumps.sqlite_tables import opened_tables
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
@@ -40,7 +39,7 @@ class LangChain(Format):
             return 0
         return 75 if all("data" in message or "lc" in message for message in messages) else 15
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and "generations" in head.items:
             yield SessionEntries(source.stem, whole_document(source))
         elif head.shape == "sqlite":
@@ -86,7 +85,7 @@ def _stored(source: Source) -> Iterator[SessionEntries]:
             yield SessionEntries(ident, _rows(messages))
 
 
-def _rows(rows: Iterable[dict[str, Any]]) -> Iterator[Entry | Problem]:
+def _rows(rows: Iterable[dict[str, Any]]) -> Entries:
     for row in rows:
         at = f"row {row.get('id')}"
         value = json_or_none(row["message"]) if isinstance(row.get("message"), str) else None

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import is_message, unwrapped
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turns import each_with, note_unknown_kind, spent, text_turns, turns_of, unplaced, with_once
+from webapp.dumps.messages.requests import as_request
+from webapp.dumps.messages.turn_values import each_with, spent, unplaced, with_once
+from webapp.dumps.messages.turns import event_turns, note_unknown_kind, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import by_time
@@ -56,7 +58,7 @@ class Langfuse(Format):
         whole = all("observations" in sample and "trace" in sample for sample in head.objects)
         return 95 if head.objects and (whole or all(map(_is_observation, head.objects))) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and _is_observation(head.first_of("data")):
             entries = with_list(source, head, "data", needed="meta")[1]
             yield from _by_time(entries, lambda value: _session({}, value, source.stem), {})
@@ -91,7 +93,7 @@ def _renamed(value: dict[str, Any]) -> dict[str, Any]:
     return {_UNDERSCORED.get(key, key): inner for key, inner in value.items()}
 
 
-def _export(stem: str, at: str, value: dict[str, Any]) -> Iterator[SessionEntries | Problem]:
+def _export(stem: str, at: str, value: dict[str, Any]) -> Sessions:
     """One export of several in a file."""
     observations = value.pop("observations", None)
     items = list(enumerate(as_list(observations)))
@@ -109,7 +111,7 @@ def _session(trace: dict[str, Any], value: dict[str, Any], stem: str) -> str:
 
 def _by_time(
     entries: Iterable[Entry | Problem], session_of: Callable[[dict[str, Any]], str], extra: dict[str, Any]
-) -> Iterator[SessionEntries | Problem]:
+) -> Sessions:
     title = text(as_object(extra.get("trace")).get("name"))
     return by_time(
         entries, lambda value: session_of(_renamed(value)), lambda value: _renamed(value).get("startTime"), title, extra
@@ -120,13 +122,12 @@ def _observation(value: dict[str, Any], conversation: Conversation) -> list[Plac
     if value.get("type") == "GENERATION":
         return _failed(_generation(value, conversation), value)
     if value.get("type") == "TOOL" and value.get("output") is not None:
-        raw, path = text_or_json(value["output"], ("output",))
-        return turns_of([Piece("result", raw, path, text(value.get("name")))], "tool", conversation)
+        return result_turns(value["output"], ("output",), conversation, text(value.get("name")))
     if value.get("level") == "ERROR":
         return [_error(value)]
     if value.get("type") not in _TYPES:
         note_unknown_kind(value.get("type"), conversation)
-    return [(Turn(0, "event", role=text(value.get("type")), phase=text(value.get("name"))), None)]
+    return event_turns(text(value.get("type")), phase=text(value.get("name")))
 
 
 def _failed(turns: list[PlacedTurn], value: dict[str, Any]) -> list[PlacedTurn]:
@@ -145,9 +146,7 @@ def _error(value: dict[str, Any]) -> PlacedTurn:
 def _generation(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     """What was asked anew, then what the model answered: a text, JSON text, a list or an object."""
     model, question = text(value.get("model")), _parsed(value.get("input"))
-    request = (
-        question if isinstance(question, dict) else {"messages" if isinstance(question, list) else "input": question}
-    )
+    request = as_request(question)
     conversation.model = model
     prompts = unplaced(exchange(request, None, (), (), conversation))
     if not prompts and question is not None and not isinstance(question, str):
@@ -184,16 +183,16 @@ def _calls(raw: Any) -> list[Piece]:
     listed = json_or_none(raw) if isinstance(raw, str) and raw[:1] == "[" else raw
     if not isinstance(listed, list) or not listed or not all(map(_is_call, listed)):
         return []
-    return [_call(value) for value in listed]
+    return [
+        Piece.of_call(
+            value.get("input", value.get("args")), (), value["toolName"], text(value.get("toolCallId")), value
+        )
+        for value in listed
+    ]
 
 
 def _is_call(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("toolName"), str) and bool({"input", "args"} & value.keys())
-
-
-def _call(value: dict[str, Any]) -> Piece:
-    raw = text_or_json(value.get("input", value.get("args")), ())[0]
-    return Piece("call", raw, None, text(value["toolName"]), text(value.get("toolCallId")), value)
 
 
 def _parsed(value: Any) -> Any:

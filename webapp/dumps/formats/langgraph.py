@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
 from webapp import jsontext
-from webapp.dumps.base import DumpHead, Entry, SessionEntries, Source
+from webapp.dumps.base import DumpHead, Entries, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.langchain import LangChain
 from webapp.dumps.messages.langchain import is_message, unwrapped
@@ -28,7 +28,7 @@ class LangGraph(LangChain):
             return 95 if "checkpoints" in head.names else 0
         return 94 if head.objects and all(map(_is_state, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "sqlite":
             yield from _states(source, head)
             return
@@ -41,7 +41,7 @@ class LangGraph(LangChain):
 plugin = LangGraph()
 
 
-def _messages(checkpoints: Iterable[dict[str, Any]]) -> Iterator[Entry | Problem]:
+def _messages(checkpoints: Iterable[dict[str, Any]]) -> Entries:
     """The messages of a thread in the order in which they came, each as its last checkpoint has it."""
     messages: dict[str, dict[str, Any]] = {}
     for row in checkpoints:
@@ -67,7 +67,7 @@ def _is_state(value: dict[str, Any]) -> bool:
     return "next" in value and all(map(is_message, messages)) and isinstance(value.get("values"), dict)
 
 
-def _states(source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+def _states(source: Source, head: DumpHead) -> Sessions:
     """The states of threads, as its API and `get_state_history` give them, the last first."""
     with spilled() as aside:
         for number, entry in enumerate(entries_of(source, head)):

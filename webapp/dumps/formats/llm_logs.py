@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import spent, turns_of
-from webapp.dumps.records import Problem
+from webapp.dumps.messages.turns import spent, text_turns, turns_of
 from webapp.dumps.sessions import grouped
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
 from webapp.dumps.times import moment
@@ -28,7 +27,7 @@ class LlmLogs(Format):
         old = {"conversations", "responses"} <= set(head.names)
         return 95 if old or {"threads", "turns", "messages", "parts"} <= set(head.names) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "sqlite":  # `llm logs --json`
             yield from grouped(source, head, lambda row: id_text(row.get("conversation_id")) or id_text(row.get("id")))
             return
@@ -88,7 +87,7 @@ def _response(
         for index, raw in enumerate(entry[key] if isinstance(entry.get(key), list) else [entry.get(key)]):
             if text(raw):
                 path = (key, index) if isinstance(entry.get(key), list) else (key,)
-                turns += turns_of([Piece("text", raw, path)], role, conversation, sent_at=about["sent_at"])
+                turns += text_turns(raw, path, role, conversation, sent_at=about["sent_at"])
     results = [_result(as_object(row), index) for index, row in enumerate(as_list(entry.get("tool_results")))]
     turns += turns_of(results, "tool", conversation, sent_at=about["sent_at"]) if results else []
     pieces = [Piece("thinking", entry["reasoning"], ("reasoning",))] if text(entry.get("reasoning")) else []
@@ -100,8 +99,7 @@ def _response(
 
 def _call(row: dict[str, Any], index: int) -> Piece:
     name, ident = text(row.get("name")), text(row.get("tool_call_id"))
-    raw, path = text_or_json(row.get("arguments"), ("tool_calls", index, "arguments"))
-    return Piece("call", raw, path, name, ident, dict(row))
+    return Piece.of_call(row.get("arguments"), ("tool_calls", index, "arguments"), name, ident, dict(row))
 
 
 def _result(row: dict[str, Any], index: int) -> Piece:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.amount import most_characters
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import answer, is_answer
 from webapp.dumps.messages.named_texts import named_texts
@@ -77,7 +77,7 @@ class LogLines(Format):
         answers = (_entry(line) for line in begun)
         return 55 if lines and _BEGIN.match(lines[0]) and any(entry and _answers(entry) for entry in answers) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         left = _Left()
         yield SessionEntries(source.stem, _entries(source, left))
         if left.count:
@@ -147,7 +147,7 @@ def _answers(entry: dict[str, Any]) -> bool:
     return "json" in entry or entry["side"] == "assistant"
 
 
-def _entries(source: Source, left: _Left) -> Iterator[Entry | Problem]:
+def _entries(source: Source, left: _Left) -> Entries:
     for record in _records(source):
         if isinstance(record, Problem):
             yield record

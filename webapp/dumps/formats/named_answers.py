@@ -9,7 +9,7 @@ from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.pieces import Path
-from webapp.dumps.messages.turns import each_filled, filled, message_turns, spent, text_turns, with_once
+from webapp.dumps.messages.turns import each_filled, filled, message_turns, text_turns, with_usage
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import first_text
 
@@ -54,7 +54,7 @@ class NamedAnswers(Format):
                 f"no known shape: answers are taken from {new_keys} by the name; else use --map raw=…"
             )
         model, when = first_text(entry, "model", "model_name", "model_id"), first_moment(entry, *_TIMES)
-        turns = with_once(each_filled(turns, sent_at=when), spent(entry.get("usage") or entry))
+        turns = with_usage(each_filled(turns, sent_at=when), entry.get("usage") or entry)
         return [(filled(turn, model=model) if turn.written_by_model else turn, path) for turn, path in turns]
 
 

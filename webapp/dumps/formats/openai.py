@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import whole_document, with_list
 from webapp.dumps.entries import id_problem, nested
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.pieces import pieces, text_or_json
+from webapp.dumps.messages.pieces import pieces
 from webapp.dumps.messages.requests import request_message
-from webapp.dumps.messages.turns import each_filled, message_turns, role_of, spent
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, role_of, spent
+from webapp.dumps.records import Problem
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.times import first_moment
@@ -54,7 +53,7 @@ class OpenAi(Format):
     def sniff(self, head: DumpHead) -> int:
         return sniff_messages(head)
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
             yield _document(source, head)
         elif any(map(_is_conversation, head.objects)):
@@ -136,7 +135,7 @@ def _document(source: Source, head: DumpHead) -> SessionEntries:
     return _session("the document", extra, source.stem, entries)
 
 
-def _session(at: str, extra: dict[str, Any], fallback: str, entries: Iterator[Entry | Problem]) -> SessionEntries:
+def _session(at: str, extra: dict[str, Any], fallback: str, entries: Entries) -> SessionEntries:
     ident = next((extra[key] for key in _IDS if extra.get(key) is not None), None)
     name = id_text(ident)
     name = fallback if name is None else name
@@ -172,8 +171,7 @@ def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -
         if key in value and value[key] is None:
             conversation.notes.append(f"no answer under {key!r}")
         return []
-    reason = first_text(error, "message") or text_or_json(error, ())[0]
-    return [(Turn(0, "error", raw=reason, role=first_text(error, "type", "code")), None)]
+    return error_turns(error, first_text(error, "type", "code"))
 
 
 def _told_failure(value: dict[str, Any]) -> str | None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import of_zip
-from webapp.dumps.base import DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import DumpHead, Entries, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import BranchedConversation
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import nested
-from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, spent, text_turns, turns_of, with_once
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of, grouped
 from webapp.dumps.spilled_entries import microseconds, spilled
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
@@ -45,7 +44,7 @@ class OpenCode(Format):
         messages = [message for item in head.objects for message in as_list(item.get("messages"))[:1]]
         return 95 if messages and all(map(_is_message, messages)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "sqlite":
             yield from _of_database(source)
         elif head.shape == "zip":
@@ -74,7 +73,7 @@ class OpenCode(Format):
             turns += _part(as_object(part), index, role, model, conversation)
         if error := as_object(info.get("error")):
             message = first_text(error.get("data"), "message") or first_text(error, "message", "name")
-            turns.append((Turn(0, "error", raw=message, role=text(error.get("name"))), None))
+            turns += error_turns(message, text(error.get("name")))
         once = spent(info.get("tokens"), number(info.get("cost")))
         when = moment(as_object(info.get("time")).get("created"))
         return each_filled(with_once(turns, once), parent=parent, sent_at=when)
@@ -105,7 +104,7 @@ def _listed(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
     return _session(fallback, value, messages)
 
 
-def _session(fallback: str, extra: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:
+def _session(fallback: str, extra: dict[str, Any], entries: Entries) -> SessionEntries:
     info = as_object(extra.get("info"))
     return SessionEntries(id_text(info.get("id")) or fallback, entries, text(info.get("title")), extra=extra)
 
@@ -116,35 +115,35 @@ def _part(
     kind, at, raw = part.get("type"), ("parts", index), part.get("text")
     if kind == "text" and isinstance(raw, str):
         if part.get("synthetic") is True and role == "assistant":  # the program wrote it, not the model
-            return [(Turn(0, "event", raw=raw, role="synthetic"), (*at, "text"))]
-        return turns_of([Piece("text", raw, (*at, "text"))], role, conversation, model=model)
+            return event_turns("synthetic", raw, (*at, "text"))
+        return text_turns(raw, (*at, "text"), role, conversation, model=model)
     if not text(kind):
         conversation.notes.append(f"a part without a type (part {index} of the message)")
     if kind == "retry":
         error = as_object(part.get("error"))
         message = first_text(error.get("data"), "message") or first_text(error, "message", "name")
-        return [(Turn(0, "error", raw=message, role=kind), None)]
+        return error_turns(message, kind)
     if kind in ("text", "reasoning") and not isinstance(raw, str):
         conversation.notes.append(f"a part of type {kind!r} without a text (part {index} of the message)")
     if kind == "reasoning" and isinstance(raw, str):
         return turns_of([Piece("thinking", raw, (*at, "text"))], role, conversation, model=model)
     if kind == "tool":
         return turns_of(_tool(part), "assistant", conversation, model=model)
-    return [(Turn(0, "event", role=text(kind)), None)]
+    return event_turns(text(kind))
 
 
 def _tool(part: dict[str, Any]) -> list[Piece]:
     """A call with what became of it, which is `error` where the tool was not run or failed."""
     state, name, ident = as_object(part.get("state")), text(part.get("tool")), text(part.get("callID"))
-    raw = text(state.get("raw")) or text_or_json(state.get("input"), ())[0]
-    pieces = [Piece("call", raw, None, name, ident, {"id": ident, "name": name, "arguments": state.get("input")})]
+    call = {"id": ident, "name": name, "arguments": state.get("input")}
+    pieces = [Piece.of_call(text(state.get("raw")) or state.get("input"), (), name, ident, call)]
     answer = state.get("error") if state.get("status") == "error" else state.get("output")
     if answer is not None:
-        pieces.append(Piece("result", text_or_json(answer, ())[0], None, name, ident))
+        pieces.append(Piece.of_result(answer, (), name, ident))
     return pieces
 
 
-def _of_database(source: Source) -> Iterator[SessionEntries | Problem]:
+def _of_database(source: Source) -> Sessions:
     """The sessions of opencode.db: messages and parts are JSON texts in rows that name their session and message."""
     with opened_tables(source) as tables:
         about = {row.get("id"): plain(row) for row in tables.rows("session")}
@@ -165,7 +164,7 @@ def _joined(tables: Tables, row: dict[str, Any]) -> Entry | Problem:
     return at, {"id": row.get("id"), "info": info, "parts": [json_or_none(str(part.get("data"))) for part in parts]}
 
 
-def _stored(source: Source) -> Iterator[SessionEntries | Problem]:
+def _stored(source: Source) -> Sessions:
     """The sessions of a storage folder: messages by their files' names, parts under the messages that they name."""
     with tempfile.TemporaryDirectory(prefix="storage-") as folder, spilled() as messages, spilled() as parts:
         infos: dict[str, dict[str, Any]] = {}

@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import of_zip
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.pieces import Piece, as_json, content, joined, text_or_json
-from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, text_turns, turns_of
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, each_session, entries_of
 from webapp.dumps.spilled_entries import spilled
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
 _SAYING = ("message", "finish", "think")
@@ -46,6 +45,8 @@ class _Events(Conversation):
 class OpenHands(Format):
     name = "openhands"
     shapes = 'OpenHands\' events [{"source", "action", "args"}] or {"instance_id", "history": […]} one a line'
+    times = ("timestamp",)
+    parent_key = "cause"
     conversation_type = _Events
 
     def sniff(self, head: DumpHead) -> int:
@@ -58,7 +59,7 @@ class OpenHands(Format):
             return 92 if any(map(_is_event, chain.from_iterable(map(_flat, listed)))) else 0
         return 92 if head.objects and sum(map(_is_event, head.objects)) * 2 > len(head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "zip":
             yield from _event_files(source, _EVENT_FILE)
             return
@@ -71,8 +72,7 @@ class OpenHands(Format):
         yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
-        turns = _event(entry, conversation)
-        return each_filled(turns, sent_at=moment(entry.get("timestamp")), parent=id_text(entry.get("cause")))
+        return _event(entry, conversation)
 
 
 plugin = OpenHands()
@@ -104,14 +104,13 @@ def _event(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
     name, ident = first_text(metadata, "function_name"), first_text(metadata, "tool_call_id")
     if "observation" in entry:
         content = entry.get("content")
-        raw, path = text_or_json(entry.get("message") if content is None else content, ("content",))
-        kind = name or text(entry.get("observation"))
-        piece = Piece("result", raw, None if content is None else path, kind, ident)
-        return [*_response(metadata, conversation), *turns_of([piece], "tool", conversation)]
+        answer, called = entry.get("message") if content is None else content, name or text(entry.get("observation"))
+        turns = _response(metadata, conversation)
+        return [*turns, *result_turns(answer, ("content",), conversation, called, ident)]
     response = as_object(metadata.get("model_response")) or as_object(entry.get("model_response"))
     if response:
         turns = _response({"model_response": response}, conversation)
-        return _with_thought(turns, entry, conversation) or [(Turn(0, "event", role=_action(entry)), None)]
+        return _with_thought(turns, entry, conversation) or event_turns(_action(entry))
     return _said(entry, conversation)
 
 
@@ -135,16 +134,15 @@ def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         observed = entry.get("observation")
         inner = as_object(observed)
         answer = next((inner[key] for key in ("output", "content", "text") if inner.get(key)), observed)
-        raw = joined(content(answer, ()))[0] if isinstance(answer, list) else text_or_json(answer, ())[0]
-        return turns_of([Piece("result", raw, None, name, ident)], "tool", conversation)
+        answer = joined(content(answer, ()))[0] if isinstance(answer, list) else answer
+        return result_turns(answer, (), conversation, name, ident)
     if kind == "AgentErrorEvent":
-        failure = text(entry.get("error"))
-        return turns_of([Piece("result", failure, ("error",), name, ident)], "tool", conversation)
+        return result_turns(text(entry.get("error")), ("error",), conversation, name, ident)
     if kind == "SystemPromptEvent":
         return turns_of(content(entry.get("system_prompt"), ("system_prompt",)), "system", conversation)
     if kind == "ConversationErrorEvent":
-        return [(Turn(0, "error", first_text(entry, "detail", "code"), str(kind)), None)]
-    return [(Turn(0, "event", role=str(kind)), None)]
+        return error_turns(first_text(entry, "detail", "code"), str(kind))
+    return event_turns(str(kind))
 
 
 def _response(metadata: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
@@ -169,7 +167,7 @@ def _with_thought(turns: list[PlacedTurn], entry: dict[str, Any], conversation: 
     if thought is None:
         conversation.notes.extend(_without_thought(entry))
         return turns
-    spoken = turns_of([Piece("text", thought)], "assistant", conversation)
+    spoken = text_turns(thought, None, "assistant", conversation)
     return [*spoken, *(placed for placed in turns if placed[0].kind != "response")]
 
 
@@ -180,18 +178,16 @@ def _said(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
     raw = first_text(arguments, "content") or text(entry.get("content"))
     thought = first_text(arguments, "thought", "final_thought") or text(entry.get("thought"))
     if source == "user" or (source is None and action == "message"):
-        return turns_of([Piece("text", raw or text(entry.get("message")) or "", None)], "user", conversation)
+        return text_turns(raw or text(entry.get("message")) or "", None, "user", conversation)
     if action in _SAYING and (raw or thought):
-        return turns_of([Piece("text", raw or thought or "", None)], "assistant", conversation)
+        return text_turns(raw or thought or "", None, "assistant", conversation)
     if thought:
-        return turns_of(
-            [Piece("text", thought, ("thought",) if "thought" in entry else None)], "assistant", conversation
-        )
+        return text_turns(thought, ("thought",) if "thought" in entry else None, "assistant", conversation)
     if source == "agent" and action == "message":
         conversation.notes.append("a message of the agent's without its content")
     if source == "agent":
         conversation.notes.extend(_without_thought(entry))
-    return [(Turn(0, "event", role=action), None)]
+    return event_turns(action)
 
 
 def _without_thought(entry: dict[str, Any]) -> Iterator[str]:
@@ -206,7 +202,7 @@ def _action(entry: dict[str, Any]) -> str | None:
     return text(entry.get("action"))
 
 
-def _event_files(source: Source, pattern: re.Pattern[str]) -> Iterator[SessionEntries | Problem]:
+def _event_files(source: Source, pattern: re.Pattern[str]) -> Sessions:
     """A session for each folder with files whose names `pattern` finds; its first group is an event's number."""
     with tempfile.TemporaryDirectory(prefix="events-") as folder, spilled() as events:
         for member in of_zip(source.file, Path(folder)):

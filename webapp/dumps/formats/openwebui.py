@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import BranchedConversation, tree_entries
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import Entry
-from webapp.dumps.messages.turns import each_filled, message_turns, spent
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, spent
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
 from webapp.dumps.times import moment
@@ -27,7 +27,7 @@ class OpenWebUi(Format):
             return 90 if {"chat", "user", "auth"} <= set(head.names) else 0
         return 95 if head.objects and all(map(_is_chat, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         entries = _of_database(source) if head.shape == "sqlite" else entries_of(source, head)
         yield from each_session(entries, source.stem, _session)
 
@@ -41,7 +41,7 @@ class OpenWebUi(Format):
             once, model = spent(entry.get("usage")), first_text(entry, "model", "modelName")
             turns = message_turns(entry, conversation, once=once, model=model)
         if error is not None:
-            turns.append((Turn(0, "error", raw=error, role=text(entry.get("model"))), None))
+            turns += error_turns(error, text(entry.get("model")))
         return each_filled(turns, **about)
 
 

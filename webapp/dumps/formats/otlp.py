@@ -8,8 +8,8 @@ from itertools import chain, islice
 from typing import Any
 
 from webapp.dumps import otlp_protobuf
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.entries import RepeatedIds, entry_or_problem, objects
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.entries import Entries, Entry, RepeatedIds, entry_or_problem, objects
 from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.turns import numbered
 from webapp.dumps.records import Problem, Turn
@@ -62,7 +62,7 @@ class Otlp(Format):
         samples = [sample for sample in head.objects if not sample.keys() & _METRICS]
         return 95 if samples and all(any(key in sample for key in _BOTH) for sample in samples) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         with spilled() as aside, spilled() as logged:
             problems, names, spans = [], dict[str, str](), set[str]()
             for entry in _spans(source, head):
@@ -109,7 +109,7 @@ class Otlp(Format):
 plugin = Otlp()
 
 
-def _session_of(name: str, entries: Iterator[Entry | Problem]) -> SessionEntries:
+def _session_of(name: str, entries: Entries) -> SessionEntries:
     """A session, whose first entry's resource says what the program is called and parses with."""
     early = list(islice(entries, 1))
     first = early[0] if early else None
@@ -166,7 +166,7 @@ def _span_of(record: dict[str, Any]) -> str:
     return f"{logs.trace_of(record)}/{logs.span_of(record)}"
 
 
-def _with_logs(entry: Entry, aside: SpilledEntries) -> Iterator[Entry | Problem]:
+def _with_logs(entry: Entry, aside: SpilledEntries) -> Entries:
     """A span's entry with what was logged of it, each record once."""
     at, value = entry
     records: dict[bytes, dict[str, Any]] = {}
@@ -176,7 +176,7 @@ def _with_logs(entry: Entry, aside: SpilledEntries) -> Iterator[Entry | Problem]
     yield at, logs.with_logs(value, list(records.values())) if records else value
 
 
-def _joined(entry: Entry, aside: SpilledEntries) -> Iterator[Entry | Problem]:
+def _joined(entry: Entry, aside: SpilledEntries) -> Entries:
     """The entry as it is read: log records without a span have what belongs to them already."""
     return iter([entry]) if logs.has_no_span(entry[1]) else _with_logs(entry, aside)
 
@@ -198,7 +198,7 @@ def _put(aside: SpilledEntries, names: dict[str, str], at: str, entry: dict[str,
     return _span_of(entry["span"])
 
 
-def _spans(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+def _spans(source: Source, head: DumpHead) -> Entries:
     """The spans and log records of a dump; those that say nothing are one problem: a kilobyte may be a million."""
     first, count = "", 0
     for entry in _said(source, head):
@@ -215,7 +215,7 @@ def _is_bare(entry: dict[str, Any]) -> bool:
     return is_bare(entry["span"]) if "span" in entry else not any(as_object(entry.get("log")).values())
 
 
-def _said(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+def _said(source: Source, head: DumpHead) -> Entries:
     for at, group in _groups(source, head):
         if isinstance(group, Problem):
             yield group
@@ -230,7 +230,7 @@ def _said(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
                     yield from unread_in_log(entry[0], entry[1]["log"])
 
 
-def spans_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:
+def spans_of(at: str, group: dict[str, Any]) -> Entries:
     """Each span of a ResourceSpans as `{"resource", "scope", "span"}`, with its place."""
     scopes = group.get("scopeSpans", group.get("scope_spans", group.get("instrumentationLibrarySpans")))
     for number, scope in enumerate(as_list(scopes)):
@@ -257,7 +257,7 @@ def _groups(source: Source, head: DumpHead) -> Iterator[tuple[str, dict[str, Any
         yield (entry.at, entry) if isinstance(entry, Problem) else entry
 
 
-def _of_line(line: Entry | Problem) -> Iterator[Entry | Problem]:
+def _of_line(line: Entry | Problem) -> Entries:
     if isinstance(line, Problem):
         yield line
         return

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import inner_list
 from webapp.dumps.entries import objects
 from webapp.dumps.messages.pieces import call, text_or_json
-from webapp.dumps.messages.turns import each_filled, spent, text_turns, turns_of, with_once
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, text_turns, turns_of, with_usage
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.values import as_object, first_id, first_text, text
 
@@ -32,7 +30,7 @@ class PromptFoo(Format):
             return 90 if _mentions(head) else 0
         return 93 if head.objects and all(map(_is_result, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         name = first_id(head.members, "evalId") or source.stem
         yield SessionEntries(name, _results(source, head))
 
@@ -44,12 +42,12 @@ class PromptFoo(Format):
             answers = _answer(output, conversation)
             usage = as_object(response.get("tokenUsage"))
             counts = {"input": usage.get("prompt"), "output": usage.get("completion")}
-            turns += with_once(answers, spent(counts, response.get("cost", entry.get("cost"))))
+            turns += with_usage(answers, counts, response.get("cost", entry.get("cost")))
         if error is None and entry.get("failureReason") in ((None, _API_ERROR) if output is None else (_API_ERROR,)):
             error = text(entry.get("error"))
         if output is None and error is None:
             conversation.notes.append("the result has no output and no error")
-        return [*turns, (Turn(0, "error", raw=error, role="provider"), None)] if error is not None else turns
+        return [*turns, *error_turns(error, "provider")] if error is not None else turns
 
 
 plugin = PromptFoo()
@@ -63,7 +61,7 @@ def _is_result(value: dict[str, Any]) -> bool:
     return isinstance(value.get("prompt"), dict) and "provider" in value and "vars" in value
 
 
-def _results(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+def _results(source: Source, head: DumpHead) -> Entries:
     if head.shape == "object" and "results" in head.items:
         return objects(inner_list(source.text(), "", "results"), "results")
     if head.shape == "object" and not _is_result(head.document):

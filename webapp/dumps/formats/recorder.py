@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, get_args
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.records import Kind, Problem, Turn
 from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
@@ -34,7 +33,7 @@ class Recorded(Format):
             return 95
         return 60 if _is_entry(head.document) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         """By `session_of`; a session's first entry says what it is called and parsed with."""
         for session in grouped(source, head, self.session_of):
             if isinstance(session, Problem):
@@ -60,7 +59,7 @@ def _is_entry(value: dict[str, Any]) -> bool:
     return value.get("kind") in _KINDS and {"session_id", _MARK} <= value.keys()
 
 
-def _up_to_first(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+def _up_to_first(entries: Entries) -> Entries:
     for entry in entries:
         yield entry
         if not isinstance(entry, Problem):

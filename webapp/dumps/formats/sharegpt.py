@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import each_with, message_turns, text_turns, turns_of
@@ -35,7 +34,7 @@ class ShareGpt(Format):
         fitting = sum(map(_is_conversation, head.objects))
         return 95 if fitting and fitting + sum(map(_is_empty, head.objects)) == len(head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import call, text_or_json
-from webapp.dumps.messages.turns import each_filled, message_turns, spent, with_once
+from webapp.dumps.messages.turns import message_turns, with_usage
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
 class Tau2(Format):
     name = "tau2"
     shapes = 'tau2-bench\'s results {"simulations": [{"task_id", "trial", "messages"}]}'
+    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
             return 95 if {"task_id", "messages"} <= head.first_of("simulations").keys() else 0
         return 93 if head.all_have("task_id", "messages", "termination_reason") else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         extra: dict[str, Any] = {}
         entries = entries_of(source, head)
         if head.shape == "object":
@@ -62,8 +61,7 @@ class Tau2(Format):
                 (Turn(0, "event", text_or_json(as_object(value).get("arguments"), ())[0], "user/tool_call"), None)
                 for value in calls
             ]
-        turns = with_once(turns, spent(entry.get("usage"), entry.get("cost")))
-        return each_filled(turns, sent_at=moment(entry.get("timestamp")))
+        return with_usage(turns, entry.get("usage"), entry.get("cost"))
 
 
 plugin = Tau2()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, SessionEntries, Source
+from webapp.dumps.base import DumpHead, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.entries import nested
 from webapp.dumps.formats.openai import OpenAi
@@ -23,7 +22,7 @@ class TauBench(OpenAi):
             return 95 if "traj" in head.items and "task_id" in head.members else 0
         return 95 if head.all_have("task_id", "traj") else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         for number, entry in enumerate(entries_of(source, head)):
             yield entry if isinstance(entry, Problem) else _result(f"{source.stem}-{number}", *entry)
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import whole_document
 from webapp.dumps.entries import entry_or_problem
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
-from webapp.dumps.messages.turns import each_with, note_unknown_kind, text_turns, turns_of
+from webapp.dumps.messages.turns import each_with, event_turns, note_unknown_kind, text_turns, turns_of
 from webapp.dumps.python_repr import from_repr
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Problem
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.values import as_list, as_object, short_title, text
 
@@ -50,7 +49,7 @@ class ToolBench(Format):
             return 95
         return 95 if _is_chain(head.document) or any(map(_is_chain, head.members.values())) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if "tree" in head.keys or _mentions_tree(head):
             for entry in whole_document(source):
                 yield entry if isinstance(entry, Problem) else _tree(source.stem, entry[1])
@@ -66,7 +65,7 @@ class ToolBench(Format):
         del above[max(0, len(path) - 1) :]
         action = above[-1] if above else None
         above.append(text(node.get("description")) if node.get("node_type") == "Action" else None)
-        turns: list[PlacedTurn] = _node(node, action, conversation) if node else [(Turn(0, "event"), None)]
+        turns: list[PlacedTurn] = _node(node, action, conversation) if node else event_turns()
         parent = ".".join(map(str, path[:-1])) or None
         return each_with(turns, parent=parent, sounding=conversation.branch or None)
 
@@ -97,7 +96,7 @@ def _tree(stem: str, value: dict[str, Any]) -> SessionEntries:
     return SessionEntries(stem, _nodes([root], "children"), title, extra=value)
 
 
-def _chains(source: Source) -> Iterator[SessionEntries | Problem]:
+def _chains(source: Source) -> Sessions:
     """Several chains, as members of an object or as items of a list."""
     for part in walk(source.text(), frozenset()):
         if isinstance(part, Problem):
@@ -124,7 +123,7 @@ def _title(value: dict[str, Any]) -> str | None:
     return short_title(text(value.get("query")))
 
 
-def _nodes(roots: list[Any], below: str) -> Iterator[Entry | Problem]:
+def _nodes(roots: list[Any], below: str) -> Entries:
     """Every node before those below it: `{"path": [0, 1, …], "node": …}`, with nothing below in `node`."""
     waiting = [([index], root) for index, root in reversed(list(enumerate(roots)))]
     while waiting:
@@ -167,7 +166,7 @@ def _node(node: dict[str, Any], action: str | None, conversation: _Tree) -> list
     if kind != "Action" and description:
         note_unknown_kind(kind, conversation)
     agent = description if kind == "Action" else None
-    return [(Turn(0, "event", raw=description, role=text(kind), agent=agent), where)]
+    return event_turns(text(kind), description, where, agent=agent)
 
 
 def _input(

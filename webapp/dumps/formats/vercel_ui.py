@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.entries import nested
-from webapp.dumps.messages.pieces import Path, Piece, block, text_or_json
+from webapp.dumps.messages.pieces import Path, Piece, block
 from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, each_session, entries_of
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, text
@@ -26,7 +25,7 @@ class VercelUi(Format):
         chats = [item for value in head.objects for item in as_list(value.get("messages"))] if head.objects else []
         return 72 if any(map(_is_message, messages)) or any(map(_is_message, chats)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
             yield document_session(source, head, "messages", needed="id", ids=_IDS, title=("title",))
         elif any(map(_is_message, head.objects)):
@@ -83,8 +82,8 @@ def _part(part: Any, at: Path) -> Iterator[Piece]:
 def _tool(part: dict[str, Any], name: str | None, input_key: str, answered: str) -> Iterator[Piece]:
     """A call with what became of it; `rawInput` is what the model wrote where that could not be read."""
     ident, error = text(part.get("toolCallId")), text(part.get("errorText"))
-    raw, failed = text_or_json(part.get(input_key), ())[0], input_key == "rawInput" and error is not None
-    yield Piece("call", raw, None, name, ident, dict(part), error if failed else None)
+    failed = input_key == "rawInput" and error is not None
+    yield Piece.of_call(part.get(input_key), (), name, ident, dict(part), error if failed else None)
     answer = part.get(answered, error if not failed else None)
     if answer is not None:
-        yield Piece("result", text_or_json(answer, ())[0], None, name, ident)
+        yield Piece.of_result(answer, (), name, ident)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.messages.bodies import exchange, is_answer
-from webapp.dumps.messages.turns import each_filled
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns
 from webapp.dumps.sessions import grouped
-from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_object, first_id, text
 
 _OPERATION = re.compile(r"weave:///[^/]+/[^/]+/op/([^:]+)")
@@ -21,6 +18,7 @@ _ASKING = ("messages", "contents", "prompt", "input", "chat_history")
 class Weave(Format):
     name = "weave"
     shapes = 'Weave\'s calls {"op_name", "trace_id", "inputs", "output"} one a line or a list'
+    times = ("started_at",)
     id_key = "id"
 
     def sniff(self, head: DumpHead) -> int:
@@ -29,7 +27,7 @@ class Weave(Format):
     def session_of(self, entry: dict[str, Any]) -> str | None:
         return first_id(entry, "thread_id", "trace_id")
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         return grouped(source, head, self.session_of)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -47,12 +45,10 @@ class Weave(Format):
             ):
                 conversation.notes.append("a model was asked, and its output says nothing that is known")
         if reason := text(entry.get("exception")):
-            turns.append((Turn(0, "error", raw=reason), ("exception",)))
+            turns += error_turns(reason, path=("exception",))
         if not turns:  # what an operation of the program took and gave, which its calls of a model say, too
-            turns = [(Turn(0, "event", role=name), None)]
-        return each_filled(
-            turns, phase=name, sent_at=first_moment(entry, "started_at"), parent=text(entry.get("parent_id"))
-        )
+            turns = event_turns(name)
+        return each_filled(turns, phase=name, parent=text(entry.get("parent_id")))
 
 
 plugin = Weave()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from typing import Any, cast
 
-from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionEntries, Source
+from webapp.dumps.base import Context, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import id_problem
 from webapp.dumps.formats import _windlass
@@ -35,7 +35,7 @@ class Windlass(Format):
             return 0
         return 80 if head.any_has(*_FIELDS) or (head.objects and all(map(_is_early, head.objects))) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and ("node_type" not in head.members or "entries" in head.keys):
             yield _document(source, head)
             return
@@ -98,7 +98,7 @@ def _session_id(source: Source, head: DumpHead, beside: dict[str, Any]) -> str:
     return next((name for name in names if name), None) or source.stem
 
 
-def _counted(entries: Iterator[Entry | Problem], count_said: Any) -> Iterator[Entry | Problem]:
+def _counted(entries: Entries, count_said: Any) -> Entries:
     """Pass the entries on; say where they are other than the dump itself says."""
     count, sound = 0, True
     for entry in entries:

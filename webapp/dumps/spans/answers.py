@@ -9,16 +9,8 @@ from typing import Any
 from webapp.dumps.messages.bodies import answer, exchange, is_answer
 from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turns import (
-    Conversation,
-    PlacedTurn,
-    each_filled,
-    filled,
-    spent,
-    text_turns,
-    turns_of,
-    unplaced,
-)
+from webapp.dumps.messages.turn_values import PlacedTurn, each_filled, filled, spent, unplaced
+from webapp.dumps.messages.turns import Conversation, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
 from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested
@@ -254,6 +246,6 @@ def _vercel(attributes: Attributes, conversation: Conversation) -> list[PlacedTu
         parts.append(Piece("text", attributes.text(key), attributes.paths.get(key)))
     for call in as_list(parsed(attributes.first("ai.response.toolCalls", "ai.result.toolCalls"))):
         if isinstance(call, dict):
-            arguments, _ = text_or_json(call.get("args", call.get("input")), ())
-            parts.append(Piece("call", arguments, None, text(call.get("toolName")), text(call.get("toolCallId")), call))
+            name, ident = text(call.get("toolName")), text(call.get("toolCallId"))
+            parts.append(Piece.of_call(call.get("args", call.get("input")), (), name, ident, call))
     return turns_of(parts, "assistant", conversation) if parts else []
