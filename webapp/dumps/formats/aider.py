@@ -20,8 +20,6 @@ _MARKED = ("#### ", "> ")
 _END = "  "
 """what Aider ends its own lines with, and a model hardly ever one that begins as they do"""
 _NOTES = ("> Tokens: ", "> Commit ", "> Applied edit to ")
-_MOST_TEXT = 16 * 1024 * 1024
-"""characters of one prompt or answer"""
 
 
 class Aider(Format):

@@ -19,7 +19,7 @@ class Alpaca(Format):
     shapes = 'Alpaca data sets [{"instruction", "input", "output"}]'
 
     def sniff(self, head: DumpHead) -> int:
-        fitting = sum(map(_is_item, head.objects))
+        fitting = sum(isinstance(item.get("instruction"), str) and _is_answered(item) for item in head.objects)
         return 90 if fitting and 2 * fitting >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -62,10 +62,6 @@ plugin = Alpaca()
 
 def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
     return SessionEntries(first_id(value, "id") or fallback, [(at, value)])
-
-
-def _is_item(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("instruction"), str) and _is_answered(value)
 
 
 def _is_answered(value: dict[str, Any]) -> bool:

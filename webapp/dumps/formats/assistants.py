@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.entries import Entries, entry_or_problem
-from webapp.dumps.messages.pieces import Path, Piece, as_json, block, call, content
+from webapp.dumps.messages.pieces import Path, Piece, as_json, call, content
 from webapp.dumps.messages.thread_events import sse_events, whole_messages
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Problem
@@ -76,7 +76,7 @@ class Assistants(Format):
         if at and not str(entry.get("event")).endswith(_ENDS):
             turns = event_turns(text(entry.get("event")))
         elif kind == "thread.message":
-            turns = turns_of(_said(value.get("content"), (*at, "content")), text(value.get("role")), conversation)
+            turns = turns_of(content(value.get("content"), (*at, "content")), text(value.get("role")), conversation)
         elif kind == "thread.run":
             turns = _run(value, at, conversation)
         elif kind == "thread.run.step":
@@ -121,8 +121,12 @@ def _document(source: Source) -> Entries:
         elif isinstance(part, DocumentMember):
             whole[part.key] = part.value
             yield from _member(part.key, part.value)
-    if whole.get("has_more") is True:
-        yield Problem("has_more", "the list continues after this page; the rest is not in the file")
+    yield from _cut("has_more", whole)
+
+
+def _cut(at: str, page: dict[str, Any]) -> Entries:
+    if page.get("has_more") is True:
+        yield Problem(at, "the list continues after this page; the rest is not in the file")
 
 
 def _member(key: str, value: Any) -> Entries:
@@ -133,8 +137,7 @@ def _member(key: str, value: Any) -> Entries:
     back = _seconds(items[0] if items else None) >= _seconds(items[-1] if items else None)
     for index, item in reversed(list(enumerate(items))) if back else enumerate(items):
         yield entry_or_problem(f"{key}.data[{index}]", item)
-    if page.get("has_more") is True:
-        yield Problem(f"{key}.has_more", "the list continues after this page; the rest is not in the file")
+    yield from _cut(f"{key}.has_more", page)
 
 
 def _seconds(value: Any) -> int:
@@ -154,20 +157,6 @@ def _order(value: dict[str, Any], index: int, back: bool) -> int:
     rank = {"thread": 0, "thread.run": 2, "thread.run.step": 3}.get(str(kind), 1 if role == "user" else 4)
     shift = min(index, _SECOND // 12)
     return _seconds(value) + rank * _SECOND // 5 + (_SECOND // 12 - shift if back else shift)
-
-
-def _said(value: Any, at: Path) -> list[Piece]:
-    """A message's blocks, whose texts stand within `value`."""
-    pieces = []
-    if not isinstance(value, list):
-        return content(value, at)
-    for index, part in enumerate(value):
-        inner = as_object(part).get("text")
-        if isinstance(inner, dict) and isinstance(inner.get("value"), str):
-            pieces.append(Piece("text", inner["value"], (*at, index, "text", "value")))
-        else:
-            pieces += block(part, (*at, index))
-    return pieces
 
 
 def _run(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedTurn]:
@@ -214,7 +203,8 @@ def _tool(value: dict[str, Any], at: Path, conversation: _Thread) -> list[Placed
         texts = [first_text(item, "logs") for item in as_list(found)]
         raw = "".join(filter(None, texts)) if any(texts) else as_json(found)
         result = Piece("result", raw, None, kind, ident) if found else None
-    pieces = [*([] if ident in conversation.tools else [tool_call]), *([result] if result else [])]
+    pieces = [] if ident in conversation.tools else [tool_call]
+    pieces += [result] if result else []
     return turns_of(pieces, "assistant", conversation) if pieces else []
 
 

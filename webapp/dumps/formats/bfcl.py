@@ -11,7 +11,7 @@ from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, t
 from webapp.dumps.values import id_text, whole
 
 _ERROR = "Error during inference"
-_KEYS = ("input_token_count", "output_token_count", "latency", "inference_log", "inference_input_log")
+_KEYS = {"input_token_count", "output_token_count", "latency", "inference_log", "inference_input_log"}
 _SCORED = "model_result_raw"
 """what a score file calls the result of an item that was judged wrong"""
 _DEEPEST = 10
@@ -27,7 +27,7 @@ class Bfcl(Format):
         if results and all(_SCORED in item for item in results):
             return 90
         have_ids = all("result" in item and item.keys() & {"id", "idx"} for item in head.objects)
-        return 90 if head.objects and have_ids and any(map(_is_result, head.objects)) else 0
+        return 90 if have_ids and any(not _KEYS.isdisjoint(item) for item in head.objects) else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         key = _SCORED if _SCORED in entry else "result"
@@ -41,11 +41,6 @@ class Bfcl(Format):
 
 
 plugin = Bfcl()
-
-
-def _is_result(value: dict[str, Any]) -> bool:
-    has_id = "id" in value or "idx" in value
-    return has_id and "result" in value and any(key in value for key in _KEYS)
 
 
 def _holds_null(value: Any) -> bool:

@@ -29,7 +29,7 @@ class Braintrust(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         entries = page_entries(source, head, "data")
-        yield from by_time(entries, lambda span: first_id(span, "root_span_id") or source.stem, _start)
+        yield from by_time(entries, lambda span: first_id(span, "root_span_id") or source.stem, _started)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         attributes = as_object(entry.get("span_attributes"))
@@ -51,7 +51,7 @@ class Braintrust(Format):
 plugin = Braintrust()
 
 
-def _start(span: dict[str, Any]) -> Any:
+def _started(span: dict[str, Any]) -> Any:
     """When a span began, to sort by: pages of the API begin with the newest."""
     return as_object(span.get("metrics")).get("start") or span.get("created")
 

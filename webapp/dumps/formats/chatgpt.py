@@ -70,13 +70,12 @@ def _message(message: dict[str, Any], conversation: BranchedConversation) -> lis
     role, kind = text(author.get("role")), text(content.get("content_type"))
     pieces = _pieces(content)
     raw, path = joined(pieces)
-    name = text(author.get("name")) or text(message.get("recipient"))
+    recipient = text(message.get("recipient"))
     if kind in _THOUGHTS:
         pieces = [Piece("thinking", raw, path)] if raw else []
     elif role == "tool":
-        pieces = [Piece("result", raw, path, name)]
+        pieces = [Piece("result", raw, path, text(author.get("name")) or recipient)]
     elif role == "assistant" and (kind == "code" or message.get("recipient") not in (None, "all")):
-        recipient = text(message.get("recipient"))
         pieces = [Piece("call", raw, path, recipient, None, {"name": recipient, "arguments": raw})]
     model = text(as_object(message.get("metadata")).get("model_slug"))
     if not isinstance(message.get("content"), dict):

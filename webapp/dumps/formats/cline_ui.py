@@ -33,8 +33,7 @@ class ClineUi(Format):
     conversation_type = _Task
 
     def read_entry(self, entry: dict[str, Any], conversation: _Task) -> list[PlacedTurn]:
-        model = first_text(entry.get("modelInfo"), "modelId")
-        return _shown(entry, model, conversation)
+        return _shown(entry, conversation)
 
 
 plugin = ClineUi()
@@ -45,8 +44,9 @@ def _is_message(value: dict[str, Any]) -> bool:
     return "ts" in value and kind in ("say", "ask") and isinstance(value.get(str(kind)), str)
 
 
-def _shown(entry: dict[str, Any], model: str | None, conversation: _Task) -> list[PlacedTurn]:
+def _shown(entry: dict[str, Any], conversation: _Task) -> list[PlacedTurn]:
     event, raw = text(entry.get(str(entry.get("type")))), text(entry.get("text"))
+    model = first_text(entry.get("modelInfo"), "modelId")
     by_program = entry.get("type") == "ask" or entry.get("partial") is True
     if event == "text" and raw and not by_program and conversation.task is None and not conversation.entry:
         event = "task"  # Roo's first text, as older Clines have it

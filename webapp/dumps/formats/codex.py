@@ -13,7 +13,6 @@ from webapp.dumps.messages.turns import error_turns, event_turns, message_turns,
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionOf, grouped
 from webapp.dumps.source import ReadsOtherwise
-from webapp.dumps.times import moment
 from webapp.dumps.turn_window import Side
 from webapp.dumps.values import as_object, id_text, text
 
@@ -34,6 +33,7 @@ class Codex(Format):
     name = "codex"
     shapes = 'Codex rollouts {"timestamp", "type", "payload"} one a line'
     conversation_type = _Rollout
+    times = ("timestamp",)
     twice = True
     grows = True
 
@@ -41,9 +41,9 @@ class Codex(Format):
         lines = head.objects if head.shape in ("lines", "object") else []
         if any(line.get("type") in _TYPES and isinstance(line.get("payload"), dict) for line in lines):
             return 95
-        first = lines[0] if lines else {}
         if _is_older_file(head):
             return 90
+        first = lines[0] if lines else {}
         old = {"id", "timestamp", "instructions"} <= first.keys() and "role" not in first
         return 90 if old and all(line.get("type") in _ITEMS or "record_type" in line for line in lines[1:]) else 0
 
@@ -121,45 +121,41 @@ def _line(line: dict[str, Any], conversation: Conversation) -> tuple[list[Placed
     """The turns of a line, and whether it is an event (1) or an item (0) of those that come twice."""
     payload = line.get("payload")
     body, at = (payload, ("payload",)) if isinstance(payload, dict) else (line, ())
-    about: dict[str, Any] = {"sent_at": moment(line.get("timestamp"))}
     kind = line.get("type")
     if kind in ("event_msg", "response_item") and not text(body.get("type") if body is payload else None):
         conversation.notes.append(f"a line of type {kind!r} without a payload that is known")
     if kind == "event_msg":
-        return _event(body, at, about, conversation), 1
+        return _event(body, at, conversation), 1
     if kind == "turn_context":
         conversation.model = text(body.get("model")) or conversation.model
     if kind == "response_item" or (payload is None and kind in _ITEMS):
-        return _item(body, at, about, conversation), 0
+        return _item(body, at, conversation), 0
     raw = text(body.get("message")) if kind == "compacted" else None  # a summary of what came before
-    return event_turns(text(kind), raw, (*at, "message"), **about), None
+    return event_turns(text(kind), raw, (*at, "message")), None
 
 
-def _item(item: dict[str, Any], at: Path, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _item(item: dict[str, Any], at: Path, conversation: Conversation) -> list[PlacedTurn]:
     if item.get("type") == "message":
-        return message_turns(item, conversation, at, **about)
+        return message_turns(item, conversation, at)
     pieces = list(block(item, at))
-    if not pieces:
-        return event_turns(text(item.get("type")), **about)
-    return turns_of(pieces, "assistant", conversation, **about)
+    return turns_of(pieces, "assistant", conversation) if pieces else event_turns(text(item.get("type")))
 
 
-def _event(body: dict[str, Any], at: Path, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _event(body: dict[str, Any], at: Path, conversation: Conversation) -> list[PlacedTurn]:
     kind = text(body.get("type"))
     key = next((key for key in ("message", "text") if isinstance(body.get(key), str)), None)
     if kind in _ERRORS and key is not None:
-        return error_turns(body[key], kind, (*at, key), **about)
+        return error_turns(body[key], kind, (*at, key))
     plan = as_object(body.get("item"))
     if plan.get("type") == "Plan" and not isinstance(plan.get("text"), str):
         conversation.notes.append("a plan without a readable text")
     if kind == "item_completed" and not plan.get("type"):
         conversation.notes.append("an item that was completed and does not say what it is")
     if kind == "item_completed" and isinstance(plan.get("text"), str):
-        return text_turns(plan["text"], (*at, "item", "text"), "assistant", conversation, **about)
+        return text_turns(plan["text"], (*at, "item", "text"), "assistant", conversation)
     if kind == "agent_message" and key is None:
         conversation.notes.append("a message without a readable text")
     if kind not in _SPOKEN or key is None:
-        usage = as_object(body.get("info")).get("last_token_usage")
-        return with_usage(event_turns(kind, **about), usage)
+        return with_usage(event_turns(kind), as_object(body.get("info")).get("last_token_usage"))
     piece = Piece("thinking" if kind == "agent_reasoning" else "text", body[key], (*at, key))
-    return turns_of([piece], _SPOKEN[kind], conversation, **about)
+    return turns_of([piece], _SPOKEN[kind], conversation)

@@ -44,10 +44,8 @@ class Crush(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         pieces, errors = list[Piece](), list[PlacedTurn]()
         for index, part in enumerate(_parts(entry)):
-            at: Path = ("parts", index) if isinstance(entry.get("parts"), list) else ()
             data = as_object(part.get("data")) or part
-            path = (*at, "data") if data is not part else at
-            pieces += _piece(part.get("type"), data, path if at else None)
+            pieces += _piece(part.get("type"), data, ("parts", index) if data is part else ("parts", index, "data"))
             if part.get("type") == "finish" and data.get("reason") == "error":
                 reason = first_text(data, "message", "details")
                 errors += error_turns(reason, "provider")
@@ -62,8 +60,7 @@ plugin = Crush()
 def _parts(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """A message's parts, which the database holds as JSON text."""
     parts = entry.get("parts")
-    listed = as_list(json_or_none(parts) if isinstance(parts, str) else parts)
-    return [as_object(part) for part in listed]
+    return [as_object(part) for part in as_list(json_or_none(parts) if isinstance(parts, str) else parts)]
 
 
 def _is_message(value: Any) -> bool:
@@ -75,24 +72,19 @@ def _is_message(value: Any) -> bool:
     return any(part.get("type") in _KINDS[1:] and "state" not in part for part in parts)
 
 
-def _piece(kind: Any, data: dict[str, Any], at: Path | None) -> Iterator[Piece]:
+def _piece(kind: Any, data: dict[str, Any], at: Path) -> Iterator[Piece]:
     """What a part says; an image or the end of an answer says nothing."""
-
-    def placed(key: str) -> tuple[str | None, Path | None]:
-        raw, path = text_or_json(data.get(key), (*(at or ()), key))
-        return raw, path if at is not None else None
-
     name, ident = text(data.get("name")), first_id(data, "tool_call_id", "id")
     if kind == "text" and not isinstance(data.get("text"), str):
         yield Piece("unread", "a part of type 'text' without a text; it was left out")
     elif kind == "text":
-        yield Piece("text", *placed("text"))
+        yield Piece("text", data["text"], (*at, "text"))
     elif kind == "reasoning":
-        yield Piece("thinking", *placed("thinking"))
+        yield Piece("thinking", *text_or_json(data.get("thinking"), (*at, "thinking")))
     elif kind == "tool_call":
-        yield Piece("call", *placed("input"), name, ident, dict(data))
+        yield Piece.of_call(data.get("input"), (*at, "input"), name, ident, dict(data))
     elif kind == "tool_result":
-        yield Piece("result", *placed("content"), name, ident)
+        yield Piece.of_result(data.get("content"), (*at, "content"), name, ident)
 
 
 def _stored(source: Source) -> Iterator[SessionEntries]:

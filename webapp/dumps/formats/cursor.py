@@ -18,8 +18,8 @@ class Cursor(Format):
     grows = True
 
     def sniff(self, head: DumpHead) -> int:
-        fitting = [line for line in head.objects if _is_line(line)]
-        return 90 if head.shape in ("lines", "array") and 2 * len(fitting) > len(head.objects) else 0
+        fitting = sum(map(_is_line, head.objects))
+        return 90 if head.shape in ("lines", "array") and 2 * fitting > len(head.objects) else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         message, role = entry.get("message"), text(entry.get("role"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.entries import Entries
+from webapp.dumps.entries import Entries, nested
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import error_turns, event_turns, turns_of, with_usage
 from webapp.dumps.records import Problem
@@ -41,7 +41,7 @@ class CursorDatabase(Format):
                     continue
                 ident = key.removeprefix(_CONVERSATION)
                 listed = as_list(about.pop("conversation", None))
-                entries = _inline(key, listed) if listed else _linked(tables, ident, about, read_ids)
+                entries = nested(key, "conversation", listed) if listed else _linked(tables, ident, about, read_ids)
                 if listed or about.get("fullConversationHeadersOnly"):  # most are drafts, in which nobody spoke
                     yield SessionEntries(ident, entries, text(about.get("name")), extra=about)
         if left_out := message_count - len(set(read_ids)):
@@ -73,13 +73,6 @@ def _value(row: dict[str, Any]) -> Any:
     """What a row holds: JSON as text, or as bytes."""
     value = row.get("value")
     return json_or_none(value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value))
-
-
-def _inline(key: str, listed: list[Any]) -> Entries:
-    """The messages of an older conversation, which holds them itself."""
-    for index, value in enumerate(listed):
-        at = f"{key}, conversation[{index}]"
-        yield (at, value) if isinstance(value, dict) else Problem(at, "expected an object; skipped")
 
 
 def _linked(tables: Tables, ident: str, about: dict[str, Any], read_ids: list[str]) -> Entries:

@@ -52,9 +52,8 @@ def _is_line(value: dict[str, Any]) -> bool:
 
 
 def _line(entry: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
-    kind, name = entry.get("type"), first_text(entry, "toolName", "toolId")
-    ident = first_text(entry, "toolCallId", "id")
-    message = entry.get("message")
+    kind, message = entry.get("type"), entry.get("message")
+    name, ident = first_text(entry, "toolName", "toolId"), first_text(entry, "toolCallId", "id")
     if kind == "message" and isinstance(message, dict):
         return message_turns(message, conversation, ("message",), model=text(message.get("model")))
     if kind == "message":

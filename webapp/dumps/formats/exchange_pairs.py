@@ -108,24 +108,17 @@ def _score(value: dict[str, Any]) -> int:
 def _is_usual(sides: Sides, request: Any) -> bool:
     if sides.within or sides.response not in _USUAL:
         return False
-    return sides.request == "request" or (sides.request in ("messages", "input", "prompt") and not _is_object(request))
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict) or (isinstance(value, str) and isinstance(json_or_none(value), dict))
+    is_object = isinstance(json_or_none(request) if isinstance(request, str) else request, dict)
+    return sides.request == "request" or (sides.request in ("messages", "input", "prompt") and not is_object)
 
 
 def _is_strong(response: Any) -> bool:
     """Whether this is what a provider answered, as it came, as text, or in a stream's pieces."""
-    if is_body(response) or _are_choices(response):
+    messages = [as_object(item).get("message") for item in as_list(response)]
+    if is_body(response) or _are_messages(messages):
         return True
     body = parsed_body(response) if isinstance(response, dict | list) else None
     return isinstance(body, dict) and bool(body.keys() & _BODY_KEYS) and is_answer(body)
-
-
-def _are_choices(value: Any) -> bool:
-    messages = [as_object(item).get("message") for item in as_list(value)]
-    return bool(messages) and all(isinstance(message, dict) and "role" in message for message in messages)
 
 
 def _are_texts(value: Any) -> bool:

@@ -8,10 +8,9 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, content
-from webapp.dumps.messages.turns import each_filled, note_unknown_kind, turns_of, with_usage
+from webapp.dumps.messages.turns import each_with, note_unknown_kind, turns_of, with_usage
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import document_session, entries_of
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _HEAD = {"sessionId", "projectHash"}
@@ -29,12 +28,13 @@ class GeminiCli(Format):
     name = "gemini_cli"
     shapes = 'Gemini CLI\'s sessions {"sessionId", "projectHash", "messages": […]}, or one a line'
     conversation_type = _GeminiSession
+    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
             return 95 if head.keys >= _HEAD else 0
-        spoken = any(_is_message(line) for line in head.objects)
-        return 95 if head.shape == "lines" and (any(line.keys() >= _HEAD for line in head.objects) or spoken) else 0
+        marked = (line.keys() >= _HEAD or _is_message(line) for line in head.objects)
+        return 95 if head.shape == "lines" and any(marked) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and "messages" in head.keys:
@@ -46,18 +46,17 @@ class GeminiCli(Format):
     def read_entry(self, entry: dict[str, Any], conversation: _GeminiSession) -> list[PlacedTurn]:
         if "$rewindTo" in entry:
             conversation.rewinds += 1
-        kind, when = entry.get("type"), moment(entry.get("timestamp"))
+        kind = entry.get("type")
         if kind not in _SPOKEN:
             raw = text(entry.get("content")) if kind in _NOTES else None
             if kind not in _NOTES and (kind is not None or "toolCalls" in entry):
                 note_unknown_kind(kind, conversation)
             role = text(kind) or next((key for key in entry if key.startswith("$")), None) or "session"
-            turn = Turn(0, "error" if kind == "error" else "event", raw=raw, role=role)
-            return each_filled([(turn, ("content",) if raw else None)], sent_at=when)
+            return [(Turn(0, "error" if kind == "error" else "event", raw=raw, role=role), ("content",))]
         role = "user" if kind == "user" else "assistant"
         turns = turns_of(_pieces(entry, conversation.notes), role, conversation, model=text(entry.get("model")))
         turns = with_usage(turns, entry.get("tokens"))
-        return each_filled(turns, sent_at=when, sounding=conversation.rewinds or None)
+        return each_with(turns, sounding=conversation.rewinds or None)
 
 
 plugin = GeminiCli()

@@ -18,10 +18,7 @@ class GeminiResponses(Format):
     shapes = 'Google\'s answers {"candidates": […]} or {"method", "response"}, alone, one a line or a list'
 
     def sniff(self, head: DumpHead) -> int:
-        if not head.objects:
-            return 0
-        answers = sum(_is_answer(item) for item in head.objects)
-        return 80 if 2 * answers > len(head.objects) else 0
+        return 80 if 2 * sum(map(_is_answer, head.objects)) > len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _answers(entries_of(source, head)))
@@ -33,8 +30,7 @@ class GeminiResponses(Format):
         turns = exchange(entry.get("request"), body, ("request",), at, conversation)
         feedback = as_object(as_object(body).get("promptFeedback"))
         if reason := first_text(feedback, "blockReasonMessage", "blockReason"):
-            turns = [placed for placed in turns if placed[0].raw]
-            turns += error_turns(reason, "provider")
+            turns = [*(placed for placed in turns if placed[0].raw), *error_turns(reason, "provider")]
         return turns if body is response else unplaced(turns)
 
 

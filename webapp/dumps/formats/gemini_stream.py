@@ -43,8 +43,7 @@ class GeminiStream(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
-            entry = whole_document(source)
-            yield SessionEntries(first_text(head.document, "session_id") or source.stem, entry)
+            yield SessionEntries(first_text(head.document, "session_id") or source.stem, whole_document(source))
             return
         for session in grouped(source, head, self.session_of):
             if isinstance(session, Problem):
@@ -96,9 +95,8 @@ def _line(line: dict[str, Any], deltas: list[dict[str, Any]], conversation: _Str
             conversation.notes.append("a piece of a message without a text as its content; it was left out")
         conversation.has_pieces = conversation.has_pieces or bool(deltas)
         conversation.notes.extend(_unsaid(line, spoke, conversation))
-        raw = "".join(text(delta.get("content")) or "" for delta in deltas) if deltas else text(line.get("content"))
-        piece = Piece("text", raw or "", None if deltas else ("content",))
-        return turns_of([piece], text(line.get("role")), conversation)
+        raw = "".join(text(part.get("content")) or "" for part in deltas or [line])
+        return text_turns(raw, None if deltas else ("content",), text(line.get("role")), conversation)
     if kind == "tool_use":
         piece = Piece.of_call(line.get("parameters"), (), text(line.get("tool_name")), ident, line)
         return turns_of([piece], "assistant", conversation)
@@ -108,8 +106,7 @@ def _line(line: dict[str, Any], deltas: list[dict[str, Any]], conversation: _Str
         turns = result_turns(line.get("output", error.get("message")), ("output",), conversation, None, ident)
         return each_with(turns, failure=failure)
     if kind == "error" or (kind == "result" and line.get("status") == "error"):
-        message = first_text(line, "message") or first_text(line.get("error"), "message")
-        return error_turns(message, text(kind))
+        return error_turns(first_text(line, "message") or first_text(line.get("error"), "message"), text(kind))
     if kind not in ("init", "result"):
         note_unknown_kind(kind, conversation)
     conversation.model = text(line.get("model")) or conversation.model

@@ -31,7 +31,10 @@ class Grok(Format):
         if entry.get("type") == "reasoning":
             return turns_of(list(block(entry, ())), "assistant", conversation)
         if entry.get("type") == "backend_tool_call":
-            return turns_of([_backend_call(as_object(entry.get("kind")))], "assistant", conversation)
+            kind = as_object(entry.get("kind"))
+            arguments, name = kind.get("action", kind.get("arguments")), first_text(kind, "tool_type", "name")
+            piece = Piece.of_call(arguments, (), name, text(kind.get("id")), kind)
+            return turns_of([piece], "assistant", conversation)
         if entry.get("type") not in _ROLES:
             note_unknown_kind(entry.get("type"), conversation)
         role = _ROLES.get(str(entry.get("type")), text(entry.get("type")))
@@ -50,8 +53,3 @@ def _has_kind(value: dict[str, Any]) -> bool:
 def _is_line(value: dict[str, Any]) -> bool:
     known = "content" in value or value.get("type") in _OTHERS
     return isinstance(value.get("type"), str) and known and not value.keys() & {"role", "message", "data"}
-
-
-def _backend_call(kind: dict[str, Any]) -> Piece:
-    arguments = kind.get("action", kind.get("arguments"))
-    return Piece.of_call(arguments, (), first_text(kind, "tool_type", "name"), text(kind.get("id")), kind)

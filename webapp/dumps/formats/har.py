@@ -9,7 +9,6 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTur
 from webapp.dumps.documents import inner_list
 from webapp.dumps.entries import objects
 from webapp.dumps.messages.http import HttpExchange, body_text, http_turns, speaks_of_models
-from webapp.dumps.messages.turns import event_turns
 from webapp.dumps.records import Problem
 from webapp.dumps.values import as_list, as_object, text
 
@@ -31,7 +30,7 @@ class Har(Format):
         yield SessionEntries(source.stem, _entries(source))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        return http_turns(_exchange(entry), conversation) or event_turns()
+        return http_turns(_exchange(entry), conversation)
 
 
 plugin = Har()

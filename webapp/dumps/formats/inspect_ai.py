@@ -14,7 +14,7 @@ from webapp.dumps.archive_members import ArchiveMember, of_zip
 from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import Damage, Decoder, kind_of
 from webapp.dumps.documents import members
-from webapp.dumps.entries import Entry, entry_or_problem, nested, objects
+from webapp.dumps.entries import entry_or_problem, nested, objects
 from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
 from webapp.dumps.records import Problem
 from webapp.dumps.stream import walk
@@ -108,14 +108,9 @@ def _sample(log: dict[str, Any], at: str, value: dict[str, Any]) -> SessionEntri
     task = as_object(log.get("eval"))
     run = first_text(task, "eval_id", "run_id", "task_id") or "eval"
     name = f"{run}/{id_text(value.get('id')) or at}/{id_text(value.get('epoch')) or 1}"
-    entries = chain(nested(at, "messages", messages), _failure(at, value))
+    failure = [(f"{at}, error", {"sample_error": value["error"]})] if first_text(value.get("error"), "message") else []
+    entries = chain(nested(at, "messages", messages), failure)
     return SessionEntries(name, entries, text(task.get("task")), extra={**value, "log": log})
-
-
-def _failure(at: str, sample: dict[str, Any]) -> Iterator[Entry]:
-    """The error that ended a sample, behind its messages."""
-    if first_text(sample.get("error"), "message"):
-        yield f"{at}, error", {"sample_error": sample["error"]}
 
 
 def _message(value: dict[str, Any], sample: _Sample) -> list[PlacedTurn]:

@@ -85,15 +85,13 @@ def _tags(listed: Any) -> dict[str, Any]:
 
 def _as_otlp(span: dict[str, Any]) -> dict[str, Any]:
     tags = {**_tags(span.get("tag")), **_tags(span.get("tags"))}
-    parent = next(
-        (as_object(reference).get("spanID") for reference in as_list(span.get("references"))), span.get("parentSpanID")
-    )
+    parents = (as_object(reference).get("spanID") for reference in as_list(span.get("references")))
     failed = tags.get("error") in (True, "true") or tags.get("otel.status_code") == "ERROR"
     start = span.get("startTime")
     return {
         "traceId": span.get("traceID"),
         "spanId": span.get("spanID"),
-        "parentSpanId": parent or None,
+        "parentSpanId": next(parents, span.get("parentSpanID")) or None,
         "name": text(span.get("operationName")),
         "startTimeUnixNano": start * 1000 if isinstance(start, int) else start,
         "status": {"code": 2 if failed else 0, "message": text(tags.get("otel.status_description"))},

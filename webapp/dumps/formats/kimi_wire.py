@@ -133,9 +133,8 @@ def _turns(message: dict[str, Any], at: Path, conversation: Conversation) -> lis
     if kind == "ToolCall":
         return turns_of([call(payload, inside)], "assistant", conversation)
     if kind == "ToolCallPart":
-        part = text(payload.get("arguments_part"))
-        piece = Piece("call", part, (*inside, "arguments_part"), None, None, dict(payload))
-        return turns_of([piece], "assistant", conversation)
+        part, path = text(payload.get("arguments_part")), (*inside, "arguments_part")
+        return turns_of([Piece("call", part, path, None, None, dict(payload))], "assistant", conversation)
     if kind == "ToolResult":
         return turns_of([_result(payload, inside)], "tool", conversation)
     if kind not in _TYPES and payload:
@@ -175,6 +174,5 @@ def _of_context(line: dict[str, Any], conversation: Conversation) -> list[Placed
 def _around(line: dict[str, Any]) -> list[PlacedTurn]:
     """A line around messages: the log's version, or an answer of the protocol."""
     if line.get("error"):
-        reason = first_text(line["error"], "message") or text_or_json(line["error"], ())[0]
-        return error_turns(reason, "error")
+        return error_turns(line["error"], "error")
     return event_turns(first_text(line, "type", "method") or "result")

@@ -51,7 +51,9 @@ class LangChain(Format):
         elif head.any_has("session_id"):
             yield from grouped(source, head, self.session_of)
         else:
-            yield SessionEntries(source.stem, joined_runs(entries_of(source, head), is_chunk, "chunks", _ident))
+            entries = entries_of(source, head)
+            runs = joined_runs(entries, is_chunk, "chunks", lambda chunk: unwrapped(chunk)[0].get("id"))
+            yield SessionEntries(source.stem, runs)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if isinstance(entry.get("generations"), list):
@@ -87,13 +89,8 @@ def _stored(source: Source) -> Iterator[SessionEntries]:
 
 def _rows(rows: Iterable[dict[str, Any]]) -> Entries:
     for row in rows:
-        at = f"row {row.get('id')}"
-        value = json_or_none(row["message"]) if isinstance(row.get("message"), str) else None
-        yield entry_or_problem(at, value)
-
-
-def _ident(message: dict[str, Any]) -> Any:
-    return unwrapped(message)[0].get("id")
+        message = row.get("message")
+        yield entry_or_problem(f"row {row.get('id')}", json_or_none(message) if isinstance(message, str) else None)
 
 
 def _of_chunks(chunks: list[Any]) -> dict[str, Any]:

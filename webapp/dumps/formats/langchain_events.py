@@ -35,8 +35,7 @@ class LangChainEvents(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape not in ("lines", "array"):
             return 0
-        events = [item for item in head.objects if str(item.get("event")).startswith("on_") and "run_id" in item]
-        if events and len(events) == len(head.objects):
+        if head.all_have("event", "run_id") and all(str(item["event"]).startswith("on_") for item in head.objects):
             return 92
         return 70 if head.objects and all(map(_is_update, head.objects)) else 0
 
@@ -84,11 +83,9 @@ def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) 
     if part == "start":
         return unplaced(exchange(_asked(as_object(data.get("input"))), None, (), (), conversation))
     if part == "stream":
-        chunk = unwrapped(as_object(data.get("chunk")))[0]
-        chunk_text = (
-            data.get("chunk") if isinstance(data.get("chunk"), str) else joined(content(chunk.get("content"), ()))[0]
-        )
-        conversation.parts.setdefault(run, []).append(chunk_text or "")
+        chunk = data.get("chunk")
+        said = chunk if isinstance(chunk, str) else unwrapped(as_object(chunk))[0].get("content")
+        conversation.parts.setdefault(run, []).append(joined(content(said, ()))[0] or "")
         return event_turns("stream")
     parts = conversation.parts.pop(run, [])
     output = data.get("output")
@@ -106,10 +103,8 @@ def _asked(value: dict[str, Any]) -> dict[str, Any]:
     """The messages of a run's input, which lists them once for each prompt."""
     batches = as_list(value.get("messages"))
     listed = [item for batch in batches for item in (batch if isinstance(batch, list) else [batch])]
-    return {
-        "messages": [unwrapped(item)[0] for item in listed if isinstance(item, dict)],
-        "prompt": value.get("prompts"),
-    }
+    messages = [unwrapped(item)[0] for item in listed if isinstance(item, dict)]
+    return {"messages": messages, "prompt": value.get("prompts")}
 
 
 def _result(output: Any, name: str | None, conversation: Conversation) -> list[PlacedTurn]:

@@ -74,8 +74,8 @@ class Langfuse(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         entry = _renamed(entry)
-        about = {"sent_at": moment(entry.get("startTime")), "parent": text(entry.get("parentObservationId"))}
-        return each_with(_observation(entry, conversation), **about)
+        when, parent = moment(entry.get("startTime")), text(entry.get("parentObservationId"))
+        return each_with(_observation(entry, conversation), sent_at=when, parent=parent)
 
 
 plugin = Langfuse()
@@ -105,8 +105,7 @@ def _export(stem: str, at: str, value: dict[str, Any]) -> Sessions:
 
 
 def _session(trace: dict[str, Any], value: dict[str, Any], stem: str) -> str:
-    names = (first_id(trace, "sessionId", "id"), first_id(value, "sessionId", "traceId"))
-    return next((name for name in names if name), stem)
+    return first_id(trace, "sessionId", "id") or first_id(value, "sessionId", "traceId") or stem
 
 
 def _by_time(
@@ -184,10 +183,8 @@ def _calls(raw: Any) -> list[Piece]:
     if not isinstance(listed, list) or not listed or not all(map(_is_call, listed)):
         return []
     return [
-        Piece.of_call(
-            value.get("input", value.get("args")), (), value["toolName"], text(value.get("toolCallId")), value
-        )
-        for value in listed
+        Piece.of_call(call.get("input", call.get("args")), (), call["toolName"], text(call.get("toolCallId")), call)
+        for call in listed
     ]
 
 
@@ -215,9 +212,5 @@ def _is_body(value: Any) -> bool:
 
 
 def _cost(value: dict[str, Any]) -> dict[str, Any]:
-    costs = (
-        as_object(value.get("costDetails")).get("total"),
-        value.get("totalCost"),
-        value.get("calculatedTotalCost"),
-    )
+    costs = (as_object(value.get("costDetails")).get("total"), value.get("totalCost"), value.get("calculatedTotalCost"))
     return spent(None, next((cost for cost in costs if cost is not None), None))

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from webapp import jsontext
-from webapp.dumps.base import DumpHead, Entries, SessionEntries, Sessions, Source
+from webapp.dumps.base import DumpHead, Entries, Entry, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.langchain import LangChain
 from webapp.dumps.messages.langchain import is_message, unwrapped
@@ -16,7 +16,7 @@ from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import spilled
 from webapp.dumps.sqlite_tables import opened_tables
-from webapp.dumps.values import as_list, as_object, id_text
+from webapp.dumps.values import as_list, as_object, first_id, id_text
 
 
 class LangGraph(LangChain):
@@ -51,7 +51,11 @@ def _messages(checkpoints: Iterable[dict[str, Any]]) -> Entries:
             yield Problem(at, value)
             continue
         _take(as_object(value).get("channel_values"), messages)
-    yield from ((f"message {number}", message) for number, message in enumerate(messages.values()))
+    yield from _numbered(messages)
+
+
+def _numbered(messages: dict[str, dict[str, Any]]) -> list[Entry]:
+    return [(f"message {number}", message) for number, message in enumerate(messages.values())]
 
 
 def _take(channels: Any, messages: dict[str, dict[str, Any]]) -> None:
@@ -79,20 +83,12 @@ def _states(source: Source, head: DumpHead) -> Sessions:
             messages: dict[str, dict[str, Any]] = {}
             for _, state in states:
                 _take(state.get("values"), messages)
-            listed = enumerate(messages.values())
-            yield SessionEntries(name, [(f"message {number}", message) for number, message in listed])
+            yield SessionEntries(name, _numbered(messages))
 
 
 def _thread(state: dict[str, Any]) -> str | None:
-    config = as_object(as_object(state.get("config")).get("configurable"))
-    return next(
-        (
-            name
-            for holder in (config, as_object(state.get("checkpoint")), as_object(state.get("metadata")))
-            if (name := id_text(holder.get("thread_id")))
-        ),
-        None,
-    )
+    holders = (as_object(state.get("config")).get("configurable"), state.get("checkpoint"), state.get("metadata"))
+    return next((name for holder in holders if (name := first_id(as_object(holder), "thread_id"))), None)
 
 
 def _name(message: dict[str, Any], index: int) -> str:

@@ -14,7 +14,6 @@ from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_k
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import page_entries
 from webapp.dumps.spilled_entries import by_time
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, text
 
 _THREADS = ("thread_id", "session_id", "conversation_id")
@@ -28,13 +27,13 @@ class LangSmith(Format):
     name = "langsmith"
     shapes = 'LangSmith\'s runs {"run_type", "inputs", "outputs", "trace_id"} one a line, or {"post", "patch"}'
     id_key, id_name = "id", "run id"
+    times = ("start_time",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object" and _is_run(head.first_of("runs")):
             return 92
-        if not head.objects:
-            return 0
-        return 92 if all(_is_run(run) for sample in head.objects for run in _runs(sample) or [{}]) else 0
+        runs = [run for sample in head.objects for run in _runs(sample) or [{}]]
+        return 92 if runs and all(map(_is_run, runs)) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         runs = map(_parsed, _joined(page_entries(source, head, "runs")))
@@ -46,8 +45,7 @@ class LangSmith(Format):
         if error is not None:
             turns = [placed for placed in turns if placed[0].raw is not None or placed[0].kind == "prompt"]
             turns += error_turns(error, path=("error",))
-        about = {"sent_at": moment(entry.get("start_time")), "parent": text(entry.get("parent_run_id"))}
-        return each_filled(turns, phase=name, **about)
+        return each_filled(turns, phase=name, parent=text(entry.get("parent_run_id")))
 
 
 plugin = LangSmith()

@@ -56,7 +56,6 @@ def _prompt(entry: dict[str, Any], conversation: _Samples) -> list[PlacedTurn]:
     arguments = as_object(as_object(entry.get("arguments")).get("gen_args_0"))
     if raw := text(arguments.get("arg_0")):
         return text_turns(raw, ("arguments", "gen_args_0", "arg_0"), "user", conversation)
-    listed = as_list(as_list(entry.get("arguments"))[:1][0]) if as_list(entry.get("arguments"))[:1] else []
-    if listed and isinstance(listed[0], str):
-        return text_turns(listed[0], ("arguments", 0, 0), "user", conversation)
-    return []
+    listed = as_list(next(iter(as_list(entry.get("arguments"))), None))
+    prompts = [raw for raw in listed[:1] if isinstance(raw, str)]
+    return [placed for raw in prompts for placed in text_turns(raw, ("arguments", 0, 0), "user", conversation)]

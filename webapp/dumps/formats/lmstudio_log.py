@@ -24,10 +24,10 @@ class LmStudioLog(Format):
         data = as_object(entry.get("data"))
         key, role = _ROLES.get(str(data.get("type")), ("", ""))
         conversation.model = first_text(data, "modelIdentifier", "modelPath") or conversation.model
-        if not isinstance(data.get(key), str):
-            turns = event_turns(text(data.get("type")))
-        else:
+        if isinstance(data.get(key), str):
             turns = text_turns(data[key], ("data", key), role, conversation)
+        else:
+            turns = event_turns(text(data.get("type")))
         stats = as_object(data.get("stats"))
         return with_usage(turns, {name: stats.get(count) for name, count in _COUNTS.items()})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
@@ -50,10 +51,9 @@ class MlFlow(Format):
         if is_failed:
             message = text(status.get("message")) or text(entry.get("status_message"))
             turns = [placed for placed in turns if placed[0].raw is not None]
-            turns += error_turns(message, path=("status", "message") if text(status.get("message")) else None)
+            turns += error_turns(message, path=("status", "message"))
         parent = id_hex(entry.get("parent_span_id", entry.get("parent_id")), 8)
-        when = moment(entry.get("start_time_unix_nano", entry.get("start_time")))
-        return each_with(each_filled(turns, phase=text(entry.get("name")), parent=parent), sent_at=when)
+        return each_with(each_filled(turns, phase=text(entry.get("name")), parent=parent), sent_at=_started(entry))
 
 
 plugin = MlFlow()
@@ -73,13 +73,12 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | 
     info = as_object(value.get("info"))
     metadata = as_object(info.get("trace_metadata", info.get("request_metadata")))
     name = first_id(metadata, _SESSION) or first_id(info, "trace_id", "request_id") or fallback
-    spans.sort(key=lambda span: _started(span))
+    spans.sort(key=lambda span: when.timestamp() if (when := _started(span)) else 0.0)
     return SessionEntries(name, nested(at, "spans", spans), extra=value)
 
 
-def _started(span: Any) -> float:
-    when = moment(as_object(span).get("start_time_unix_nano", as_object(span).get("start_time")))
-    return when.timestamp() if when is not None else 0.0
+def _started(span: Any) -> datetime | None:
+    return moment(as_object(span).get("start_time_unix_nano", as_object(span).get("start_time")))
 
 
 def _span(span: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:

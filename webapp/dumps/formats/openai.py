@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
@@ -51,11 +52,18 @@ class OpenAi(Format):
     grows = True
 
     def sniff(self, head: DumpHead) -> int:
-        return sniff_messages(head)
+        """How sure it is that these are messages, or exchanges, as OpenAI's and Anthropic's APIs have them."""
+        if head.shape == "object":
+            return _sniff_object(head)
+        fitting = sum(_is_message(value) or _is_conversation(value) or _is_exchange(value) for value in head.objects)
+        return 60 if head.objects and 2 * fitting >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object":
-            yield _document(source, head)
+        if head.shape == "object" and ("messages" not in head.keys or _is_exchange(head.document)):
+            yield SessionEntries(source.stem, whole_document(source))
+        elif head.shape == "object":
+            extra, entries = with_list(source, head, "messages", needed="session_id")
+            yield _session("the document", extra, source.stem, entries)
         elif any(map(_is_conversation, head.objects)):
             yield from each_session(entries_of(source, head), source.stem, _conversation)
         elif head.shape != "lines" and self.session_key is None and not mentions_keys(head.text):
@@ -71,14 +79,6 @@ class OpenAi(Format):
 
 
 plugin = OpenAi()
-
-
-def sniff_messages(head: DumpHead) -> int:
-    """How sure it is that these are messages, or exchanges, as OpenAI's and Anthropic's APIs have them."""
-    if head.shape == "object":
-        return _sniff_object(head)
-    fitting = sum(_is_message(sample) or _is_conversation(sample) or _is_exchange(sample) for sample in head.objects)
-    return 60 if head.objects and 2 * fitting >= len(head.objects) else 0
 
 
 def _sniff_object(head: DumpHead) -> int:
@@ -119,36 +119,25 @@ def _is_exchange(value: dict[str, Any]) -> bool:
         return True
     if as_object(value.get("message")).get("role") == "assistant" and "finish_reason" in value:  # Cohere's
         return True
-    has_request = any(key in value for key in ("request", "messages", "input", "custom_id"))
-    return (
-        "choices" in value
-        or ("response" in value and has_request)
-        or ("custom_id" in value and isinstance(value.get("result"), dict))
-        or (isinstance(value.get("output"), list) and "model" in value)
-    )
-
-
-def _document(source: Source, head: DumpHead) -> SessionEntries:
-    if "messages" not in head.keys or _is_exchange(head.document):
-        return SessionEntries(source.stem, whole_document(source))
-    extra, entries = with_list(source, head, "messages", needed="session_id")
-    return _session("the document", extra, source.stem, entries)
+    if "choices" in value or ("custom_id" in value and isinstance(value.get("result"), dict)):
+        return True
+    if "response" in value and value.keys() & {"request", "messages", "input", "custom_id"}:
+        return True
+    return isinstance(value.get("output"), list) and "model" in value
 
 
 def _session(at: str, extra: dict[str, Any], fallback: str, entries: Entries) -> SessionEntries:
     ident = next((extra[key] for key in _IDS if extra.get(key) is not None), None)
     name = id_text(ident)
     name = fallback if name is None else name
-    with_problem = (entry for part in (id_problem(at, ident, name), entries) for entry in part)
-    return SessionEntries(name, with_problem, text(extra.get("title")), extra=extra)
+    return SessionEntries(name, chain(id_problem(at, ident, name), entries), text(extra.get("title")), extra=extra)
 
 
 def _conversation(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
     """One conversation a line, or an item of a list: each is a session."""
     if not _is_conversation(value):
         return Problem(at, "expected an object with a list of messages; skipped")
-    messages = value.pop("messages")
-    return _session(at, value, fallback, nested(at, "messages", messages))
+    return _session(at, value, fallback, nested(at, "messages", value.pop("messages")))
 
 
 def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -180,10 +169,8 @@ def _told_failure(value: dict[str, Any]) -> str | None:
     if (ended := as_object(value.get("result")).get("type")) in ("expired", "canceled"):  # in Anthropic's batches
         return str(ended)
     status = text(value.get("status"))
-    is_sentence = status is not None and " " in status and "processed_time" in value
-    return (
-        first_text(value, "error_str") or first_text(information, "error_message") or (status if is_sentence else None)
-    )
+    reason = first_text(value, "error_str") or first_text(information, "error_message")
+    return reason or (status if status and " " in status and "processed_time" in value else None)
 
 
 def _message(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -197,9 +184,7 @@ def _message(value: dict[str, Any], conversation: Conversation) -> list[PlacedTu
 
 
 def _sent_at(value: dict[str, Any]) -> datetime | None:
-    if when := first_moment(value, *_TIMES):
-        return when
-    if when := first_moment(as_object(value.get("extra")), "timestamp"):  # mini-swe-agent's
+    if when := first_moment(value, *_TIMES) or first_moment(value.get("extra"), "timestamp"):  # mini-swe-agent's
         return when
     times = (first_moment(value, key) for key in _TIMES_OR_DURATIONS)
     return next((when for when in times if when is not None and when.year >= _DURATIONS_END), None)

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import of_zip
-from webapp.dumps.base import DumpHead, Entries, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.branches import BranchedConversation
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import with_list
-from webapp.dumps.entries import nested
+from webapp.dumps.entries import Entries, Entry, nested
 from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, spent, text_turns, turns_of, with_once
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of, grouped
 from webapp.dumps.spilled_entries import microseconds, spilled
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_text, id_text, number, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _STORED = re.compile(r"(?:^|/)(session|message|part)/[^/]+/[^/]+\.json$")
 
@@ -29,7 +28,6 @@ _STORED = re.compile(r"(?:^|/)(session|message|part)/[^/]+/[^/]+\.json$")
 class OpenCode(Format):
     name = "opencode"
     shapes = 'OpenCode\'s export {"info", "messages": [{"info", "parts"}]} or a zip of its storage'
-    conversation_type = BranchedConversation
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":
@@ -50,19 +48,17 @@ class OpenCode(Format):
         elif head.shape == "zip":
             yield from _stored(source)
         elif head.shape == "object":
-            extra, entries = with_list(source, head, "messages", needed="info")
-            yield _session(source.stem, extra, entries)
+            yield _session(source.stem, *with_list(source, head, "messages", needed="info"))
         elif any(_is_message(item) or _is_run_line(item) for item in head.objects):
             yield from grouped(source, head, _session_id)
         else:
             yield from each_session(entries_of(source, head), source.stem, _listed)
 
-    def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if _is_run_line(entry):
+            about = {"role": "assistant", "time": {"created": entry.get("timestamp")}, "error": entry.get("error")}
             counts = {key: as_object(entry.get("part")).get(key) for key in ("tokens", "cost")}
-            about = {"role": "assistant", "time": {"created": entry.get("timestamp")}, **counts}
-            about["error"] = entry.get("error")
-            entry = {"info": about, **_run_part(entry)}
+            entry = {"info": {**about, **counts}, "parts": [entry["part"]] if "part" in entry else []}
         info = as_object(entry.get("info"))
         role, parent = text(info.get("role")), id_text(info.get("parentID"))
         model = first_text(info, "modelID") or first_text(info.get("model"), "modelID")
@@ -72,11 +68,9 @@ class OpenCode(Format):
         for index, part in enumerate(as_list(entry.get("parts"))):
             turns += _part(as_object(part), index, role, model, conversation)
         if error := as_object(info.get("error")):
-            message = first_text(error.get("data"), "message") or first_text(error, "message", "name")
-            turns += error_turns(message, text(error.get("name")))
-        once = spent(info.get("tokens"), number(info.get("cost")))
-        when = moment(as_object(info.get("time")).get("created"))
-        return each_filled(with_once(turns, once), parent=parent, sent_at=when)
+            turns += error_turns(_reason(error), text(error.get("name")))
+        turns = with_usage(turns, info.get("tokens"), info.get("cost"))
+        return each_filled(turns, parent=parent, sent_at=moment(as_object(info.get("time")).get("created")))
 
 
 plugin = OpenCode()
@@ -91,17 +85,12 @@ def _is_run_line(value: dict[str, Any]) -> bool:
     return "sessionID" in value and isinstance(value.get("type"), str) and bool(value.keys() & {"part", "error"})
 
 
-def _run_part(line: dict[str, Any]) -> dict[str, Any]:
-    return {"parts": [line["part"]]} if "part" in line else {"parts": [], "error": line.get("error")}
-
-
 def _session_id(entry: dict[str, Any]) -> str | None:
     return id_text(entry.get("sessionID")) or id_text(as_object(entry.get("info")).get("sessionID"))
 
 
 def _listed(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
-    messages = nested(at, "messages", as_list(value.pop("messages", None)))
-    return _session(fallback, value, messages)
+    return _session(fallback, value, nested(at, "messages", as_list(value.pop("messages", None))))
 
 
 def _session(fallback: str, extra: dict[str, Any], entries: Entries) -> SessionEntries:
@@ -110,7 +99,7 @@ def _session(fallback: str, extra: dict[str, Any], entries: Entries) -> SessionE
 
 
 def _part(
-    part: dict[str, Any], index: int, role: str | None, model: str | None, conversation: BranchedConversation
+    part: dict[str, Any], index: int, role: str | None, model: str | None, conversation: Conversation
 ) -> list[PlacedTurn]:
     kind, at, raw = part.get("type"), ("parts", index), part.get("text")
     if kind == "text" and isinstance(raw, str):
@@ -120,9 +109,7 @@ def _part(
     if not text(kind):
         conversation.notes.append(f"a part without a type (part {index} of the message)")
     if kind == "retry":
-        error = as_object(part.get("error"))
-        message = first_text(error.get("data"), "message") or first_text(error, "message", "name")
-        return error_turns(message, kind)
+        return error_turns(_reason(as_object(part.get("error"))), kind)
     if kind in ("text", "reasoning") and not isinstance(raw, str):
         conversation.notes.append(f"a part of type {kind!r} without a text (part {index} of the message)")
     if kind == "reasoning" and isinstance(raw, str):
@@ -130,6 +117,10 @@ def _part(
     if kind == "tool":
         return turns_of(_tool(part), "assistant", conversation, model=model)
     return event_turns(text(kind))
+
+
+def _reason(error: dict[str, Any]) -> str | None:
+    return first_text(error.get("data"), "message") or first_text(error, "message", "name")
 
 
 def _tool(part: dict[str, Any]) -> list[Piece]:

@@ -16,6 +16,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.pieces import Piece, as_json, content, joined, text_or_json
+from webapp.dumps.messages.turn_values import unplaced
 from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, each_session, entries_of
@@ -61,15 +62,13 @@ class OpenHands(Format):
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "zip":
-            yield from _event_files(source, _EVENT_FILE)
-            return
-        if head.shape == "object" and "trajectory" in head.items:
+            yield from _event_files(source)
+        elif head.shape == "object" and "trajectory" in head.items:
             yield document_session(source, head, "trajectory", needed="trajectory", ids=_IDS)
-            return
-        if not any("history" in item for item in head.objects):
+        elif any("history" in item for item in head.objects):
+            yield from each_session(entries_of(source, head), source.stem, _session)
+        else:
             yield SessionEntries(source.stem, entries_of(source, head))
-            return
-        yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         return _event(entry, conversation)
@@ -90,11 +89,11 @@ def _flat(item: Any) -> list[Any]:
 
 
 def _is_event(value: Any) -> bool:
-    if isinstance(value, dict) and value.get("kind") in _KINDS and "source" in value:
+    keys = as_object(value).keys()
+    if "source" in keys and value.get("kind") in _KINDS:
         return True
-    if not isinstance(value, dict) or not value.keys() & {"action", "observation"}:
-        return False
-    return bool(value.keys() & {"source", "args", "thought", "content", "tool_call_metadata", "message"})
+    beside = keys & {"source", "args", "thought", "content", "tool_call_metadata", "message"}
+    return bool(keys & {"action", "observation"} and beside)
 
 
 def _event(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
@@ -153,7 +152,7 @@ def _response(metadata: dict[str, Any], conversation: _Events) -> list[PlacedTur
         return []
     conversation.responses.add(ident)
     conversation.model = text(response.get("model")) or conversation.model
-    turns: list[PlacedTurn] = [(turn, None) for turn, _ in answer(response, (), conversation)]
+    turns = unplaced(answer(response, (), conversation))
     if not turns:
         conversation.notes.append("a model's response of which nothing is known")
     return turns
@@ -202,14 +201,14 @@ def _action(entry: dict[str, Any]) -> str | None:
     return text(entry.get("action"))
 
 
-def _event_files(source: Source, pattern: re.Pattern[str]) -> Sessions:
-    """A session for each folder with files whose names `pattern` finds; its first group is an event's number."""
+def _event_files(source: Source) -> Sessions:
+    """A session for each folder with files of events."""
     with tempfile.TemporaryDirectory(prefix="events-") as folder, spilled() as events:
         for member in of_zip(source.file, Path(folder)):
             if isinstance(member, Problem):
                 yield member
                 continue
-            match = pattern.search(member.name)
+            match = _EVENT_FILE.search(member.name)
             value = json_or_none(member.path.read_bytes().decode("utf-8", "surrogateescape")) if match else None
             if match is None or not isinstance(value, dict):
                 yield Problem(member.name, "not an event; it was left out")

@@ -13,7 +13,6 @@ from webapp.dumps.messages.turns import each_filled, error_turns, message_turns,
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
@@ -21,6 +20,7 @@ class OpenWebUi(Format):
     name = "openwebui"
     shapes = 'Open WebUI\'s export [{"id", "chat": {"history": {"messages": {…}}}}]'
     conversation_type = BranchedConversation
+    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":
@@ -34,7 +34,6 @@ class OpenWebUi(Format):
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
         parent = id_text(entry.get("parentId"))
         branch = conversation.branch(id_text(entry.get("id")), parent)
-        about = {"sounding": branch, "parent": parent, "sent_at": moment(entry.get("timestamp"))}
         error = first_text(entry.get("error"), "content", "message") or text(entry.get("error"))
         turns: list[PlacedTurn] = []
         if error is None or text(entry.get("content")):
@@ -42,7 +41,7 @@ class OpenWebUi(Format):
             turns = message_turns(entry, conversation, once=once, model=model)
         if error is not None:
             turns += error_turns(error, text(entry.get("model")))
-        return each_filled(turns, **about)
+        return each_filled(turns, sounding=branch, parent=parent)
 
 
 plugin = OpenWebUi()

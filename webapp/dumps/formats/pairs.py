@@ -37,13 +37,11 @@ class Pairs(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         turns: list[PlacedTurn] = []
         for key, role in ((_key(entry, _SYSTEM), "system"), (_key(entry, PROMPTS), "user")):
-            if key is not None:
-                turns += text_turns(entry[key], (key,), role, conversation)
-            elif role == "user":
-                turns += _asked(entry, conversation)
+            turns += text_turns(entry[key], (key,), role, conversation) if key is not None else []
+        if _key(entry, PROMPTS) is None:
+            turns += _asked(entry, conversation)
         turns += _steps(as_list(entry.get("intermediate_steps")), conversation)
-        answers_key = next((name for name in ANSWERS if _are_messages(entry.get(name))), None)
-        if answers_key:
+        if answers_key := next((name for name in ANSWERS if _are_messages(entry.get(name))), None):
             turns += _messages(entry[answers_key], answers_key, conversation)
         key, model = _key(entry, ANSWERS), first_text(entry, "model", "model_name")
         if key is not None:

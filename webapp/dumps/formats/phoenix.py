@@ -54,8 +54,7 @@ def _is_row(value: dict[str, Any]) -> bool:
 
 
 def _session(row: dict[str, Any]) -> str | None:
-    flat = _flat(row)
-    return first_id({key: value for key, value in flat.items() if value != "None"}, *_SESSIONS)
+    return first_id(_flat(row), *_SESSIONS)
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import inner_list
 from webapp.dumps.entries import objects
 from webapp.dumps.messages.pieces import call, text_or_json
-from webapp.dumps.messages.turns import each_filled, error_turns, text_turns, turns_of, with_usage
+from webapp.dumps.messages.turns import error_turns, text_turns, turns_of, with_usage
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.values import as_object, first_id, first_text, text
 
@@ -27,7 +27,7 @@ class PromptFoo(Format):
                 return 95 if isinstance(inner.get("results"), list) else 0
             if _is_result(head.first_of("results")) or _is_result(head.document):
                 return 95
-            return 90 if _mentions(head) else 0
+            return 90 if all(map(head.mentions, ("results", "promptIdx", "testCase"))) else 0
         return 93 if head.objects and all(map(_is_result, head.objects)) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
@@ -35,7 +35,8 @@ class PromptFoo(Format):
         yield SessionEntries(name, _results(source, head))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        response, conversation.model = as_object(entry.get("response")), _model(entry)
+        response = as_object(entry.get("response"))
+        conversation.model = first_text(entry.get("provider"), "id", "label") or text(entry.get("provider"))
         turns = _prompt(text(as_object(entry.get("prompt")).get("raw")), conversation)
         output, error = response.get("output"), text(response.get("error"))
         if output is not None:
@@ -53,10 +54,6 @@ class PromptFoo(Format):
 plugin = PromptFoo()
 
 
-def _mentions(head: DumpHead) -> bool:
-    return head.mentions("results") and head.mentions("promptIdx") and head.mentions("testCase")
-
-
 def _is_result(value: dict[str, Any]) -> bool:
     return isinstance(value.get("prompt"), dict) and "provider" in value and "vars" in value
 
@@ -69,23 +66,14 @@ def _results(source: Source, head: DumpHead) -> Entries:
     return entries_of(source, head)
 
 
-def _model(entry: dict[str, Any]) -> str | None:
-    return first_text(entry.get("provider"), "id", "label") or text(entry.get("provider"))
-
-
 def _prompt(raw: str | None, conversation: Conversation) -> list[PlacedTurn]:
     """What was asked: a text, or messages as JSON text."""
     if raw is None:
         return []
     messages = json_or_none(raw) if raw.lstrip()[:1] == "[" else None
     if isinstance(messages, list) and messages and all(isinstance(item, dict) and "role" in item for item in messages):
-        return [
-            placed
-            for message in messages
-            for placed in text_turns(
-                text_or_json(message.get("content"), ())[0] or "", None, text(message["role"]), conversation
-            )
-        ]
+        spoken = [(text(message["role"]), text_or_json(message.get("content"), ())[0]) for message in messages]
+        return [placed for role, said in spoken for placed in text_turns(said or "", None, role, conversation)]
     return text_turns(raw, ("prompt", "raw"), "user", conversation)
 
 
@@ -96,4 +84,4 @@ def _answer(output: Any, conversation: Conversation) -> list[PlacedTurn]:
         pieces = [call(item, ("response", "output", index)) for index, item in enumerate(calls)]
         return turns_of(pieces, "assistant", conversation)
     raw, path = text_or_json(output, ("response", "output"))
-    return each_filled(text_turns(raw or "", path, "assistant", conversation))
+    return text_turns(raw or "", path, "assistant", conversation)

@@ -14,7 +14,7 @@ from webapp.dumps.messages.turns import error_turns, event_turns, result_turns, 
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, each_session, entries_of
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_object, first_id, text
+from webapp.dumps.values import as_list, as_object, first_id, text
 
 _IDS = ("session_id", "conversation_id", "thread_id", "run_id", "id")
 _LISTS = ("messages", "all_messages", "new_messages", "message_history", "history")
@@ -127,13 +127,13 @@ def _prompt(value: Any, at: Path, conversation: Conversation) -> list[Piece]:
     if isinstance(value, str):
         return [Piece("text", value, at)]
     pieces = []
-    for index, inner in enumerate(value if isinstance(value, list) else []):
-        content = inner.get("content") if isinstance(inner, dict) else None
+    for index, inner in enumerate(as_list(value)):
+        content = as_object(inner).get("content")
         if isinstance(inner, str):
             pieces.append(Piece("text", inner, (*at, index)))
         elif isinstance(content, str):
             pieces.append(Piece("text", content, (*at, index, "content")))
-        elif not isinstance(inner, dict) or inner.get("kind") not in _MUTE:
+        elif as_object(inner).get("kind") not in _MUTE:
             conversation.notes.append(f"item {index} of a prompt has no known text; it was left out")
     return pieces
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, get_args
 
-from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, Sessions, Source
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.records import Kind, Problem, Turn
 from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
@@ -40,8 +40,12 @@ class Recorded(Format):
                 yield session
                 continue
             entries = iter(session.entries)
-            early = list(_up_to_first(entries))
-            first = next((entry[1] for entry in early if not isinstance(entry, Problem)), {})
+            early, first = list[Entry | Problem](), dict[str, Any]()
+            for entry in entries:
+                early.append(entry)
+                if not isinstance(entry, Problem):
+                    first = entry[1]
+                    break
             title, home = text(first.get("title")), text(first.get("home"))
             yield replace(session, entries=chain(early, entries), title=title, home=home)
 
@@ -57,13 +61,6 @@ plugin = Recorded()
 
 def _is_entry(value: dict[str, Any]) -> bool:
     return value.get("kind") in _KINDS and {"session_id", _MARK} <= value.keys()
-
-
-def _up_to_first(entries: Entries) -> Entries:
-    for entry in entries:
-        yield entry
-        if not isinstance(entry, Problem):
-            return
 
 
 def _turn(entry: dict[str, Any], written: int | None) -> Turn:

@@ -54,14 +54,10 @@ class Responses(Format):
         raw = entry.get("text")
         if not isinstance(raw, str):
             raise BadEntry("expected a text under the key 'text'")
-        ident, when = id_text(entry.get("id")), moment(entry.get("timestamp"))
-        model = text(entry.get("model"))
-        answered: PlacedTurn = (
-            Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when),
-            ("text",),
-        )
+        ident, when, model = id_text(entry.get("id")), moment(entry.get("timestamp")), text(entry.get("model"))
+        answer = Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when)
         calls = list(_calls(entry))
-        return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), answered]
+        return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), (answer, ("text",))]
 
 
 plugin = Responses()

@@ -21,6 +21,7 @@ _TASKS = {"task": "user", "system_prompt": "system"}
 class SmolAgents(Format):
     name = "smolagents"
     shapes = 'smolagents\' steps {"step_number", "model_output", "observations"} in a list or one a line'
+    times = ("start_time",)
 
     def sniff(self, head: DumpHead) -> int:
         steps = [item for item in head.objects if item.keys() & {"step_number", "plan", "task", "system_prompt"}]
@@ -38,14 +39,12 @@ class SmolAgents(Format):
             turns += result_turns(observed, ("observations",), conversation, name)
         error = entry.get("error")
         if isinstance(error, str) or as_object(error):
-            kind, failed = first_text(error, "type"), error_turns(error, first_text(error, "type"), ("error",))
-            if kind == _UNPARSED:
-                raw = failed[0][0].raw
-                turns = [(changed(turn, failure=raw) if turn.kind == "response" else turn, at) for turn, at in turns]
+            failed = error_turns(error, first_text(error, "type"), ("error",))
+            for number, (turn, at) in enumerate(turns):
+                if failed[0][0].role == _UNPARSED and turn.kind == "response":
+                    turns[number] = (changed(turn, failure=failed[0][0].raw), at)
             turns += failed
-        turns = turns or event_turns("step")
-        when = first_moment(as_object(entry.get("timing")), "start_time") or first_moment(entry, "start_time")
-        return each_filled(turns, sent_at=when)
+        return each_filled(turns or event_turns("step"), sent_at=first_moment(entry.get("timing"), "start_time"))
 
 
 plugin = SmolAgents()

@@ -96,7 +96,7 @@ def _is_event(value: dict[str, Any]) -> bool:
 def _is_chunk(value: dict[str, Any]) -> bool:
     if "event_type" in value and isinstance(value.get("is_finished"), bool):  # Cohere's older stream
         return True
-    return _is_ollama(value) or value.get("object") in ("chat.completion.chunk", "text_completion.chunk")
+    return _is_ollama(value) or _is_chat_chunk(value)
 
 
 def _is_chat_chunk(value: dict[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from webapp.dumps.entries import nested
 from webapp.dumps.formats.openai import OpenAi
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
-from webapp.dumps.values import as_object, id_text, short_title, text
+from webapp.dumps.values import as_object, first_text, id_text, short_title
 
 
 class TauBench(OpenAi):
@@ -34,7 +34,11 @@ def _result(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | P
     messages = value.pop("traj", None)
     if not isinstance(messages, list):
         return Problem(at, f"traj: expected a list, found {kind_of(messages)}; skipped")
+    title = short_title(first_text(as_object(value.get("info")).get("task"), "instruction"))
+    return SessionEntries(trial_name(value) or fallback, nested(at, "traj", messages), title, extra=value)
+
+
+def trial_name(value: dict[str, Any]) -> str | None:
+    """A session by its task, and by the number of its trial where there is one."""
     task, trial = id_text(value.get("task_id")), id_text(value.get("trial"))
-    name = fallback if task is None else task if trial is None else f"{task}/{trial}"
-    instruction = text(as_object(as_object(value.get("info")).get("task")).get("instruction"))
-    return SessionEntries(name, nested(at, "traj", messages), short_title(instruction), extra=value)
+    return task if task is None or trial is None else f"{task}/{trial}"

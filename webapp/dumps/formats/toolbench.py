@@ -50,14 +50,15 @@ class ToolBench(Format):
         return 95 if _is_chain(head.document) or any(map(_is_chain, head.members.values())) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if "tree" in head.keys or _mentions_tree(head):
-            for entry in whole_document(source):
-                yield entry if isinstance(entry, Problem) else _tree(source.stem, entry[1])
-        elif _is_chain(head.document):
-            for entry in whole_document(source):
-                yield entry if isinstance(entry, Problem) else _chain(source.stem, *entry)
-        else:
+        is_tree = "tree" in head.keys or _mentions_tree(head)
+        if not is_tree and not _is_chain(head.document):
             yield from _chains(source)
+            return
+        for entry in whole_document(source):
+            if isinstance(entry, Problem):
+                yield entry
+            else:
+                yield _tree(source.stem, entry[1]) if is_tree else _chain(source.stem, *entry)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
         path, node, above = as_list(entry.get("path")), as_object(entry.get("node")), conversation.above
@@ -81,10 +82,9 @@ def _mentions_tree(head: DumpHead) -> bool:
 def _is_chain(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    answer = value.get("answer")
-    if isinstance(answer, dict) and "answer_details" in answer:
-        return True
-    return "role" in value and isinstance(value.get("next"), list)
+    return "answer_details" in as_object(value.get("answer")) or (
+        "role" in value and isinstance(value.get("next"), list)
+    )
 
 
 def _tree(stem: str, value: dict[str, Any]) -> SessionEntries:
@@ -112,8 +112,7 @@ def _chain(name: str, at: str, value: Any) -> SessionEntries | Problem:
         return Problem(at, "expected an object with an answer; skipped")
     if "role" in value:
         return SessionEntries(name, _nodes([value], "next"))
-    answer = value.get("answer")
-    roots = answer.pop("answer_details", None) if isinstance(answer, dict) else None
+    roots = as_object(value.get("answer")).pop("answer_details", None)
     if not isinstance(roots, list):
         return Problem(at, "expected a list under answer.answer_details; skipped")
     return SessionEntries(name, _nodes(roots, "next"), _title(value), extra=value)

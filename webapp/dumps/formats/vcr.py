@@ -10,7 +10,6 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTur
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.http import http_turns, speaks_of_models
 from webapp.dumps.messages.recorded import recorded
-from webapp.dumps.messages.turns import event_turns
 from webapp.dumps.records import Problem
 from webapp.dumps.yaml_items import items
 
@@ -37,10 +36,11 @@ class Vcr(Format):
         else:
             key = next((key for key in _LISTS if key in head.items), _LISTS[0])
             _, entries = with_list(source, head, key, needed="version")
-        yield SessionEntries(source.stem, _asked(entries))
+        asked = (each for each in entries if isinstance(each, Problem) or speaks_of_models(recorded(each[1])))
+        yield SessionEntries(source.stem, asked)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        return http_turns(recorded(entry), conversation) or event_turns()
+        return http_turns(recorded(entry), conversation)
 
 
 plugin = Vcr()
@@ -58,9 +58,3 @@ def _paired(source: Source) -> Entries:
             yield Problem(at, f"a {'request' if response is None else 'response'} without the other side; skipped")
         else:
             yield at, {"request": request[1], "response": response[1]}
-
-
-def _asked(entries: Entries) -> Entries:
-    for entry in entries:
-        if isinstance(entry, Problem) or speaks_of_models(recorded(entry[1])):
-            yield entry

@@ -22,8 +22,8 @@ class VercelUi(Format):
 
     def sniff(self, head: DumpHead) -> int:
         messages = head.items.get("messages", []) if head.shape == "object" else head.objects
-        chats = [item for value in head.objects for item in as_list(value.get("messages"))] if head.objects else []
-        return 72 if any(map(_is_message, messages)) or any(map(_is_message, chats)) else 0
+        chats = [item for value in head.objects for item in as_list(value.get("messages"))]
+        return 72 if any(map(_is_message, [*messages, *chats])) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
@@ -59,16 +59,12 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
 def _is_message(value: Any) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("role"), str):
         return False
-    if isinstance(value.get("toolInvocations"), list):
-        return True
-    parts = value.get("parts")
-    return any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in as_list(parts))
+    typed = (isinstance(as_object(part).get("type"), str) for part in as_list(value.get("parts")))
+    return isinstance(value.get("toolInvocations"), list) or any(typed)
 
 
 def _part(part: Any, at: Path) -> Iterator[Piece]:
-    if not isinstance(part, dict):
-        return
-    kind = str(part.get("type"))
+    kind = str(as_object(part).get("type"))
     if kind == "tool-invocation":
         invocation = as_object(part.get("toolInvocation"))
         yield from _tool(invocation, text(invocation.get("toolName")), "args", "result")

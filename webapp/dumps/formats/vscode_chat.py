@@ -9,7 +9,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece, call
-from webapp.dumps.messages.turns import error_turns, event_turns, text_turns, turns_of
+from webapp.dumps.messages.turns import error_turns, text_turns, turns_of
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, entries_of
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -23,8 +23,8 @@ class VsCodeChat(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape in ("lines", "object") and _is_log(head):
             return 94
-        request = head.first_of("requests")
-        return 94 if {"requestId", "message"} <= request.keys() or {"message", "response"} <= request.keys() else 0
+        keys = head.first_of("requests").keys()
+        return 94 if "message" in keys and keys & {"requestId", "response"} else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if _is_log(head):
@@ -49,7 +49,7 @@ class VsCodeChat(Format):
             conversation.notes.append("a request without a readable response")
         if error is not None:
             turns += error_turns(error, "provider")
-        return turns or event_turns()
+        return turns
 
 
 plugin = VsCodeChat()

@@ -64,15 +64,9 @@ def _sniff_object(head: DumpHead) -> int:
         fitting = [entry for entry in entries if isinstance(entry, dict) and any(key in entry for key in _FIELDS)]
         session_keys = head.keys & {"session_id", "dumped_at"}
         too_long = not entries and not head.whole and head.mentions(*_FIELDS)
-        return (
-            90
-            if fitting or too_long or (session_keys and not entries)
-            else 60
-            if session_keys
-            else 20
-            if entries
-            else 0
-        )
+        if fitting or too_long or (session_keys and not entries):
+            return 90
+        return 60 if session_keys else 20 if entries else 0
     if "entries" in head.members or {"session_id", "dumped_at"} <= head.keys:
         return 50
     return 80 if "node_type" in head.members else 0
@@ -94,8 +88,7 @@ def _session_id(source: Source, head: DumpHead, beside: dict[str, Any]) -> str:
     if ident is not None:
         return ident
     entries = [entry for entry in head.items.get("entries", []) if isinstance(entry, dict)]
-    names = (id_text(entry.get("session_id")) for entry in entries)
-    return next((name for name in names if name), None) or source.stem
+    return next((name for entry in entries if (name := id_text(entry.get("session_id")))), source.stem)
 
 
 def _counted(entries: Entries, count_said: Any) -> Entries:
