@@ -21,27 +21,23 @@ class Antigravity(Format):
         return 93 if head.shape in ("lines", "array") and head.all_have("step_index", "source", "type") else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        return _step(entry, conversation)
+        if not isinstance(entry.get("content"), str) and not entry.get("tool_calls"):
+            conversation.notes.append("a step without a readable content")
+        kind, source, raw = text(entry.get("type")), str(entry.get("source")), text(entry.get("content"))
+        texts = [Piece("text", raw, ("content",))] if raw else []
+        if kind == "PLANNER_RESPONSE":
+            thought = text(entry.get("thinking"))
+            pieces = [Piece("thinking", thought, ("thinking",)), *texts] if thought else texts
+            for call in listed_calls(entry, "tool_calls", conversation.notes):
+                pieces.append(Piece.of_call(call.get("args"), (), text(call.get("name")), None, dict(call)))
+            if entry.get("content") == "" and not as_list(entry.get("tool_calls")):
+                conversation.notes.append("an answer that says nothing and calls nothing")
+            return turns_of(pieces, "assistant", conversation)
+        if source.startswith("USER"):
+            return turns_of(texts, "user", conversation)
+        if source == "MODEL" and raw:
+            return result_turns(raw, ("content",), conversation, kind)
+        return event_turns(kind, raw, ("content",))
 
 
 plugin = Antigravity()
-
-
-def _step(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-    if not isinstance(entry.get("content"), str) and not entry.get("tool_calls"):
-        conversation.notes.append("a step without a readable content")
-    kind, source, raw = text(entry.get("type")), str(entry.get("source")), text(entry.get("content"))
-    texts = [Piece("text", raw, ("content",))] if raw else []
-    if kind == "PLANNER_RESPONSE":
-        thought = text(entry.get("thinking"))
-        pieces = [Piece("thinking", thought, ("thinking",)), *texts] if thought else texts
-        for call in listed_calls(entry, "tool_calls", conversation.notes):
-            pieces.append(Piece.of_call(call.get("args"), (), text(call.get("name")), None, dict(call)))
-        if entry.get("content") == "" and not as_list(entry.get("tool_calls")):
-            conversation.notes.append("an answer that says nothing and calls nothing")
-        return turns_of(pieces, "assistant", conversation)
-    if source.startswith("USER"):
-        return turns_of(texts, "user", conversation)
-    if source == "MODEL" and raw:
-        return result_turns(raw, ("content",), conversation, kind)
-    return event_turns(kind, raw, ("content",))

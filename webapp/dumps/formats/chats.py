@@ -104,13 +104,13 @@ def _repeats(chat: _Chat, other: _Chat) -> bool:
     """Whether a list next to another says nothing new, as the timeline of Copilot's older sessions."""
     if not chat.around or not other.around or chat.around[-1] is not other.around[-1]:
         return False
-    texts, other_texts = _texts(chat.messages), _texts(other.messages)
-    return bool(texts) and texts <= other_texts
+    texts = _texts(chat.messages)
+    return bool(texts) and texts <= _texts(other.messages)
 
 
 def _texts(messages: list[Any]) -> set[str]:
-    spoken_texts = (as_object(spoken(message)).get("content") for message in messages)
-    return {said for said in spoken_texts if isinstance(said, str)}
+    contents = (as_object(spoken(message)).get("content") for message in messages)
+    return {content for content in contents if isinstance(content, str)}
 
 
 def _session(chat: _Chat, fallback: str) -> SessionEntries:
@@ -144,9 +144,8 @@ def _with_replies(messages: list[Any]) -> Iterator[Any]:
     waiting = list(reversed(messages))
     while waiting:
         message = waiting.pop()
-        if several := [
-            answer for answer in as_list(as_object(message).get("responses")) if as_object(answer).get("messages")
-        ]:
+        responses = as_list(as_object(message).get("responses"))
+        if several := [answer for answer in responses if as_object(answer).get("messages")]:
             models = [(first_text(answer, "model"), as_list(answer["messages"])) for answer in several]
             listed = [{"model": model, **as_object(inner)} for model, inners in models for inner in inners]
             waiting.extend(reversed(listed))  # TypingMind's answers of several models to one prompt

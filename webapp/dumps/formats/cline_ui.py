@@ -33,7 +33,34 @@ class ClineUi(Format):
     conversation_type = _Task
 
     def read_entry(self, entry: dict[str, Any], conversation: _Task) -> list[PlacedTurn]:
-        return _shown(entry, conversation)
+        event, raw = text(entry.get(str(entry.get("type")))), text(entry.get("text"))
+        model = first_text(entry.get("modelInfo"), "modelId")
+        by_program = entry.get("type") == "ask" or entry.get("partial") is True
+        if event == "text" and raw and not by_program and conversation.task is None and not conversation.entry:
+            event = "task"  # Roo's first text, as older Clines have it
+        if (
+            event == "text" and raw and not by_program and raw == conversation.task
+        ):  # Cline shows the task again as a text
+            return event_turns("task", raw, ("text",))
+        if event in _ANSWERS and not by_program and not isinstance(entry.get("text"), str | None):
+            conversation.notes.append(f"{event!r} is said without a readable text")
+        if event in _ANSWERS and raw and not by_program:
+            return text_turns(raw, ("text",), "assistant", conversation, model=model)
+        if event in _PROMPTS and not by_program:
+            conversation.task = raw if event == "task" else conversation.task
+            return text_turns(raw or "", ("text",), "user", conversation)
+        if event == "reasoning" and raw and not by_program:
+            return turns_of([Piece("thinking", raw, ("text",))], "assistant", conversation, model=model)
+        if event == "error" or (event or "").endswith("_error"):
+            return error_turns(raw, event, ("text",))
+        if event == "api_req_started":
+            request = as_object(json_or_none(raw or ""))
+            usage = {"input": request.get("tokensIn"), "output": request.get("tokensOut")}
+            turns = event_turns(event, raw, ("text",))
+            if failure := text(request.get("streamingFailedMessage")):
+                turns += error_turns(failure, event)
+            return with_usage(turns, usage, number(request.get("cost")))
+        return event_turns(event, raw, ("text",))
 
 
 plugin = ClineUi()
@@ -42,32 +69,3 @@ plugin = ClineUi()
 def _is_message(value: dict[str, Any]) -> bool:
     kind = value.get("type")
     return "ts" in value and kind in ("say", "ask") and isinstance(value.get(str(kind)), str)
-
-
-def _shown(entry: dict[str, Any], conversation: _Task) -> list[PlacedTurn]:
-    event, raw = text(entry.get(str(entry.get("type")))), text(entry.get("text"))
-    model = first_text(entry.get("modelInfo"), "modelId")
-    by_program = entry.get("type") == "ask" or entry.get("partial") is True
-    if event == "text" and raw and not by_program and conversation.task is None and not conversation.entry:
-        event = "task"  # Roo's first text, as older Clines have it
-    if event == "text" and raw and not by_program and raw == conversation.task:  # Cline shows the task again as a text
-        return event_turns("task", raw, ("text",))
-    if event in _ANSWERS and not by_program and not isinstance(entry.get("text"), str | None):
-        conversation.notes.append(f"{event!r} is said without a readable text")
-    if event in _ANSWERS and raw and not by_program:
-        return text_turns(raw, ("text",), "assistant", conversation, model=model)
-    if event in _PROMPTS and not by_program:
-        conversation.task = raw if event == "task" else conversation.task
-        return text_turns(raw or "", ("text",), "user", conversation)
-    if event == "reasoning" and raw and not by_program:
-        return turns_of([Piece("thinking", raw, ("text",))], "assistant", conversation, model=model)
-    if event == "error" or (event or "").endswith("_error"):
-        return error_turns(raw, event, ("text",))
-    if event == "api_req_started":
-        request = as_object(json_or_none(raw or ""))
-        usage = {"input": request.get("tokensIn"), "output": request.get("tokensOut")}
-        turns = event_turns(event, raw, ("text",))
-        if failure := text(request.get("streamingFailedMessage")):
-            turns += error_turns(failure, event)
-        return with_usage(turns, usage, number(request.get("cost")))
-    return event_turns(event, raw, ("text",))

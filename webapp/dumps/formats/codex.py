@@ -69,8 +69,20 @@ class Codex(Format):
             yield from ids.again(at, f"call id of a {kind[:50]}", item.get("call_id"))
 
     def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[PlacedTurn]:
-        turns, conversation.logged = _line(entry, conversation)
-        return turns
+        payload, kind = entry.get("payload"), entry.get("type")
+        body, at = (payload, ("payload",)) if isinstance(payload, dict) else (entry, ())
+        is_item = kind == "response_item" or (payload is None and kind in _ITEMS)
+        conversation.logged = 1 if kind == "event_msg" else 0 if is_item else None
+        if kind in ("event_msg", "response_item") and not text(body.get("type") if body is payload else None):
+            conversation.notes.append(f"a line of type {kind!r} without a payload that is known")
+        if kind == "event_msg":
+            return _event(body, at, conversation)
+        if kind == "turn_context":
+            conversation.model = text(body.get("model")) or conversation.model
+        if is_item:
+            return _item(body, at, conversation)
+        raw = text(body.get("message")) if kind == "compacted" else None  # a summary of what came before
+        return event_turns(text(kind), raw, (*at, "message"))
 
     def side(self, turn: Turn, conversation: _Rollout) -> Side | None:
         """User, assistant and thinking texts come as an event and as an item."""
@@ -115,23 +127,6 @@ def _session(line: dict[str, Any]) -> str | None:
     if line.get("type") == "session_meta" and isinstance(payload, dict):
         return id_text(payload.get("id"))
     return id_text(line.get("id")) if "instructions" in line and "type" not in line else None
-
-
-def _line(line: dict[str, Any], conversation: Conversation) -> tuple[list[PlacedTurn], int | None]:
-    """The turns of a line, and whether it is an event (1) or an item (0) of those that come twice."""
-    payload = line.get("payload")
-    body, at = (payload, ("payload",)) if isinstance(payload, dict) else (line, ())
-    kind = line.get("type")
-    if kind in ("event_msg", "response_item") and not text(body.get("type") if body is payload else None):
-        conversation.notes.append(f"a line of type {kind!r} without a payload that is known")
-    if kind == "event_msg":
-        return _event(body, at, conversation), 1
-    if kind == "turn_context":
-        conversation.model = text(body.get("model")) or conversation.model
-    if kind == "response_item" or (payload is None and kind in _ITEMS):
-        return _item(body, at, conversation), 0
-    raw = text(body.get("message")) if kind == "compacted" else None  # a summary of what came before
-    return event_turns(text(kind), raw, (*at, "message")), None
 
 
 def _item(item: dict[str, Any], at: Path, conversation: Conversation) -> list[PlacedTurn]:

@@ -41,7 +41,27 @@ class Copilot(Format):
         return id_text(as_object(entry.get("data")).get("sessionId")) if entry.get("type") == "session.start" else None
 
     def read_entry(self, entry: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
-        return _event(str(entry.get("type")), as_object(entry.get("data")), conversation)
+        kind, data = str(entry.get("type")), as_object(entry.get("data"))
+        if kind in _ROLES:
+            raw = text(data.get("content"))
+            calls = [_call(call, conversation) for call in listed_calls(data, "toolRequests", conversation.notes)]
+            thought = text(data.get("reasoningText"))
+            pieces = [Piece("thinking", thought, ("data", "reasoningText"))] if thought else []
+            if not isinstance(data.get("content", ...), str | None):
+                conversation.notes.append("a message without a text as its content")
+            if raw or not calls:
+                pieces.append(Piece("text", raw or "", ("data", "content")))
+            return turns_of([*pieces, *calls], _ROLES[kind], conversation)
+        if kind == "tool.execution_start" and text(data.get("toolCallId")) not in conversation.calls:
+            return turns_of([_call({**data, "name": data.get("toolName")}, conversation)], "assistant", conversation)
+        if kind == "tool.execution_complete":
+            result = data.get("result", data.get("error"))
+            answer = first_text(result, "content", "message") or text_or_json(result, ())[0]
+            return result_turns(answer, (), conversation, text(data.get("toolName")), text(data.get("toolCallId")))
+        if kind == "session.error":
+            return error_turns(text(data.get("message")), kind, ("data", "message"))
+        conversation.model = first_text(data, "newModel", "selectedModel") or conversation.model
+        return event_turns(kind, text(data.get("message")), ("data", "message"))
 
 
 plugin = Copilot()
@@ -50,29 +70,6 @@ plugin = Copilot()
 def _is_event(value: dict[str, Any]) -> bool:
     kind = value.get("type")
     return isinstance(kind, str) and isinstance(value.get("data"), dict) and kind.startswith(_BEGINNINGS)
-
-
-def _event(kind: str, data: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
-    if kind in _ROLES:
-        raw = text(data.get("content"))
-        calls = [_call(call, conversation) for call in listed_calls(data, "toolRequests", conversation.notes)]
-        thought = text(data.get("reasoningText"))
-        pieces = [Piece("thinking", thought, ("data", "reasoningText"))] if thought else []
-        if not isinstance(data.get("content", ...), str | None):
-            conversation.notes.append("a message without a text as its content")
-        if raw or not calls:
-            pieces.append(Piece("text", raw or "", ("data", "content")))
-        return turns_of([*pieces, *calls], _ROLES[kind], conversation)
-    if kind == "tool.execution_start" and text(data.get("toolCallId")) not in conversation.calls:
-        return turns_of([_call({**data, "name": data.get("toolName")}, conversation)], "assistant", conversation)
-    if kind == "tool.execution_complete":
-        result = data.get("result", data.get("error"))
-        answer = first_text(result, "content", "message") or text_or_json(result, ())[0]
-        return result_turns(answer, (), conversation, text(data.get("toolName")), text(data.get("toolCallId")))
-    if kind == "session.error":
-        return error_turns(text(data.get("message")), kind, ("data", "message"))
-    conversation.model = first_text(data, "newModel", "selectedModel") or conversation.model
-    return event_turns(kind, text(data.get("message")), ("data", "message"))
 
 
 def _call(call: dict[str, Any], conversation: _Session) -> Piece:

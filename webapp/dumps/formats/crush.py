@@ -94,10 +94,9 @@ def _stored(source: Source) -> Iterator[SessionEntries]:
         for ident, messages in groupby(rows, lambda row: row.get("session_id")):
             about = titles.get(ident, {})
             name = id_text(ident) or source.stem
-            yield SessionEntries(name, _entries(messages), text(about.get("title")), extra=plain(about))
+            yield SessionEntries(name, map(_entry, messages), text(about.get("title")), extra=plain(about))
 
 
-def _entries(rows: Iterator[dict[str, Any]]) -> Iterator[Entry]:
-    for row in rows:
-        parsed = json_or_none(row["parts"]) if isinstance(row.get("parts"), str) else None
-        yield f"message {row.get('id')}", {**plain(row), **({} if parsed is None else {"parts": parsed})}
+def _entry(row: dict[str, Any]) -> Entry:
+    parsed = json_or_none(row["parts"]) if isinstance(row.get("parts"), str) else None
+    return f"message {row.get('id')}", {**plain(row), **({} if parsed is None else {"parts": parsed})}

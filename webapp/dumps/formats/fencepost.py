@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from webapp import jsontext
-from webapp.dumps.base import Context, DumpHead, Entries, Entry, Format, Source
+from webapp.dumps.base import Context, DumpHead, Entry, Format, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import id_problem
@@ -30,7 +30,8 @@ class Fencepost(Format):
         name = id_text(beside.get("session_id"))
         name = source.stem if name is None else name
         if about.get("floats") == "marked":
-            about, entries = jsontext.unmarked(about), _unmarked(entries)
+            about = jsontext.unmarked(about)  # NaN and the infinities stand where they were: see `jsontext.marked`
+            entries = (each if isinstance(each, Problem) else (each[0], jsontext.unmarked(each[1])) for each in entries)
         extra = as_object(about.get("extra"))
         original, problem = _original(about.get("format"))
         home, title, service = (text(about.get(key)) for key in ("home", "title", "service"))
@@ -41,12 +42,6 @@ class Fencepost(Format):
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         return _original("windlass")[0].turns(entries, context)
-
-
-def _unmarked(entries: Iterable[Entry | Problem]) -> Entries:
-    """The entries with NaN and the infinities where they were: see `jsontext.marked`."""
-    for entry in entries:
-        yield entry if isinstance(entry, Problem) else (entry[0], jsontext.unmarked(entry[1]))
 
 
 def _original(name: Any) -> tuple[Format, list[Problem]]:

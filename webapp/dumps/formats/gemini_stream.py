@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -78,13 +77,6 @@ def _is_delta(value: dict[str, Any]) -> bool:
     return value.get("type") == "message" and value.get("role") == "assistant" and value.get("delta") is True
 
 
-def _unsaid(line: dict[str, Any], spoke: bool, conversation: _Stream) -> Iterator[str]:
-    """What to say of an answer that may be a piece of one, and does not say whether it is."""
-    may_be_piece = spoke or conversation.has_pieces or "delta" in line
-    if may_be_piece and line.get("role") == "assistant" and not isinstance(line.get("delta"), bool):
-        yield "a message of the assistant's that does not say whether it is a piece of one"
-
-
 def _line(line: dict[str, Any], deltas: list[dict[str, Any]], conversation: _Stream) -> list[PlacedTurn]:
     kind, ident = line.get("type"), text(line.get("tool_id"))
     spoke, conversation.spoke = conversation.spoke, kind == "message" and line.get("role") == "assistant"
@@ -94,7 +86,9 @@ def _line(line: dict[str, Any], deltas: list[dict[str, Any]], conversation: _Str
         if not all(isinstance(part.get("content"), str) for part in deltas or [line]):
             conversation.notes.append("a piece of a message without a text as its content; it was left out")
         conversation.has_pieces = conversation.has_pieces or bool(deltas)
-        conversation.notes.extend(_unsaid(line, spoke, conversation))
+        may_be_piece = spoke or conversation.has_pieces or "delta" in line
+        if may_be_piece and line.get("role") == "assistant" and not isinstance(line.get("delta"), bool):
+            conversation.notes.append("a message of the assistant's that does not say whether it is a piece of one")
         raw = "".join(text(part.get("content")) or "" for part in deltas or [line])
         return text_turns(raw, None if deltas else ("content",), text(line.get("role")), conversation)
     if kind == "tool_use":

@@ -21,7 +21,8 @@ class GeminiTakeout(Format):
     times = ("time",)
 
     def sniff(self, head: DumpHead) -> int:
-        return 95 if head.shape in ("array", "lines") and any(map(_is_activity, head.objects)) else 0
+        chats = [item for item in head.objects if str(item.get("header")).startswith(_APPS)]
+        return 95 if head.shape in ("array", "lines") and any({"title", "time"} <= item.keys() for item in chats) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         """One session by time, since Takeout does not say which prompts belong together; its newest comes first."""
@@ -46,7 +47,3 @@ class GeminiTakeout(Format):
 
 
 plugin = GeminiTakeout()
-
-
-def _is_activity(value: dict[str, Any]) -> bool:
-    return "title" in value and str(value.get("header")).startswith(_APPS) and "time" in value

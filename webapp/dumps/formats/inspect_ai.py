@@ -65,7 +65,7 @@ class InspectAi(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Sample) -> list[PlacedTurn]:
         message = _resolved(entry, conversation.attachments) if conversation.attachments else entry
-        return [_in_place(placed, entry) for placed in _message(message, conversation)]
+        return _message(message, conversation)
 
 
 plugin = InspectAi()
@@ -159,11 +159,3 @@ def _resolved(value: Any, attachments: dict[str, Any], level: int = 0) -> Any:
     if isinstance(value, dict):
         return {key: _resolved(inner, attachments, level + 1) for key, inner in value.items()}
     return value
-
-
-def _in_place(placed: PlacedTurn, value: Any) -> PlacedTurn:
-    """A text that came from an attachment has no place in the entry, which keeps the reference."""
-    turn, path = placed
-    for step in path or ():
-        value = value[step]
-    return placed if path and value == turn.raw else (turn, None)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, Sessions, Source
-from webapp.dumps.decoding import json_or_none
+from webapp.dumps.decoding import json_or_none, kind_of
 from webapp.dumps.documents import with_list
+from webapp.dumps.entries import nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import is_message, unwrapped
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
@@ -16,7 +17,7 @@ from webapp.dumps.messages.requests import as_request
 from webapp.dumps.messages.turn_values import each_with, spent, unplaced, with_once
 from webapp.dumps.messages.turns import event_turns, note_unknown_kind, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import entries_of, page_entries
 from webapp.dumps.spilled_entries import by_time
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, text
@@ -59,10 +60,7 @@ class Langfuse(Format):
         return 95 if head.objects and (whole or all(map(_is_observation, head.objects))) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object" and _is_observation(head.first_of("data")):
-            entries = with_list(source, head, "data", needed="meta")[1]
-            yield from _by_time(entries, lambda value: _session({}, value, source.stem), {})
-        elif head.shape == "object" and "observations" in head.keys:
+        if head.shape == "object" and "observations" in head.keys:
             extra, entries = with_list(source, head, "observations", needed="trace")
             name = _session(as_object(extra.get("trace")), {}, source.stem)
             yield from _by_time(entries, lambda _: name, extra)
@@ -70,7 +68,7 @@ class Langfuse(Format):
             for number, entry in enumerate(entries_of(source, head), start=1):
                 yield from [entry] if isinstance(entry, Problem) else _export(f"{source.stem}-{number}", *entry)
         else:
-            yield from _by_time(entries_of(source, head), lambda value: _session({}, value, source.stem), {})
+            yield from _by_time(page_entries(source, head, "data"), lambda value: _session({}, value, source.stem), {})
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         entry = _renamed(entry)
@@ -96,12 +94,10 @@ def _renamed(value: dict[str, Any]) -> dict[str, Any]:
 def _export(stem: str, at: str, value: dict[str, Any]) -> Sessions:
     """One export of several in a file."""
     observations = value.pop("observations", None)
-    items = list(enumerate(as_list(observations)))
-    entries = [(f"{at}, observations[{index}]", item) for index, item in items if isinstance(item, dict)]
     name = _session(as_object(value.get("trace")), {}, stem)
-    yield from _by_time(entries, lambda _: name, value)
-    if len(entries) < len(items) or not isinstance(observations, list):
-        yield Problem(at, "observations: expected a list of objects; the others were skipped")
+    yield from _by_time(nested(at, "observations", as_list(observations)), lambda _: name, value)
+    if not isinstance(observations, list):
+        yield Problem(at, f"observations: expected a list, found {kind_of(observations)}; skipped")
 
 
 def _session(trace: dict[str, Any], value: dict[str, Any], stem: str) -> str:

@@ -66,8 +66,9 @@ def _parsed(entry: Entry | Problem) -> Entry | Problem:
     """A run whose inputs and outputs are JSON texts, as in bulk exports, with what they hold."""
     if isinstance(entry, Problem):
         return entry
-    texts = {key: json_or_none(entry[1][key]) for key in _TEXTS if isinstance(entry[1].get(key), str)}
-    return entry[0], {**entry[1], **{key: value for key, value in texts.items() if value is not None}}
+    at, run = entry
+    texts = {key: json_or_none(run[key]) for key in _TEXTS if isinstance(run.get(key), str)}
+    return at, {**run, **{key: value for key, value in texts.items() if value is not None}}
 
 
 def _joined(entries: Entries) -> Entries:

@@ -10,7 +10,7 @@ from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn,
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import spent, text_turns, turns_of
+from webapp.dumps.messages.turns import result_turns, spent, text_turns, turns_of
 from webapp.dumps.sessions import grouped
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -87,23 +87,21 @@ def _response(
         for index, raw in enumerate(entry[key] if is_list else [entry.get(key)]):
             if text(raw):
                 turns += text_turns(raw, (key, index) if is_list else (key,), role, conversation)
-    results = [_result(as_object(row), index) for index, row in enumerate(as_list(entry.get("tool_results")))]
-    turns += turns_of(results, "tool", conversation) if results else []
+    for index, row in enumerate(map(as_object, as_list(entry.get("tool_results")))):
+        path = ("tool_results", index, "output")
+        turns += result_turns(text(row.get("output")), path, conversation, *_called(row))
     pieces = [Piece("thinking", entry["reasoning"], ("reasoning",))] if text(entry.get("reasoning")) else []
-    calls = [_call(row, index) for index, row in enumerate(listed_calls(entry, "tool_calls", conversation.notes))]
+    calls = [
+        Piece.of_call(row.get("arguments"), ("tool_calls", index, "arguments"), *_called(row), dict(row))
+        for index, row in enumerate(listed_calls(entry, "tool_calls", conversation.notes))
+    ]
     if text(entry.get("response")) or not calls:
         pieces.append(Piece("text", text(entry.get("response")) or "", ("response",)))
     return [*turns, *turns_of([*pieces, *calls], "assistant", conversation, once, model=model)]
 
 
-def _call(row: dict[str, Any], index: int) -> Piece:
-    name, ident = text(row.get("name")), text(row.get("tool_call_id"))
-    return Piece.of_call(row.get("arguments"), ("tool_calls", index, "arguments"), name, ident, dict(row))
-
-
-def _result(row: dict[str, Any], index: int) -> Piece:
-    name, ident = text(row.get("name")), text(row.get("tool_call_id"))
-    return Piece("result", text(row.get("output")), ("tool_results", index, "output"), name, ident)
+def _called(row: dict[str, Any]) -> tuple[str | None, str | None]:
+    return text(row.get("name")), text(row.get("tool_call_id"))
 
 
 def _threads(tables: Tables) -> Iterator[SessionEntries]:

@@ -10,9 +10,10 @@ from typing import Any
 from webapp.dumps.amount import most_characters
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.formats.named_answers import named_turns
 from webapp.dumps.messages.bodies import answer, is_answer
-from webapp.dumps.messages.named_texts import named_texts
-from webapp.dumps.messages.turns import each_filled, message_turns, text_turns, unplaced
+from webapp.dumps.messages.named_texts import NamedText, named_texts
+from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
 from webapp.dumps.source import LONGEST_LINE, Cut, too_long
 from webapp.dumps.times import moment
@@ -85,15 +86,11 @@ def _said(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]
     return text_turns(entry["text"], ("text",), entry["side"], conversation)
 
 
-def _named(named_text: Any, conversation: Conversation) -> list[PlacedTurn]:
+def _named(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
     if named_text.side == "too deep":
         conversation.notes.append(f"nested too deeply, not read: {'.'.join(map(str, named_text.path))[:200]}")
         return []
-    if isinstance(named_text.value, str):
-        return text_turns(named_text.value, None, named_text.side, conversation)
-    if "role" in named_text.value:
-        return unplaced(message_turns(named_text.value, conversation))
-    return unplaced(answer(named_text.value, (), conversation))
+    return unplaced(named_turns(named_text, conversation))
 
 
 def _entry(record: str) -> dict[str, Any] | None:

@@ -34,9 +34,9 @@ class NamedAnswers(Format):
         """Most of the samples hold an answer, and one of them a sentence."""
         if head.shape not in ("object", "array", "lines", "parquet"):
             return 0
-        answered = [answers for value in head.objects if (answers := _answers(value))]
-        speaking = any(_is_sentence(answer.value) for answers in answered for answer in answers)
-        return _SURE if speaking and 2 * len(answered) >= len(head.objects) else 0
+        every = [[named for named in named_texts(value) if named.side == "assistant"] for value in head.objects]
+        speaking = any(_is_sentence(named.value) for answers in every for named in answers)
+        return _SURE if speaking and 2 * sum(map(bool, every)) >= len(every) else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[PlacedTurn]:
         every = list(named_texts(entry))
@@ -45,7 +45,7 @@ class NamedAnswers(Format):
             steps = (f"[{step}]" if isinstance(step, int) else f".{str(step)[:40]}" for step in deep[0])
             more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
             conversation.notes.append(f"nested too deeply, not read: ${''.join(steps)}{more}")
-        turns = [placed for named_text in entry_texts for placed in _turns(named_text, conversation)]
+        turns = [placed for named_text in entry_texts for placed in named_turns(named_text, conversation)]
         keys = {_place(named_text) for named_text in entry_texts if named_text.side == "assistant"}
         if new := sorted(keys - conversation.keys):
             conversation.keys |= keys
@@ -60,10 +60,6 @@ class NamedAnswers(Format):
 plugin = NamedAnswers()
 
 
-def _answers(value: dict[str, Any]) -> list[NamedText]:
-    return [named_text for named_text in named_texts(value) if named_text.side == "assistant"]
-
-
 def _is_sentence(value: Any) -> bool:
     return not isinstance(value, str) or (len(value) >= _SENTENCE and " " in value.strip())
 
@@ -73,7 +69,8 @@ def _place(named_text: NamedText) -> str:
     return ".".join(str(step) for step in named_text.path if isinstance(step, str))[:80]
 
 
-def _turns(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
+def named_turns(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
+    """What stands under a name: a text, a message, or a provider's body."""
     if isinstance(named_text.value, str):
         return text_turns(named_text.value, named_text.path, named_text.side, conversation)
     if "role" in named_text.value:

@@ -71,7 +71,22 @@ class OpenHands(Format):
             yield SessionEntries(source.stem, entries_of(source, head))
 
     def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
-        return _event(entry, conversation)
+        if entry.get("kind") in _KINDS:
+            return _newer(entry, conversation)
+        metadata = as_object(entry.get("tool_call_metadata"))
+        name, ident = first_text(metadata, "function_name"), first_text(metadata, "tool_call_id")
+        if "observation" in entry:
+            content = entry.get("content")
+            answer, called = (
+                entry.get("message") if content is None else content,
+                name or text(entry.get("observation")),
+            )
+            turns = _response(as_object(metadata.get("model_response")), conversation)
+            return [*turns, *result_turns(answer, ("content",), conversation, called, ident)]
+        if response := as_object(metadata.get("model_response")) or as_object(entry.get("model_response")):
+            turns = _response(response, conversation)
+            return _with_thought(turns, entry, conversation) or event_turns(text(entry.get("action")))
+        return _said(entry, conversation)
 
 
 plugin = OpenHands()
@@ -94,23 +109,6 @@ def _is_event(value: Any) -> bool:
         return True
     beside = keys & {"source", "args", "thought", "content", "tool_call_metadata", "message"}
     return bool(keys & {"action", "observation"} and beside)
-
-
-def _event(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
-    if entry.get("kind") in _KINDS:
-        return _newer(entry, conversation)
-    metadata = as_object(entry.get("tool_call_metadata"))
-    name, ident = first_text(metadata, "function_name"), first_text(metadata, "tool_call_id")
-    if "observation" in entry:
-        content = entry.get("content")
-        answer, called = entry.get("message") if content is None else content, name or text(entry.get("observation"))
-        turns = _response(metadata, conversation)
-        return [*turns, *result_turns(answer, ("content",), conversation, called, ident)]
-    response = as_object(metadata.get("model_response")) or as_object(entry.get("model_response"))
-    if response:
-        turns = _response({"model_response": response}, conversation)
-        return _with_thought(turns, entry, conversation) or event_turns(_action(entry))
-    return _said(entry, conversation)
 
 
 def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
@@ -144,9 +142,8 @@ def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
     return event_turns(str(kind))
 
 
-def _response(metadata: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+def _response(response: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
     """A model's whole answer, the first time that its id comes."""
-    response = as_object(metadata.get("model_response"))
     ident = id_text(response.get("id")) or as_json(response)
     if not response or ident in conversation.responses:
         return []
@@ -173,7 +170,7 @@ def _with_thought(turns: list[PlacedTurn], entry: dict[str, Any], conversation: 
 def _said(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
     """An action without the model's response: a message, what it thought, or what it did."""
     arguments = as_object(entry.get("args"))
-    action, source = _action(entry), text(entry.get("source"))
+    action, source = text(entry.get("action")), text(entry.get("source"))
     raw = first_text(arguments, "content") or text(entry.get("content"))
     thought = first_text(arguments, "thought", "final_thought") or text(entry.get("thought"))
     if source == "user" or (source is None and action == "message"):
@@ -191,14 +188,10 @@ def _said(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
 
 def _without_thought(entry: dict[str, Any]) -> Iterator[str]:
     """What to say of an action whose arguments have no thought, were it an empty text, or one that is no text."""
-    action, arguments = _action(entry), as_object(entry.get("args"))
+    action, arguments = entry.get("action"), as_object(entry.get("args"))
     thoughts = [arguments[key] for key in ("thought", "final_thought") if key in arguments]
     if action in _SPEAKING and not (thoughts and all(isinstance(thought, str | None) for thought in thoughts)):
         yield f"an action {action!r} without what the model said or thought of it"
-
-
-def _action(entry: dict[str, Any]) -> str | None:
-    return text(entry.get("action"))
 
 
 def _event_files(source: Source) -> Sessions:

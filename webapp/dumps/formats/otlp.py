@@ -16,7 +16,7 @@ from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
-from webapp.dumps.spans.attributes import Attributes, id_hex
+from webapp.dumps.spans.attributes import Attributes
 from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.spans.unread_values import is_bare, unread_in_log, unread_values
 from webapp.dumps.spilled_entries import SpilledEntries, spilled
@@ -78,12 +78,12 @@ class Otlp(Format):
                         _put(aside, names, *lone)
             aside.rename(names)
             for name, entries in aside.sessions():
-                yield _session_of(name, (entry_part for entry in entries for entry_part in _joined(entry, logged)))
+                yield _session_of(name, chain.from_iterable(_with_logs(entry, logged) for entry in entries))
             yield from problems
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
         span = {} if logs.has_no_span(entry) else as_object(entry.get("span"))
-        yield from ids.again(at, "span id", id_hex(span.get("spanId", span.get("span_id")), 8))
+        yield from ids.again(at, "span id", logs.span_of(span))
 
     def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[PlacedTurn]:
         span = self._known(opened_span(entry), entry, conversation)
@@ -134,31 +134,25 @@ class Identity:
 
 def identity(entry: dict[str, Any]) -> Identity:
     """Who the span of an entry `{"resource", "scope", "span"}` is."""
-    span, resource = entry["span"], entry.get("resource")
-    return Identity(
-        trace=id_hex(span.get("traceId", span.get("trace_id")), 16),
-        span=id_hex(span.get("spanId", span.get("span_id")), 8),
-        session=_session(span) or (_session(resource) if isinstance(resource, dict) else None),
-        started=_started(span),
-    )
+    span = entry["span"]
+    started = logs.nanoseconds(span.get("startTimeUnixNano", span.get("start_time_unix_nano")))
+    return Identity(logs.trace_of(span), logs.span_of(span), _session(span, entry.get("resource")), started)
 
 
 def session_of_log(entry: dict[str, Any]) -> str | None:
     """The session that a log record of an entry `{"resource", "log"}`, or its resource, names."""
-    resource = entry.get("resource")
-    return _session(entry["log"]) or (_session(resource) if isinstance(resource, dict) else None)
+    return _session(entry["log"], entry.get("resource"))
 
 
-def _session(holder: dict[str, Any]) -> str | None:
-    """The session that attributes name; most name none, and need not be opened."""
-    listed = holder.get("attributes")
-    if isinstance(listed, list):
-        listed = [pair for pair in listed if isinstance(pair, dict) and pair.get("key") in _SESSIONS]
-    return id_text(Attributes(listed, ()).first(*_SESSIONS)) if listed else None
-
-
-def _started(span: dict[str, Any]) -> int | None:
-    return logs.nanoseconds(span.get("startTimeUnixNano", span.get("start_time_unix_nano")))
+def _session(*holders: Any) -> str | None:
+    """The first session that the attributes of one of `holders` name; most name none, and need not be opened."""
+    for holder in holders:
+        listed = holder.get("attributes") if isinstance(holder, dict) else None
+        if isinstance(listed, list):
+            listed = [pair for pair in listed if isinstance(pair, dict) and pair.get("key") in _SESSIONS]
+        if listed and (name := id_text(Attributes(listed, ()).first(*_SESSIONS))):
+            return name
+    return None
 
 
 def _span_of(record: dict[str, Any]) -> str:
@@ -167,18 +161,16 @@ def _span_of(record: dict[str, Any]) -> str:
 
 
 def _with_logs(entry: Entry, aside: SpilledEntries) -> Entries:
-    """A span's entry with what was logged of it, each record once."""
+    """A span's entry with what was logged of it, each record once; log records without a span have theirs already."""
     at, value = entry
+    if logs.has_no_span(value):
+        yield entry
+        return
     records: dict[bytes, dict[str, Any]] = {}
     for place, logged in aside.of(_span_of(value["span"])):
         if records.setdefault(logs.digest(logged["log"]), logged["log"]) is not logged["log"]:
             yield Problem(place, "this log record occurs twice in the dump; it was read once")
     yield at, logs.with_logs(value, list(records.values())) if records else value
-
-
-def _joined(entry: Entry, aside: SpilledEntries) -> Entries:
-    """The entry as it is read: log records without a span have what belongs to them already."""
-    return iter([entry]) if logs.has_no_span(entry[1]) else _with_logs(entry, aside)
 
 
 def _lone(records: list[Entry]) -> Iterator[Entry]:

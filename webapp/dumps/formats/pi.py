@@ -8,9 +8,9 @@ from webapp.dumps.base import DumpHead, Format, PlacedTurn
 from webapp.dumps.branches import BranchedConversation
 from webapp.dumps.messages.pieces import Path, Piece, block, joined
 from webapp.dumps.messages.pieces import content as content_pieces
-from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, result_turns, spent, turns_of, with_once
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, result_turns, turns_of, with_usage
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_object, id_text, number, text
+from webapp.dumps.values import as_object, id_text, text
 
 _ROLES = ("user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary")
 _GROWING = ("message_start", "message_update", "turn_end")
@@ -40,8 +40,7 @@ class Pi(Format):
         elif isinstance(message, dict) and kind not in _GROWING:
             turns = _message(message, conversation)
         else:
-            raw = text(entry.get("summary"))
-            turns = event_turns(text(kind), raw, ("summary",))
+            turns = event_turns(text(kind), text(entry.get("summary")), ("summary",))
         when = moment(entry.get("timestamp")) or moment(as_object(message).get("timestamp"))
         return each_filled(turns, sent_at=when, parent=parent, sounding=branch)
 
@@ -60,20 +59,18 @@ def _is_line(value: dict[str, Any]) -> bool:
 def _message(message: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
     role, at = text(message.get("role")), ("message", "content")
     if role == "bashExecution":
-        raw = text(message.get("output"))
-        return event_turns(role, raw, ("message", "output"))
+        return event_turns(role, text(message.get("output")), ("message", "output"))
     if role == "toolResult":
         raw, path = joined(content_pieces(message.get("content"), at))
         name, ident = text(message.get("toolName")), text(message.get("toolCallId"))
         return result_turns(raw, path or (), conversation, name, ident)
-    usage = as_object(message.get("usage"))
-    once = spent(usage, number(as_object(usage.get("cost")).get("total")))
     pieces = _pieces(message.get("content"), at)
     turns = turns_of(pieces, role, conversation, model=text(message.get("model"))) if pieces else []
     if message.get("stopReason") in _FAILED:
         reason = text(message.get("errorMessage")) or str(message["stopReason"])
         turns += error_turns(reason, str(message["stopReason"]))
-    return with_once(turns, once) or event_turns(role)
+    usage = as_object(message.get("usage"))
+    return with_usage(turns, usage, as_object(usage.get("cost")).get("total")) or event_turns(role)
 
 
 def _pieces(value: Any, at: Path) -> list[Piece]:

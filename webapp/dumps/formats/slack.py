@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
+from webapp.dumps.documents import with_list
 from webapp.dumps.messages.turns import each_filled, event_turns, text_turns
-from webapp.dumps.sessions import page_entries
 from webapp.dumps.spilled_entries import by_time
 from webapp.dumps.values import as_list, as_object, first_text, text
 
@@ -33,7 +33,7 @@ class Slack(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "object":
             return super().sessions(source, head)
-        entries = page_entries(source, head, "messages")  # an answer of Slack's API, the last first
+        _, entries = with_list(source, head, "messages", needed="messages")  # an answer of Slack's API, the last first
         return by_time(entries, lambda message: source.stem, lambda message: message.get("ts"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:

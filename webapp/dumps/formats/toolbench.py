@@ -10,7 +10,7 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTur
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import whole_document
 from webapp.dumps.entries import entry_or_problem
-from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
+from webapp.dumps.messages.pieces import Piece, text_or_json
 from webapp.dumps.messages.turns import each_with, event_turns, note_unknown_kind, text_turns, turns_of
 from webapp.dumps.python_repr import from_repr
 from webapp.dumps.records import Problem
@@ -188,16 +188,13 @@ def _message(node: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
     call = (from_repr(message, _LONGEST_REPR) or _cut_repr(message)) if role == "tool" else None
     if isinstance(call, dict) and "arguments" in call:
         name = text(call.get("name"))
-        pieces = [Piece("call", _text(call["arguments"]), None, name, None, call)]
+        arguments = "null" if call["arguments"] is None else call["arguments"]
+        pieces = [Piece.of_call(arguments, (), name, None, call)]
         if call.get("response") is not None:
-            pieces.append(Piece("result", _text(call["response"]), None, name))
+            pieces.append(Piece.of_result(call["response"], (), name))
         return turns_of(pieces, "assistant", conversation)
     raw, path = text_or_json(message, ("node", "message"))
     return turns_of([] if raw is None else [Piece("text", raw, path)], role, conversation)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else as_json(value)
 
 
 def _cut_repr(value: Any) -> dict[str, Any] | None:
