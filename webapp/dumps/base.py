@@ -1,21 +1,18 @@
 """What a dump format is: the class that each module under `formats/` derives from.
 
-A format is one file that holds `plugin = …`, and needs three things, as in this one, which reads lines of
-`{"chat": 7, "who": "assistant", "said": "…", "at": 1754400000}`:
+A format is one file that holds `plugin = …` and is called as the format. It needs three things, as this one, which
+reads lines of `{"chat": 7, "who": "assistant", "said": "…", "at": 1754400000}`:
 
     class Chatty(Format):
-        name = "chatty"
         shapes = 'Chatty logs {"chat", "who", "said"} one a line'
+        session_field = "chat"
+        times = ("at",)
 
         def sniff(self, head: DumpHead) -> int:
             return 80 if head.all_have("chat", "who", "said") else 0
 
-        def session_of(self, entry: dict[str, Any]) -> str | None:
-            return id_text(entry.get("chat"))
-
         def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-            pieces = content(entry.get("said"), ("said",))
-            return turns_of(pieces, text(entry.get("who")), conversation, sent_at=moment(entry.get("at")))
+            return turns_of(content(entry.get("said"), ("said",)), text(entry.get("who")), conversation)
 
     plugin = Chatty()
 
@@ -64,9 +61,8 @@ class BadEntry(ValueError):
 
 
 class Format:
-    """One dump format. `name`, `shapes`, `sniff` and `read_entry` are its own; the rest has a default."""
+    """One dump format. `shapes`, `sniff` and `read_entry` are its own; the rest has a default."""
 
-    name: str = ""
     shapes: str = ""
     """what a dump of this format looks like, for the message that none was recognised"""
     id_key: str = ""
@@ -92,6 +88,11 @@ class Format:
     """whether the lines that are added to a dump of lines can be read alone: see `added_sessions`"""
     tail: ReadTail | None = None
     """notes where the reading ended, for who goes on there"""
+
+    @property
+    def name(self) -> str:
+        """What databases, URLs and commands know it by: what its module is called."""
+        return type(self).__module__.rpartition(".")[2]
 
     def sniff(self, head: DumpHead) -> int:
         """How sure it is that this is its own, 0 (not at all) to 100; the highest wins."""

@@ -38,7 +38,6 @@ class _Trace(Conversation):
 
 
 class AgentsSdk(Format):
-    name = "agents_sdk"
     shapes = 'OpenAI\'s Agents SDK {"object": "trace.span", "span_data": {"type"}} one a line or {"data": […]}'
     times = ("started_at",)
     parent_key = "parent_id"

@@ -23,7 +23,6 @@ _NOTES = ("> Tokens: ", "> Commit ", "> Applied edit to ")
 
 
 class Aider(Format):
-    name = "aider"
     shapes = "Aider's chat history in Markdown (# aider chat started at …)"
 
     def sniff(self, head: DumpHead) -> int:

@@ -19,7 +19,6 @@ _RESPONSE = "LLM RESPONSE"
 
 
 class AiderLlm(Format):
-    name = "aider_llm"
     shapes = "Aider's log of requests and responses (TO LLM …, LLM RESPONSE …)"
     times = ("at",)
 

@@ -17,7 +17,6 @@ _RAN = ("executableCode", "codeExecutionResult")
 
 
 class AiStudio(Format):
-    name = "aistudio"
     shapes = 'AI Studio\'s prompts {"chunkedPrompt": {"chunks": […]}}'
     times = ("createTime",)
 

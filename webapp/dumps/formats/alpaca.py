@@ -15,7 +15,6 @@ _ANSWERS = {"output": None, "response": None, "chosen": 1, "rejected": 2}
 
 
 class Alpaca(Format):
-    name = "alpaca"
     shapes = 'Alpaca data sets [{"instruction", "input", "output"}]'
 
     def sniff(self, head: DumpHead) -> int:

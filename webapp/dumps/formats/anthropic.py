@@ -15,7 +15,6 @@ _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_t
 
 
 class Anthropic(OpenAi):
-    name = "anthropic"
     shapes = 'Anthropic messages (a list, {"messages", "system"}, {"request", "response"}; JSON or one a line)'
     times = ("timestamp", "created_at")
 

@@ -12,7 +12,6 @@ from webapp.dumps.values import as_list, text
 
 
 class Antigravity(Format):
-    name = "antigravity"
     shapes = 'Antigravity\'s steps {"step_index", "source", "type", "content"} one a line'
     session_field = None
     times = ("created_at",)

@@ -35,7 +35,6 @@ class _Thread(Conversation):
 
 
 class Assistants(Format):
-    name = "assistants"
     shapes = 'OpenAI\'s Assistants API {"data": [{"object": "thread.message"}]}, runs and their steps, lists or lines'
     conversation_type = _Thread
 

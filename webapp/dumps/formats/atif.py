@@ -20,7 +20,6 @@ _IDS = ("session_id", "trajectory_id")
 
 
 class Atif(Format):
-    name = "atif"
     shapes = 'ATIF trajectories {"schema_version": "ATIF-v1.7", "steps": […]}'
     times = ("timestamp",)
 

@@ -28,7 +28,6 @@ _ROLES = {"SystemMessage": "system", "UserMessage": "user", "AssistantMessage": 
 
 
 class AutoGen(Format):
-    name = "autogen"
     shapes = 'AutoGen\'s recordings [{"mode": "create", "messages", "response"}], states {"agent_states"} or messages'
 
     def sniff(self, head: DumpHead) -> int:

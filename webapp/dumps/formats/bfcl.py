@@ -18,7 +18,6 @@ _DEEPEST = 10
 
 
 class Bfcl(Format):
-    name = "bfcl"
     shapes = 'BFCL\'s results {"id", "result", "input_token_count"} one a line'
     session_field = None
 

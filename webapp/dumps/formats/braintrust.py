@@ -18,7 +18,6 @@ _MODEL_SPANS = ("llm", "completion")
 
 
 class Braintrust(Format):
-    name = "braintrust"
     shapes = 'Braintrust\'s spans {"root_span_id", "span_attributes", "input", "output"} one a line, a list or {"data"}'
     id_key, id_name = "span_id", "span id"
 

@@ -21,7 +21,6 @@ _SPOKEN = ("text", "multimodal_text")
 
 
 class ChatGpt(Format):
-    name = "chatgpt"
     shapes = 'ChatGPT\'s export [{"conversation_id", "mapping": {…}}]'
     conversation_type = BranchedConversation
 

@@ -45,7 +45,6 @@ class _Chat(NamedTuple):
 
 
 class Chats(Format):
-    name = "chats"
     shapes = 'chats of other apps, wherever they lie: lists of {"sender", "text"}, {"is_user", "mes"} and the like'
     by_key = True
 

@@ -17,7 +17,6 @@ _LEFT_OUT = "This block is not supported on your current device yet."
 
 
 class ClaudeAi(Format):
-    name = "claude_ai"
     shapes = 'Claude.ai\'s export [{"uuid", "name", "chat_messages": […]}]'
     times = ("created_at",)
     conversation_type = BranchedConversation

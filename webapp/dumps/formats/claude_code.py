@@ -36,7 +36,6 @@ class _Transcript(Conversation):
 
 
 class ClaudeCode(Format):
-    name = "claude_code"
     shapes = 'Claude Code transcripts {"type", "uuid", "sessionId", "message"} one a line'
     conversation_type = _Transcript
     id_key = id_name = "uuid"

@@ -33,7 +33,6 @@ class _Stream(Conversation):
 
 
 class ClaudeStream(Format):
-    name = "claude_stream"
     shapes = 'Claude Code\'s stream-json {"type", "message", "session_id"} one a line'
     conversation_type = _Stream
     times = ("timestamp",)

@@ -22,7 +22,6 @@ class _Task(Conversation):
 
 
 class ClineUi(Format):
-    name = "cline_ui"
     shapes = 'Cline\'s ui_messages.json [{"ts", "type": "say", "say", "text"}]'
     session_field = None
     times = ("ts",)

@@ -30,7 +30,6 @@ class _Rollout(Conversation):
 
 
 class Codex(Format):
-    name = "codex"
     shapes = 'Codex rollouts {"timestamp", "type", "payload"} one a line'
     conversation_type = _Rollout
     times = ("timestamp",)

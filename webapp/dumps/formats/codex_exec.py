@@ -23,7 +23,6 @@ _TEXTS: dict[str, Literal["text", "thinking"]] = {
 
 
 class CodexExec(Format):
-    name = "codex_exec"
     shapes = 'Codex exec --json {"type": "item.completed", "item": {…}} one a line'
     grows = True
 

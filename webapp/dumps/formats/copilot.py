@@ -25,7 +25,6 @@ class _Session(Conversation):
 
 
 class Copilot(Format):
-    name = "copilot"
     shapes = 'Copilot CLI\'s events {"type": "assistant.message", "data", "id"} one a line'
     times = ("timestamp",)
     parent_key = "parentId"

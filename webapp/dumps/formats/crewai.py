@@ -11,7 +11,6 @@ from webapp.dumps.values import first_text, text
 
 
 class CrewAi(Format):
-    name = "crewai"
     shapes = 'CrewAI\'s log [{"task", "agent", "status", "output"}], or its output {"raw", "tasks_output"}'
     times = ("timestamp",)
 

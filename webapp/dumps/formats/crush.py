@@ -20,7 +20,6 @@ _ROLES = ("user", "assistant", "tool", "system")
 
 
 class Crush(Format):
-    name = "crush"
     shapes = 'Crush\'s database, or its sessions {"meta", "messages": [{"role", "parts": [{"type", "data"}]}]}'
     times = ("created_at", "created")
 

@@ -12,7 +12,6 @@ _ROLES = ("user", "assistant", "system", "tool")
 
 
 class Cursor(Format):
-    name = "cursor"
     shapes = 'Cursor\'s transcripts {"role", "message": {"content": […]}} one a line'
     session_field = None
     grows = True

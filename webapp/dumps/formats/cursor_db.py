@@ -20,7 +20,6 @@ _ROLES = {1: "user", 2: "assistant"}
 
 
 class CursorDatabase(Format):
-    name = "cursor_db"
     shapes = "Cursor's database state.vscdb (a table cursorDiskKV)"
     times = ("createdAt",)
 

@@ -16,7 +16,6 @@ _ROLES = {"REQUEST": "user", "RESPONSE": "assistant", "THINK": "assistant"}
 
 
 class DeepSeek(Format):
-    name = "deepseek"
     shapes = 'DeepSeek\'s export [{"mapping": {…: {"message": {"fragments"}}}}]'
     conversation_type = BranchedConversation
 

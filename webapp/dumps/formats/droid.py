@@ -18,7 +18,6 @@ class _Session(Conversation):
 
 
 class Droid(Format):
-    name = "droid"
     shapes = 'Droid\'s sessions {"type": "session_start"}, {"type": "message"} one a line, or its stream-json'
     times = ("timestamp",)
     parent_key = "parentId"

@@ -41,7 +41,6 @@ class Sides(NamedTuple):
 
 
 class ExchangePairs(Format):
-    name = "exchange_pairs"
     shapes = 'a request and its response under any names {"req", "resp"} (or "in", "out"; "call", "result"), one a line'
     by_key = True
     grows = True

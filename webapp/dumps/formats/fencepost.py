@@ -16,7 +16,6 @@ from webapp.plugins import collect
 
 
 class Fencepost(Format):
-    name = "fencepost"
     shapes = 'a dump by this program {"session_id", "entries": […], "fencepost": {…}}'
 
     def sniff(self, head: DumpHead) -> int:

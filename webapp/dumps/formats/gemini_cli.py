@@ -25,7 +25,6 @@ class _GeminiSession(Conversation):
 
 
 class GeminiCli(Format):
-    name = "gemini_cli"
     shapes = 'Gemini CLI\'s sessions {"sessionId", "projectHash", "messages": […]}, or one a line'
     conversation_type = _GeminiSession
     times = ("timestamp",)

@@ -14,7 +14,6 @@ from webapp.dumps.values import as_list, as_object, first_text
 
 
 class GeminiResponses(Format):
-    name = "gemini_responses"
     shapes = 'Google\'s answers {"candidates": […]} or {"method", "response"}, alone, one a line or a list'
 
     def sniff(self, head: DumpHead) -> int:

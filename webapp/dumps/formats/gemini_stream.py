@@ -28,7 +28,6 @@ class _Stream(Conversation):
 
 
 class GeminiStream(Format):
-    name = "gemini_stream"
     shapes = (
         'Gemini CLI\'s stream-json {"type": "init", "session_id"}, {"type": "message", "role", "content"} one a line'
     )

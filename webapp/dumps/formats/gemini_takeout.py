@@ -16,7 +16,6 @@ _PROMPTED = ("Prompted ", "Said ", "Asked ")
 
 
 class GeminiTakeout(Format):
-    name = "gemini_takeout"
     shapes = 'Gemini\'s chats of Google Takeout [{"header": "Gemini Apps", "title", "time", "safeHtmlItem"}]'
     times = ("time",)
 

@@ -15,7 +15,6 @@ _LISTS = ("contents", "history")
 
 
 class GoogleContents(Format):
-    name = "google_contents"
     shapes = 'Google\'s histories [{"role": "model", "parts": [{"text"}]}] or {"contents": […]}'
 
     def sniff(self, head: DumpHead) -> int:

@@ -15,7 +15,6 @@ _TABLES = {"sessions", "messages", "schema_version"}
 
 
 class Goose(Format):
-    name = "goose"
     shapes = "Goose's database sessions.db (its exported sessions are messages)"
     times = ("created_timestamp",)
 

@@ -15,7 +15,6 @@ _OTHERS = ("reasoning", "backend_tool_call")
 
 
 class Grok(Format):
-    name = "grok"
     shapes = 'Grok CLI\'s history {"type": "assistant", "content", "tool_calls", "model_id"} one a line'
     session_field = None
     grows = True

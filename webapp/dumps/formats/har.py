@@ -16,7 +16,6 @@ _REALTIME = re.compile(r'"type":\s*"response\.|"serverContent"|"choices"|"delta"
 
 
 class Har(Format):
-    name = "har"
     shapes = 'HAR archives {"log": {"entries": […]}}'
     times = ("startedDateTime",)
 

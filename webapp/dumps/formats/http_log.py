@@ -22,7 +22,6 @@ _TIMES = ("timestamp", "time", "started_at", "recorded_at")
 
 
 class HttpLog(Format):
-    name = "http_log"
     shapes = 'HTTP exchanges {"method", "uri", "request", "response"} one a line'
     times = _TIMES
     by_key = True

@@ -40,7 +40,6 @@ class _Sample(Conversation):
 
 
 class InspectAi(Format):
-    name = "inspect_ai"
     shapes = 'Inspect AI logs (.json {"version", "eval", "samples"} or .eval)'
     id_key, id_name = "id", "message id"
 

@@ -24,7 +24,6 @@ _SPAN = {"operationName", "spanID"}
 
 
 class Jaeger(Otlp):
-    name = "jaeger"
     shapes = 'Jaeger\'s traces {"data": [{"traceID", "spans": […]}]}, such a trace, or spans one a line'
 
     def sniff(self, head: DumpHead) -> int:

@@ -13,7 +13,6 @@ _OWN = ("context.append_message", "context.append_loop_event", "turn.prompt", "l
 
 
 class Kimi(Format):
-    name = "kimi"
     shapes = 'Kimi CLI\'s wire log {"type": "context.append_message", "message", "time"} one a line'
     times = ("time",)
 

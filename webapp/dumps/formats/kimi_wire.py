@@ -28,7 +28,6 @@ _INPUT = ("input_other", "input_cache_read", "input_cache_creation")
 
 
 class KimiWire(Format):
-    name = "kimi_wire"
     shapes = 'Kimi CLI\'s wire.jsonl {"timestamp", "message": {"type": "ContentPart", "payload"}} one a line'
 
     def sniff(self, head: DumpHead) -> int:

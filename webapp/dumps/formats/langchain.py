@@ -24,7 +24,6 @@ _TABLE = "message_store"
 
 
 class LangChain(Format):
-    name = "langchain"
     shapes = 'LangChain\'s messages [{"type": "ai", "data": {…}}] or [{"lc": 1, "type": "constructor", …}]'
 
     def sniff(self, head: DumpHead) -> int:

@@ -43,7 +43,6 @@ _FIELDS = ("startTime", "traceId", "parentObservationId")
 
 
 class Langfuse(Format):
-    name = "langfuse"
     shapes = 'Langfuse exports {"trace", "observations": […]}'
     id_key, id_name = "id", "observation id"
 

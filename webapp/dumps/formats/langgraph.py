@@ -20,7 +20,6 @@ from webapp.dumps.values import as_list, as_object, first_id, id_text
 
 
 class LangGraph(LangChain):
-    name = "langgraph"
     shapes = 'LangGraph\'s checkpoints (SQLite), or states {"values": {"messages": […]}}'
 
     def sniff(self, head: DumpHead) -> int:

@@ -24,7 +24,6 @@ _TEXTS = ("inputs", "outputs", "extra")
 
 
 class LangSmith(Format):
-    name = "langsmith"
     shapes = 'LangSmith\'s runs {"run_type", "inputs", "outputs", "trace_id"} one a line, or {"post", "patch"}'
     id_key, id_name = "id", "run id"
     times = ("start_time",)

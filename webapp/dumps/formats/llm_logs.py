@@ -17,7 +17,6 @@ from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
 class LlmLogs(Format):
-    name = "llm_logs"
     shapes = "the logs.db of llm (SQLite), or what `llm logs --json` prints"
     times = ("datetime_utc",)
 

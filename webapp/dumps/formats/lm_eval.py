@@ -19,7 +19,6 @@ class _Samples(Conversation):
 
 
 class LmEval(Format):
-    name = "lm_eval"
     shapes = 'lm-eval\'s samples {"doc_id", "arguments", "resps", "filter"} one a line'
     session_field = None
     conversation_type = _Samples

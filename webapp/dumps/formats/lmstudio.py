@@ -13,7 +13,6 @@ from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
 class LmStudio(Format):
-    name = "lmstudio"
     shapes = 'LM Studio\'s conversations {"name", "messages": [{"versions": […]}]}'
 
     def sniff(self, head: DumpHead) -> int:

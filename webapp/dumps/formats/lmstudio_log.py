@@ -13,7 +13,6 @@ _COUNTS = {"input": "promptTokensCount", "output": "predictedTokensCount"}
 
 
 class LmStudioLog(Format):
-    name = "lmstudio_log"
     shapes = 'LM Studio\'s log stream {"timestamp", "data": {"type": "llm.prediction.output"}} one a line'
     times = ("timestamp",)
 

@@ -54,7 +54,6 @@ class _Record:
 
 
 class LogLines(Format):
-    name = "log_lines"
     shapes = "a program's log as text, whose records name a model's response or hold its JSON on their line"
 
     def sniff(self, head: DumpHead) -> int:

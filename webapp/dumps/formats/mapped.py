@@ -34,7 +34,6 @@ class BadMapping(ValueError):
 
 
 class Mapped(Format):
-    name = "mapped"
     shapes = "any JSON or JSONL, by a mapping"
 
     def __init__(self, mapping: Mapping[str, str] | None = None) -> None:

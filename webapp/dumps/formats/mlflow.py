@@ -33,7 +33,6 @@ _SESSION = "mlflow.trace.session"
 
 
 class MlFlow(Format):
-    name = "mlflow"
     shapes = 'MLflow\'s traces {"info", "data": {"spans": […]}}'
 
     def sniff(self, head: DumpHead) -> int:

@@ -24,7 +24,6 @@ class _Guessed(Conversation):
 
 
 class NamedAnswers(Format):
-    name = "named_answers"
     shapes = 'any JSON whose keys name what a model answered ("llm_output", "bot_reply", "generated_text")'
     conversation_type = _Guessed
     times = _TIMES

@@ -12,7 +12,6 @@ from webapp.dumps.values import text
 
 
 class Nock(Format):
-    name = "nock"
     shapes = 'recordings of nock [{"scope", "path", "status", "response"}]'
     session_field = None
 

@@ -45,7 +45,6 @@ _DURATIONS_END = 2000
 
 
 class OpenAi(Format):
-    name = "openai"
     shapes = 'OpenAI messages (a list, {"messages": […]}, {"request", "response"}, "choices"; JSON or one a line)'
 
     by_key = True

@@ -11,7 +11,6 @@ from webapp.dumps.values import as_object, text
 
 
 class OpenAiEvals(Format):
-    name = "openai_evals"
     shapes = 'logs of OpenAI\'s evals {"run_id", "sample_id", "type": "sampling", "data"} one a line'
     session_field = "sample_id"
     times = ("created_at",)

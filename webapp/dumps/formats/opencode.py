@@ -26,7 +26,6 @@ _STORED = re.compile(r"(?:^|/)(session|message|part)/[^/]+/[^/]+\.json$")
 
 
 class OpenCode(Format):
-    name = "opencode"
     shapes = 'OpenCode\'s export {"info", "messages": [{"info", "parts"}]} or a zip of its storage'
 
     def sniff(self, head: DumpHead) -> int:

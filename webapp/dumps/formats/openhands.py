@@ -44,7 +44,6 @@ class _Events(Conversation):
 
 
 class OpenHands(Format):
-    name = "openhands"
     shapes = 'OpenHands\' events [{"source", "action", "args"}] or {"instance_id", "history": […]} one a line'
     times = ("timestamp",)
     parent_key = "cause"

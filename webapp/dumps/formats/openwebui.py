@@ -17,7 +17,6 @@ from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
 class OpenWebUi(Format):
-    name = "openwebui"
     shapes = 'Open WebUI\'s export [{"id", "chat": {"history": {"messages": {…}}}}]'
     conversation_type = BranchedConversation
     times = ("timestamp",)

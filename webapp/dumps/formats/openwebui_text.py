@@ -13,7 +13,6 @@ _HEADING = re.compile(r"(?:\A|\n)### (USER|ASSISTANT|SYSTEM)\r?\n")
 
 
 class OpenWebUiText(Format):
-    name = "openwebui_text"
     shapes = "Open WebUI's chats as plain text (### USER, ### ASSISTANT)"
 
     def sniff(self, head: DumpHead) -> int:

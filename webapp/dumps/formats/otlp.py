@@ -47,7 +47,6 @@ class Trace(Conversation):
 
 
 class Otlp(Format):
-    name = "otlp"
     shapes = 'OTLP traces {"resourceSpans": […]}, JSON (one a line, too) or protobuf'
     conversation_type = Trace
     twice = True

@@ -21,7 +21,6 @@ _SYSTEM = ("system", "system_prompt")
 
 
 class Pairs(Format):
-    name = "pairs"
     shapes = 'a prompt and its answer as texts {"prompt", "output"} (or "completion", "response", "answer"), one a line'
     times = _TIMES
 

@@ -25,7 +25,6 @@ _SESSIONS = ("attributes.session.id", "context.trace_id", "trace_id")
 
 
 class Phoenix(Otlp):
-    name = "phoenix"
     shapes = 'Phoenix\'s spans {"span_kind", "context.trace_id", "attributes.…"} one a line, or as Parquet'
 
     def sniff(self, head: DumpHead) -> int:

@@ -19,7 +19,6 @@ _FAILED = ("error", "aborted")
 
 
 class Pi(Format):
-    name = "pi"
     shapes = 'sessions of Pi or OpenClaw {"type": "session", "id"}, {"type": "message", "message"} one a line'
     grows = True
     conversation_type = BranchedConversation

@@ -12,7 +12,6 @@ from webapp.dumps.stream import DocumentMember, walk
 
 
 class PromptMap(Format):
-    name = "prompt_map"
     shapes = "an object of prompts as keys and responses as values"
 
     def sniff(self, head: DumpHead) -> int:

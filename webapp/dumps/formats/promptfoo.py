@@ -17,7 +17,6 @@ _API_ERROR = 2
 
 
 class PromptFoo(Format):
-    name = "promptfoo"
     shapes = 'promptfoo\'s results {"results": {"results": […]}}'
 
     def sniff(self, head: DumpHead) -> int:

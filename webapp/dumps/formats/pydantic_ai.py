@@ -26,7 +26,6 @@ _MUTE = ("image-url", "audio-url", "video-url", "document-url", "binary", "uploa
 
 
 class PydanticAi(Format):
-    name = "pydantic_ai"
     shapes = 'Pydantic AI\'s messages [{"kind": "response", "parts": [{"part_kind"}]}] or {"messages": […]}'
     times = ("timestamp",)
     parent_key = "run_id"

@@ -23,7 +23,6 @@ class _Recording(Conversation):
 
 
 class Recorded(Format):
-    name = "recorder"
     shapes = 'a recording {"session_id", "kind", "text", "recorded_at", …} one a line'
     conversation_type = _Recording
     grows = True

@@ -26,7 +26,6 @@ _ENDINGS = (".txt", ".text", ".out", ".response")
 
 
 class Responses(Format):
-    name = "responses"
     shapes = '{"id", "text"} one a line, or a .txt file that is one response'
     id_key = "id"
     by_key = True

@@ -23,7 +23,6 @@ _MOST_BEFORE = 2000
 
 
 class Separated(Format):
-    name = "separated"
     shapes = "responses in one text below lines such as === response 3 ===; named, also between lines of --- or ==="
 
     def sniff(self, head: DumpHead) -> int:

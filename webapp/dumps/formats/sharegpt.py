@@ -27,7 +27,6 @@ _PREFERENCES = {"chosen": 1, "rejected": 2}
 
 
 class ShareGpt(Format):
-    name = "sharegpt"
     shapes = 'ShareGPT data sets [{"conversations": [{"from", "value"}]}]'
 
     def sniff(self, head: DumpHead) -> int:

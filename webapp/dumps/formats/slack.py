@@ -17,7 +17,6 @@ _NO_SPEECH = ("channel_join", "channel_leave", "channel_topic", "channel_purpose
 
 
 class Slack(Format):
-    name = "slack"
     shapes = 'Slack\'s exports [{"type": "message", "text", "ts", "bot_id" or "user"}]'
     times = ("ts",)
     parent_key = "thread_ts"

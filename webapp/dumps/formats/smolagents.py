@@ -19,7 +19,6 @@ _TASKS = {"task": "user", "system_prompt": "system"}
 
 
 class SmolAgents(Format):
-    name = "smolagents"
     shapes = 'smolagents\' steps {"step_number", "model_output", "observations"} in a list or one a line'
     times = ("start_time",)
 

@@ -37,7 +37,6 @@ _MOST = 16 * 1024 * 1024
 
 
 class SseText(Format):
-    name = "sse_text"
     shapes = "a stream saved as text (data: {…} lines, chunks one a line)"
 
     def sniff(self, head: DumpHead) -> int:

@@ -29,7 +29,6 @@ class _Run(Conversation):
 
 
 class SweAgent(Format):
-    name = "swe_agent"
     shapes = 'SWE-agent trajectories {"trajectory": […], "history": […], "info"}'
     conversation_type = _Run
 

@@ -16,7 +16,6 @@ from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 
 class Tau2(Format):
-    name = "tau2"
     shapes = 'tau2-bench\'s results {"simulations": [{"task_id", "trial", "messages"}]}'
     times = ("timestamp",)
 

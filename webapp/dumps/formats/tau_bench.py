@@ -14,7 +14,6 @@ from webapp.dumps.values import as_object, first_text, id_text, short_title
 
 
 class TauBench(OpenAi):
-    name = "tau_bench"
     shapes = 'tau-bench results (a list of {"task_id", "trial", "traj": […]})'
 
     def sniff(self, head: DumpHead) -> int:

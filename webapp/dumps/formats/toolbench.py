@@ -38,7 +38,6 @@ class _Tree(Conversation):
 
 
 class ToolBench(Format):
-    name = "toolbench"
     shapes = 'ToolBench trees {"tree", "answer_generation"} or chains {"query", "answer": {"answer_details"}}'
     conversation_type = _Tree
 

@@ -35,7 +35,6 @@ _MOST_BEFORE = 2000
 
 
 class Transcript(Format):
-    name = "transcript"
     shapes = "a chat as Markdown or text, who speaks on a line of its own (**User**, ## Assistant, Human:)"
 
     def sniff(self, head: DumpHead) -> int:

@@ -21,7 +21,6 @@ _YAML = re.compile(r"(?:\A|\n)((?:http_)?interactions):[ \t]*\r?\n\s*- ")
 
 
 class Vcr(Format):
-    name = "vcr"
     shapes = "cassettes of vcrpy (interactions of request and response, YAML or JSON)"
 
     def sniff(self, head: DumpHead) -> int:

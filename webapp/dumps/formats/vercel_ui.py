@@ -17,7 +17,6 @@ _IDS = ("session_id", "chatId", "chat_id", "id")
 
 
 class VercelUi(Format):
-    name = "vercel_ui"
     shapes = 'the Vercel AI SDK\'s UI messages {"role", "parts": [{"type": "text", …}]}'
 
     def sniff(self, head: DumpHead) -> int:

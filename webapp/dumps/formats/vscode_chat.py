@@ -16,7 +16,6 @@ from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
 class VsCodeChat(Format):
-    name = "vscode_chat"
     shapes = 'Copilot\'s chats of VS Code {"requests": [{"message", "response", "result"}]}'
     times = ("timestamp",)
 

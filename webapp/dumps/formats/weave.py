@@ -15,7 +15,6 @@ _ASKING = ("messages", "contents", "prompt", "input", "chat_history")
 
 
 class Weave(Format):
-    name = "weave"
     shapes = 'Weave\'s calls {"op_name", "trace_id", "inputs", "output"} one a line or a list'
     times = ("started_at",)
     id_key = "id"

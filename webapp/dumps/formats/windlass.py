@@ -23,7 +23,6 @@ _FIELDS = ("node_type", "cascade_id", "cascade_file", "phase_name", "cell_name",
 
 
 class Windlass(Format):
-    name = "windlass"
     home = HOME
     grows = True
     shapes = 'a Windlass dump {"session_id", "entries": […]} or its entries one a line'
