@@ -10,7 +10,7 @@ from typing import Any
 from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.documents import array_as_lines, whole_document, with_list
-from webapp.dumps.entries import Entries, Entry, entry_or_problem, objects
+from webapp.dumps.entries import Entries, Entry, entry_or_problem, nested, objects
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, LinesRead, ReadsOtherwise, Source, too_long
@@ -68,6 +68,19 @@ def each_session(
     """A session of each entry; `make` gets the name of one that has none, the entry's place and the entry."""
     for number, entry in enumerate(entries, start=1):
         yield entry if isinstance(entry, Problem) else make(f"{stem}-{number}", *entry)
+
+
+def each_list(source: Source, head: DumpHead, key: str, *, ids: Iterable[str], title: Iterable[str] = ()) -> Sessions:
+    """A session of each entry: of the list under its `key`; what stands around names it, by the first of `ids`."""
+
+    def session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
+        listed = value.pop(key, None)
+        if not isinstance(listed, list):
+            return Problem(at, f"no list of {key}; skipped")
+        name = first_id(value, *ids) or fallback
+        return SessionEntries(name, nested(at, key, listed), first_text(value, *title), extra=value)
+
+    return each_session(entries_of(source, head), source.stem, session)
 
 
 def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Sessions:

@@ -19,11 +19,9 @@ from webapp.dumps.values import as_object, first_id, first_text, id_text, text
 
 _LISTS = ("data", "spans", "items", "traces")
 _ANSWERS = ("generation", "response")
-_OTHERS = frozenset(
-    (
-        *("agent", "task", "turn", "handoff", "custom", "guardrail", "transcription", "speech", "speech_group"),
-        *("mcp_tools", "sandbox"),
-    )
+_OTHERS = (
+    *("agent", "task", "turn", "handoff", "custom", "guardrail", "transcription", "speech", "speech_group"),
+    *("mcp_tools", "sandbox"),
 )
 """the types of spans in which no model answers"""
 _SPOKEN = {"transcription": "output", "speech": "input"}

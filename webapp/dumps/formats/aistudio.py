@@ -7,8 +7,8 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece, block, content
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, turns_of
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text, whole
 
@@ -38,22 +38,19 @@ class AiStudio(Format):
             yield SessionEntries(name, nested(at, "chunks", chunks), first_text(value, "displayName"), extra=value)
 
     def conversation(self, context: Any) -> Conversation:
-        settings = as_object(context.get("runSettings"))
-        return Conversation(first_text(settings, "model"))
+        return Conversation(first_text(context.get("runSettings"), "model"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         role = {"model": "assistant"}.get(str(entry.get("role")), text(entry.get("role")))
         raw = text(entry.get("text"))
-        kind = "thinking" if entry.get("isThought") is True else "text"
-        piece = Piece("thinking" if kind == "thinking" else "text", raw, ("text",))
-        spent = {"tokens_out": whole(entry.get("tokenCount"))} if role == "assistant" else {}
+        piece = Piece("thinking" if entry.get("isThought") is True else "text", raw, ("text",))
         parts = [piece] if raw else content(entry.get("parts"), ("parts",))
         parts += [ran for key in _RAN if key in entry for ran in block({key: entry[key]}, ())]
         turns = turns_of(parts, role, conversation)
         if failure := text(entry.get("errorMessage")):
-            error: PlacedTurn = (Turn(0, "error", raw=failure, role=text(entry.get("finishReason"))), ("errorMessage",))
-            turns = [*(turns if parts else ()), error]
-        return each_filled(turns, **spent)
+            error = error_turns(failure, text(entry.get("finishReason")), ("errorMessage",))
+            turns = [*(turns if parts else ()), *error]
+        return each_filled(turns, tokens_out=whole(entry.get("tokenCount")) if role == "assistant" else None)
 
 
 plugin = AiStudio()

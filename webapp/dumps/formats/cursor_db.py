@@ -47,7 +47,7 @@ class CursorDatabase(Format):
             yield Problem(_TABLE, f"stored messages that no conversation lists, which were left out: {left_out:,}")
 
     def conversation(self, context: Context) -> Conversation:
-        return Conversation(first_text(as_object(context.get("modelConfig")), "modelName"))
+        return Conversation(first_text(context.get("modelConfig"), "modelName"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         role = _ROLES.get(entry.get("type") or 0)

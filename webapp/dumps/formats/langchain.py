@@ -9,14 +9,14 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import whole_document
-from webapp.dumps.entries import entry_or_problem, joined_runs, nested
+from webapp.dumps.entries import entry_or_problem, joined_runs
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
-from webapp.dumps.sessions import document_session, each_session, entries_of, grouped
+from webapp.dumps.sessions import document_session, each_list, entries_of, grouped
 from webapp.dumps.sqlite_tables import opened_tables
-from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
+from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 _IDS = ("session_id", "thread_id", "id")
 _TABLE = "message_store"
@@ -44,7 +44,7 @@ class LangChain(Format):
         elif head.shape == "sqlite":
             yield from _stored(source)
         elif any(map(_is_conversation, head.objects)) and head.shape != "object":
-            yield from each_session(entries_of(source, head), source.stem, _session)
+            yield from each_list(source, head, "messages", ids=_IDS)
         elif head.shape == "object":
             yield document_session(source, head, "messages", needed="messages", ids=_IDS)
         elif head.any_has("session_id"):
@@ -71,11 +71,6 @@ plugin = LangChain()
 def _is_conversation(value: dict[str, Any]) -> bool:
     messages = as_list(value.get("messages"))
     return bool(messages) and all(is_message(item) and ("data" in item or "lc" in item) for item in messages)
-
-
-def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
-    messages = nested(at, "messages", as_list(value.pop("messages", None)))
-    return SessionEntries(first_id(value, *_IDS) or fallback, messages, extra=value)
 
 
 def _stored(source: Source) -> Iterator[SessionEntries]:

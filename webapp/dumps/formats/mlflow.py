@@ -21,11 +21,9 @@ from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, text
 
 _MODELS = ("CHAT_MODEL", "LLM")
-_TYPES = frozenset(
-    (
-        *("CHAIN", "AGENT", "TOOL", "RETRIEVER", "PARSER", "EMBEDDING", "RERANKER", "MEMORY", "UNKNOWN", "WORKFLOW"),
-        *("TASK", "GUARDRAIL", "EVALUATOR"),
-    )
+_TYPES = (
+    *("CHAIN", "AGENT", "TOOL", "RETRIEVER", "PARSER", "EMBEDDING", "RERANKER", "MEMORY", "UNKNOWN", "WORKFLOW"),
+    *("TASK", "GUARDRAIL", "EVALUATOR"),
 )
 """the other types that MLflow has, whose outputs are no answers of a model"""
 _TYPE, _OUTPUTS = "mlflow.spanType", "mlflow.spanOutputs"

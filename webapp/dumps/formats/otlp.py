@@ -207,18 +207,18 @@ def _is_bare(entry: dict[str, Any]) -> bool:
 
 
 def _said(source: Source, head: DumpHead) -> Entries:
-    for at, group in _groups(source, head):
+    for group in _groups(source, head):
         if isinstance(group, Problem):
             yield group
-        else:
-            for entry in spans_of(at, group):
-                yield entry
-                if not isinstance(entry, Problem) and not is_bare(entry[1]["span"]):
-                    yield from unread_values(*entry)
-            for entry in logs.logs_of(at, group):
-                yield entry
-                if not isinstance(entry, Problem) and logs.is_of_a_model(entry[1]["log"]):
-                    yield from unread_in_log(entry[0], entry[1]["log"])
+            continue
+        for entry in spans_of(*group):
+            yield entry
+            if not isinstance(entry, Problem) and not is_bare(entry[1]["span"]):
+                yield from unread_values(*entry)
+        for entry in logs.logs_of(*group):
+            yield entry
+            if not isinstance(entry, Problem) and logs.is_of_a_model(entry[1]["log"]):
+                yield from unread_in_log(entry[0], entry[1]["log"])
 
 
 def spans_of(at: str, group: dict[str, Any]) -> Entries:
@@ -235,17 +235,14 @@ def spans_of(at: str, group: dict[str, Any]) -> Entries:
                 yield Problem(place, "expected an object; skipped")
 
 
-def _groups(source: Source, head: DumpHead) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
+def _groups(source: Source, head: DumpHead) -> Entries:
     if head.shape == "protobuf":
-        yield from otlp_protobuf.groups(source.file)
-        return
+        groups = otlp_protobuf.groups(source.file)
+        return (group if isinstance(group, Problem) else (at, group) for at, group in groups)
     if head.shape == "object":
         keys = [key for key in _BOTH if key in head.items] or [_LISTS[0]]
-        groups = (entry for key in keys for entry in objects(walk(source.text(), frozenset(_BOTH)), key))
-    else:
-        groups = (group for line in entries_of(source, head) for group in _of_line(line))
-    for entry in groups:
-        yield (entry.at, entry) if isinstance(entry, Problem) else entry
+        return (entry for key in keys for entry in objects(walk(source.text(), frozenset(_BOTH)), key))
+    return (group for line in entries_of(source, head) for group in _of_line(line))
 
 
 def _of_line(line: Entry | Problem) -> Entries:

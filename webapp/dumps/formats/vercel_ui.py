@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
-from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Path, Piece, block
 from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.sessions import document_session, each_session, entries_of
+from webapp.dumps.sessions import document_session, each_list, entries_of
 from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_list, as_object, first_id, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text
 
 _IDS = ("session_id", "chatId", "chat_id", "id")
 
@@ -30,7 +29,7 @@ class VercelUi(Format):
         elif any(map(_is_message, head.objects)):
             yield SessionEntries(source.stem, entries_of(source, head))
         else:
-            yield from each_session(entries_of(source, head), source.stem, _session)
+            yield from each_list(source, head, "messages", ids=_IDS, title=("title",))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         parts, role = entry.get("parts"), text(entry.get("role"))
@@ -48,11 +47,6 @@ class VercelUi(Format):
 
 
 plugin = VercelUi()
-
-
-def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
-    messages = nested(at, "messages", as_list(value.pop("messages", None)))
-    return SessionEntries(first_id(value, *_IDS) or fallback, messages, first_text(value, "title"), extra=value)
 
 
 def _is_message(value: Any) -> bool:
