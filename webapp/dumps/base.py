@@ -35,7 +35,7 @@ from webapp.dumps.keyed_sessions import keyed, session_keys
 from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
-from webapp.dumps.messages.turns import each_filled, event_turns, numbered
+from webapp.dumps.messages.turns import event_turns, numbered
 from webapp.dumps.read_tail import ReadTail
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.dumps.session_keys import SessionKeys as SessionKeys
@@ -152,12 +152,14 @@ class Format:
         """
         raise NotImplementedError
 
-    def with_time(self, entry: dict[str, Any], turns: list[PlacedTurn]) -> list[PlacedTurn]:
-        """The turns of an entry with its time and what it follows, where they have none of their own."""
-        parent = id_text(entry.get(self.parent_key)) if self.parent_key else None
-        if not self.times and parent is None:
-            return turns
-        return each_filled(turns or event_turns(), sent_at=first_moment(entry, *self.times), parent=parent)
+    def about(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """When an entry was written and what it follows, for its turns that do not say it."""
+        about: dict[str, Any] = {}
+        if self.times and (when := first_moment(entry, *self.times)):
+            about["sent_at"] = when
+        if self.parent_key and (parent := id_text(entry.get(self.parent_key))) is not None:
+            about["parent"] = parent
+        return about
 
     def side(self, turn: Turn, conversation: Any) -> Side | None:
         """What the turn, of the entry read last, may be a twin of."""
@@ -212,7 +214,7 @@ class Format:
             for problem in self.repeated_ids(at, value, ids):
                 yield problem, None
             try:
-                turns = self.with_time(value, self.read_entry(value, conversation))
+                turns = self.read_entry(value, conversation)
             except BadEntry as bad:
                 turns = bad.turns
                 yield Problem(at, f"{bad}; kept as an event"), None
@@ -223,6 +225,6 @@ class Format:
             for note in conversation.notes:
                 yield Problem(at, note), None
             conversation.notes.clear()
-            for turn in numbered(conversation.entry, value, turns or event_turns()):
+            for turn in numbered(conversation.entry, value, turns or event_turns(), self.about(value)):
                 yield turn, self.side(turn, conversation) if self.twice else None
             conversation.entry += 1

@@ -190,18 +190,22 @@ def _turn(
     return Turn(0, "tool_result", raw=first.text, role="tool", failure=first.failure, **about), first.path
 
 
-def numbered(count: int, source: Any, turns: Iterable[PlacedTurn]) -> Iterator[Turn]:
+def numbered(
+    count: int, source: Any, turns: Iterable[PlacedTurn], about: dict[str, Any] | None = None
+) -> Iterator[Turn]:
     """Number the entry's turns; the first carries the entry, with None where its own text stands.
 
-    `source` itself is not changed: whoever gave it may have to read it again.
+    What is `about` the entry goes on turns that do not say it. `source` itself is not changed: whoever gave it may
+    have to read it again.
     """
     for index, (turn, path) in enumerate(turns):
+        missing = {key: value for key, value in about.items() if getattr(turn, key) is None} if about else {}
         if index:
-            yield changed(turn, entry=count)
+            yield changed(turn, entry=count, **missing)
         elif path is None or turn.raw is None or not _leads_to(source, path, turn.raw):
-            yield changed(turn, entry=count, source=source)
+            yield changed(turn, entry=count, source=source, **missing)
         else:
-            yield changed(turn, entry=count, source=_without(source, path), raw_at=path)
+            yield changed(turn, entry=count, source=_without(source, path), raw_at=path, **missing)
 
 
 def _leads_to(value: Any, path: Path, raw: str) -> bool:
