@@ -1,21 +1,18 @@
 """What a dump format is: the class that each module under `formats/` derives from.
 
-A format is one file that holds `plugin = …`, and needs three things, as in this one, which reads lines of
-`{"chat": 7, "who": "assistant", "said": "…", "at": 1754400000}`:
+A format is one file that holds `plugin = …` and is called as the format. It needs three things, as this one, which
+reads lines of `{"chat": 7, "who": "assistant", "said": "…", "at": 1754400000}`:
 
     class Chatty(Format):
-        name = "chatty"
         shapes = 'Chatty logs {"chat", "who", "said"} one a line'
+        session_field = "chat"
+        times = ("at",)
 
         def sniff(self, head: DumpHead) -> int:
             return 80 if head.all_have("chat", "who", "said") else 0
 
-        def session_of(self, entry: dict[str, Any]) -> str | None:
-            return id_text(entry.get("chat"))
-
         def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-            pieces = content(entry.get("said"), ("said",))
-            return turns_of(pieces, text(entry.get("who")), conversation, sent_at=moment(entry.get("at")))
+            return turns_of(content(entry.get("said"), ("said",)), text(entry.get("who")), conversation)
 
     plugin = Chatty()
 
@@ -30,6 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
+from webapp.dumps.entries import Entries as Entries
 from webapp.dumps.entries import Entry as Entry
 from webapp.dumps.entries import RepeatedIds as RepeatedIds
 from webapp.dumps.head import DumpHead as DumpHead
@@ -37,13 +35,15 @@ from webapp.dumps.keyed_sessions import keyed, session_keys
 from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
-from webapp.dumps.messages.turns import numbered
+from webapp.dumps.messages.turns import event_turns, numbered
 from webapp.dumps.read_tail import ReadTail
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.dumps.session_keys import SessionKeys as SessionKeys
 from webapp.dumps.sessions import SessionEntries as SessionEntries
+from webapp.dumps.sessions import Sessions as Sessions
 from webapp.dumps.sessions import grouped
 from webapp.dumps.source import Source as Source
+from webapp.dumps.times import first_moment
 from webapp.dumps.turn_reader import SidedTurns, TurnReader
 from webapp.dumps.turn_window import Side
 from webapp.dumps.values import id_text, text
@@ -61,14 +61,19 @@ class BadEntry(ValueError):
 
 
 class Format:
-    """One dump format. `name`, `shapes`, `sniff` and `read_entry` are its own; the rest has a default."""
+    """One dump format. `shapes`, `sniff` and `read_entry` are its own; the rest has a default."""
 
-    name: str = ""
     shapes: str = ""
     """what a dump of this format looks like, for the message that none was recognised"""
     id_key: str = ""
     """the key of an entry's own id, where an id that comes twice is worth a word"""
     id_name: str = "id"
+    session_field: str | None = "session_id"
+    """the key under which an entry names its session; None where it does not"""
+    times: tuple[str, ...] = ()
+    """the keys under which an entry says when it was written, for turns that do not say it: the first time counts"""
+    parent_key: str | None = None
+    """the key of the id of what an entry follows, for turns that do not say it"""
     conversation_type: type[Conversation] = Conversation
     """what is remembered while a session's entries are read; a format that needs more derives its own"""
     home: str | None = None
@@ -84,15 +89,20 @@ class Format:
     tail: ReadTail | None = None
     """notes where the reading ended, for who goes on there"""
 
+    @property
+    def name(self) -> str:
+        """What databases, URLs and commands know it by: what its module is called."""
+        return type(self).__module__.rpartition(".")[2]
+
     def sniff(self, head: DumpHead) -> int:
         """How sure it is that this is its own, 0 (not at all) to 100; the highest wins."""
         raise NotImplementedError
 
     def session_of(self, entry: dict[str, Any]) -> str | None:
         """The session that an entry names; one that names none belongs to the one before it."""
-        return id_text(entry.get("session_id"))
+        return None if self.session_field is None else id_text(entry.get(self.session_field))
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         """The sessions of a dump: its lines, its list's items or the document itself, grouped by `session_of` or a key.
 
         Each session's entries are taken before the next session is asked for. Raises `BadDump` where nothing at all
@@ -114,7 +124,7 @@ class Format:
         other.tail = tail
         return other
 
-    def added_sessions(self, source: Source) -> Iterator[SessionEntries | Problem]:
+    def added_sessions(self, source: Source) -> Sessions:
         """As `sessions`, of lines that follow those of `source.before`. Raises `ReadsOtherwise`."""
         return self.sessions(source, DumpHead(source.filename, "", "lines"))
 
@@ -141,6 +151,15 @@ class Format:
         The same entries always give the same turns, and an entry is not changed.
         """
         raise NotImplementedError
+
+    def about(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """When an entry was written and what it follows, for its turns that do not say it."""
+        about: dict[str, Any] = {}
+        if self.times and (when := first_moment(entry, *self.times)):
+            about["sent_at"] = when
+        if self.parent_key and (parent := id_text(entry.get(self.parent_key))) is not None:
+            about["parent"] = parent
+        return about
 
     def side(self, turn: Turn, conversation: Any) -> Side | None:
         """What the turn, of the entry read last, may be a twin of."""
@@ -206,6 +225,6 @@ class Format:
             for note in conversation.notes:
                 yield Problem(at, note), None
             conversation.notes.clear()
-            for turn in numbered(conversation.entry, value, turns or [(Turn(0, "event"), None)]):
+            for turn in numbered(conversation.entry, value, turns or event_turns(), self.about(value)):
                 yield turn, self.side(turn, conversation) if self.twice else None
             conversation.entry += 1

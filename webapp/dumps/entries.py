@@ -13,6 +13,7 @@ from webapp.text_hash import text_hash
 
 Entry = tuple[str, dict[str, Any]]
 """An entry with its place in the dump ("entries[3]", "line 4")."""
+Entries = Iterator[Entry | Problem]
 
 
 def objects(parts: Iterable[Part], key: str) -> Iterator[Entry | Problem]:

@@ -10,7 +10,7 @@ from typing import Any
 from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import Damage, Decoder
 from webapp.dumps.documents import array_as_lines, whole_document, with_list
-from webapp.dumps.entries import Entry, entry_or_problem, objects
+from webapp.dumps.entries import Entries, Entry, entry_or_problem, nested, objects
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, LinesRead, ReadsOtherwise, Source, too_long
@@ -36,13 +36,22 @@ class SessionEntries:
     service: str | None = None
 
 
-def entries_of(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+Sessions = Iterator[SessionEntries | Problem]
+
+
+def entries_of(source: Source, head: DumpHead) -> Entries:
     """A dump's entries in order: the items of a list, the document itself, or its lines."""
     if head.shape == "array":
         return objects(walk(source.text(), frozenset()), "")
     if head.shape == "parquet":
         return ((f"row {number}", row) for number, row in enumerate(parquet_rows.rows(source)))
     return whole_document(source) if head.shape == "object" else lines(source)
+
+
+def page_entries(source: Source, head: DumpHead, *keys: str) -> Entries:
+    """The items of a page of an API: of an object's list under the first of `keys`; else the dump's entries."""
+    key = next((key for key in keys if head.shape == "object" and key in head.items), None)
+    return entries_of(source, head) if key is None else with_list(source, head, key, needed=key)[1]
 
 
 def document_session(
@@ -55,13 +64,26 @@ def document_session(
 
 def each_session(
     entries: Iterable[Entry | Problem], stem: str, make: Callable[[str, str, dict[str, Any]], SessionEntries | Problem]
-) -> Iterator[SessionEntries | Problem]:
+) -> Sessions:
     """A session of each entry; `make` gets the name of one that has none, the entry's place and the entry."""
     for number, entry in enumerate(entries, start=1):
         yield entry if isinstance(entry, Problem) else make(f"{stem}-{number}", *entry)
 
 
-def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Iterator[SessionEntries | Problem]:
+def each_list(source: Source, head: DumpHead, key: str, *, ids: Iterable[str], title: Iterable[str] = ()) -> Sessions:
+    """A session of each entry: of the list under its `key`; what stands around names it, by the first of `ids`."""
+
+    def session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
+        listed = value.pop(key, None)
+        if not isinstance(listed, list):
+            return Problem(at, f"no list of {key}; skipped")
+        name = first_id(value, *ids) or fallback
+        return SessionEntries(name, nested(at, key, listed), first_text(value, *title), extra=value)
+
+    return each_session(entries_of(source, head), source.stem, session)
+
+
+def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Sessions:
     """A dump's entries by session; where there is none, what is wrong with them. A list is put aside as lines first."""
     if head.shape in ("array", "parquet"):
         table = parquet_rows.rows(source) if head.shape == "parquet" else None
@@ -76,7 +98,7 @@ def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Iterator[S
         yield from _grouped_lines(source, session_of, source.line_place)
 
 
-def _grouped_lines(source: Source, session_of: SessionOf, place: Place) -> Iterator[SessionEntries | Problem]:
+def _grouped_lines(source: Source, session_of: SessionOf, place: Place) -> Sessions:
     empty = True
     for name, entries in by_session(source, session_of, place):
         yield SessionEntries(name, entries)
@@ -85,7 +107,7 @@ def _grouped_lines(source: Source, session_of: SessionOf, place: Place) -> Itera
         yield from (entry for entry in lines(source, place) if isinstance(entry, Problem))
 
 
-def lines(source: Source, place: Place | None = None) -> Iterator[Entry | Problem]:
+def lines(source: Source, place: Place | None = None) -> Entries:
     """Every line's object in order; empty lines are left out, others that are no object become problems."""
     decoder, place = Decoder(), place or source.line_place
     for number, (at, data) in enumerate(source.lines(), start=1):
@@ -93,9 +115,7 @@ def lines(source: Source, place: Place | None = None) -> Iterator[Entry | Proble
             yield from _line(source, decoder, data, at, place(number))
 
 
-def by_session(
-    source: Source, session_of: SessionOf, place: Place | None = None
-) -> Iterator[tuple[str, Iterator[Entry | Problem]]]:
+def by_session(source: Source, session_of: SessionOf, place: Place | None = None) -> Iterator[tuple[str, Entries]]:
     """Each session's id with its lines, in the order of their beginnings.
 
     A line that names no session belongs to the one before it; if there is none, to one called as the file. Where
@@ -142,7 +162,7 @@ def object_of(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[st
     return value if isinstance(value, dict) else None
 
 
-def lines_of(source: Source, runs: array[int], place: Place) -> Iterator[Entry | Problem]:
+def lines_of(source: Source, runs: array[int], place: Place) -> Entries:
     """The lines of a session's runs."""
     decoder = Decoder()
     for first in range(0, len(runs), 3):
@@ -154,7 +174,7 @@ def lines_of(source: Source, runs: array[int], place: Place) -> Iterator[Entry |
             at = end
 
 
-def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) -> Iterator[Entry | Problem]:
+def _line(source: Source, decoder: Decoder, data: bytes, at: int, place: str) -> Entries:
     if isinstance(data, Cut):
         yield Problem(place, too_long(at))
         return

@@ -28,7 +28,10 @@ def moment(value: Any) -> datetime | None:
 
 def first_moment(holder: Any, *keys: str) -> datetime | None:
     """The first time under one of `keys`; None where `holder` is no object."""
-    return next((when for key in keys if (when := moment(holder.get(key)))), None) if isinstance(holder, dict) else None
+    for key in keys if isinstance(holder, dict) else ():
+        if when := moment(holder.get(key)):
+            return when
+    return None
 
 
 def _seconds(value: float) -> float:

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import Path, Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, each_with, note_unknown_kind, spent, turns_of, with_once
+from webapp.dumps.messages.turn_values import with_usage
+from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_kind, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import page_entries
 from webapp.dumps.spilled_entries import microseconds, spilled
-from webapp.dumps.times import moment
 from webapp.dumps.turn_window import Side
 from webapp.dumps.values import as_object, first_id, first_text, id_text, text
 
 _LISTS = ("data", "spans", "items", "traces")
 _ANSWERS = ("generation", "response")
-_OTHERS = frozenset(
-    (
-        *("agent", "task", "turn", "handoff", "custom", "guardrail", "transcription", "speech", "speech_group"),
-        *("mcp_tools", "sandbox"),
-    )
+_OTHERS = (
+    *("agent", "task", "turn", "handoff", "custom", "guardrail", "transcription", "speech", "speech_group"),
+    *("mcp_tools", "sandbox"),
 )
 """the types of spans in which no model answers"""
 _SPOKEN = {"transcription": "output", "speech": "input"}
@@ -40,8 +36,9 @@ class _Trace(Conversation):
 
 
 class AgentsSdk(Format):
-    name = "agents_sdk"
     shapes = 'OpenAI\'s Agents SDK {"object": "trace.span", "span_data": {"type"}} one a line or {"data": […]}'
+    times = ("started_at",)
+    parent_key = "parent_id"
     id_key, id_name = "id", "span id"
     conversation_type = _Trace
     twice = True
@@ -50,11 +47,11 @@ class AgentsSdk(Format):
         listed = [item for key in _LISTS for item in head.items.get(key, [])] if head.shape == "object" else []
         return 94 if any(map(_is_span, [*head.objects, *listed])) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         traces: dict[str, dict[str, Any]] = {}
         with spilled() as aside:
             problems = []
-            for entry in _entries(source, head):
+            for entry in page_entries(source, head, *_LISTS):
                 if isinstance(entry, Problem):
                     problems.append(entry)
                 elif entry[1].get("object") == "trace":
@@ -74,9 +71,8 @@ class AgentsSdk(Format):
         conversation.ran = data.get("type") == "function"
         turns = _span(data, error, conversation)
         if error:
-            reason = first_text(error, "message") or text_or_json(error, ())[0]
-            turns.append((Turn(0, "error", raw=reason, role=text(data.get("type"))), None))
-        return each_filled(turns, sent_at=moment(entry.get("started_at")), parent=id_text(entry.get("parent_id")))
+            turns += error_turns(error, text(data.get("type")))
+        return turns
 
     def side(self, turn: Turn, conversation: _Trace) -> Side | None:
         """A tool's result comes by its span and in the next question."""
@@ -87,16 +83,8 @@ plugin = AgentsSdk()
 
 
 def _is_span(value: Any) -> bool:
-    if not isinstance(value, dict):
-        return False
-    return value.get("object") == "trace.span" or (value.get("object") == "trace" and "workflow_name" in value)
-
-
-def _entries(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
-    key = next((key for key in _LISTS if any(map(_is_span, head.items.get(key, [])))), None)
-    if head.shape != "object" or key is None:
-        return entries_of(source, head)
-    return with_list(source, head, key, needed="object")[1]
+    kind = as_object(value).get("object")
+    return kind == "trace.span" or (kind == "trace" and "workflow_name" in value)
 
 
 def _span(data: dict[str, Any], error: Any, conversation: _Trace) -> list[PlacedTurn]:
@@ -110,8 +98,7 @@ def _span(data: dict[str, Any], error: Any, conversation: _Trace) -> list[Placed
     key = _SPOKEN.get(str(kind))
     raw = text(data.get(key)) if key else None
     agent, phase = first_text(data, "name", "to_agent"), text(data.get("from_agent"))
-    turn = Turn(0, "event", raw=raw, role=kind, agent=agent, phase=phase)
-    return [(turn, (*at, key) if raw and key else None)]
+    return event_turns(kind, raw, (*at, str(key)), agent=agent, phase=phase)
 
 
 def _answered(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) -> list[PlacedTurn]:
@@ -119,15 +106,15 @@ def _answered(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) 
     fields = {key: value for key, value in data.items() if key not in ("input", "type")}
     turns = exchange(data, fields, at, at, conversation)
     if isinstance(data.get("output"), str):
-        turns += turns_of([Piece("text", data["output"], (*at, "output"))], "assistant", conversation)
+        turns += text_turns(data["output"], (*at, "output"), "assistant", conversation)
     conversation.calls.update((turn.agent, turn.raw) for turn, _ in turns if turn.kind == "tool_call")
     if not any(turn.written_by_model for turn, _ in turns):
         conversation.notes.clear()  # what the exchange says of it is said better here, or by the error
         if not error:
             conversation.notes.append(_without_answer(data))
-        turns.append((Turn(0, "event", role=text(data.get("type")), phase=first_id(data, "response_id")), None))
+        turns += event_turns(text(data.get("type")), phase=first_id(data, "response_id"))
     elif not any(turn.tokens_out for turn, _ in turns):
-        turns = with_once(turns, spent(data.get("usage")))
+        turns = with_usage(turns, data.get("usage"))
     return turns
 
 
@@ -146,9 +133,8 @@ def _called(data: dict[str, Any], error: Any, at: Path, conversation: _Trace) ->
     if conversation.calls[(name, raw)]:
         conversation.calls[(name, raw)] -= 1
     elif raw is not None:
-        call = {"name": name, "arguments": raw}
-        turns = turns_of([Piece("call", raw, path, name, None, call)], "assistant", conversation)
+        call = Piece("call", raw, path, name, None, {"name": name, "arguments": raw})
+        turns = turns_of([call], "assistant", conversation)
     if error and data.get("output") is None:
         return turns
-    result = text_or_json(data.get("output"), (*at, "output"))
-    return [*turns, *each_with(turns_of([Piece("result", *result, name)], "tool", conversation), agent=name)]
+    return [*turns, *result_turns(data.get("output"), (*at, "output"), conversation, name)]

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.messages.turns import text_turns
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.entries import Entries, Entry
+from webapp.dumps.messages.turns import event_turns, text_turns
+from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import number, text, whole
 
@@ -19,18 +20,15 @@ _MARKED = ("#### ", "> ")
 _END = "  "
 """what Aider ends its own lines with, and a model hardly ever one that begins as they do"""
 _NOTES = ("> Tokens: ", "> Commit ", "> Applied edit to ")
-_MOST_TEXT = 16 * 1024 * 1024
-"""characters of one prompt or answer"""
 
 
 class Aider(Format):
-    name = "aider"
     shapes = "Aider's chat history in Markdown (# aider chat started at …)"
 
     def sniff(self, head: DumpHead) -> int:
         return 95 if head.shape == "text" and _START.match(head.text.lstrip().partition("\n")[0]) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         """Each start of the program is a session; its lines are read as they are asked for."""
         for number_, (at, started) in enumerate(_starts(source), start=1):
             name = f"{source.stem or 'aider'}/{started or number_}"
@@ -41,7 +39,7 @@ class Aider(Format):
         if kind == "note":
             if match := _MODEL.search(raw):
                 conversation.model = match[1]
-            return [(Turn(0, "event", raw=raw, role="aider", **_spent(raw)), ("text",))]
+            return event_turns("aider", raw, ("text",), **_spent(raw))
         role = "user" if kind == "prompt" else "assistant"
         return text_turns(raw, ("text",), role, conversation)
 
@@ -65,7 +63,7 @@ def _are_ended(written: str) -> bool:
     return bool(marked) and 2 * sum(line.endswith(_END) for line in marked) >= len(marked)
 
 
-def _entries(source: Source, start: int, ended: bool) -> Iterator[Entry | Problem]:
+def _entries(source: Source, start: int, ended: bool) -> Entries:
     """The prompts, notes and answers from byte `start` up to the next session."""
     kind, lines, first, at = "answer", list[str](), 0, start
     while True:

@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.messages.bodies import exchange
-from webapp.dumps.messages.turns import each_filled
 from webapp.dumps.records import Problem
 from webapp.dumps.source import Cut, too_long
-from webapp.dumps.times import first_moment
 
 _SENT = re.compile(r"(TO LLM|LLM RESPONSE) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\s*$")
 _LINE = re.compile(r"(SYSTEM|USER|ASSISTANT|TOOL|FUNCTION) ?(.*)$", re.S)
@@ -21,27 +19,26 @@ _RESPONSE = "LLM RESPONSE"
 
 
 class AiderLlm(Format):
-    name = "aider_llm"
     shapes = "Aider's log of requests and responses (TO LLM …, LLM RESPONSE …)"
+    times = ("at",)
 
     def sniff(self, head: DumpHead) -> int:
         return 95 if head.shape == "text" and _SENT.match(head.text.lstrip().partition("\n")[0]) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _entries(source))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         response = entry.get("response")
         if response is None and "response" in entry:
             conversation.notes.append("a response without a line of the assistant's")
-        turns = exchange(entry if "messages" in entry else None, response, (), ("response",), conversation)
-        return each_filled(turns, sent_at=first_moment(entry, "at"))
+        return exchange(entry if "messages" in entry else None, response, (), ("response",), conversation)
 
 
 plugin = AiderLlm()
 
 
-def _entries(source: Source) -> Iterator[Entry | Problem]:
+def _entries(source: Source) -> Entries:
     """What was sent, and each response, in order."""
     sent, lines, first = None, list[str](), source.start
     for at, data in source.lines():

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece, block, content
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, turns_of
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text, whole
 
 _RAN = ("executableCode", "codeExecutionResult")
@@ -19,14 +17,14 @@ _RAN = ("executableCode", "codeExecutionResult")
 
 
 class AiStudio(Format):
-    name = "aistudio"
     shapes = 'AI Studio\'s prompts {"chunkedPrompt": {"chunks": […]}}'
+    times = ("createTime",)
 
     def sniff(self, head: DumpHead) -> int:
         fitting = [isinstance(as_object(item.get("chunkedPrompt")).get("chunks"), list) for item in head.objects]
         return 95 if fitting and all(fitting) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         for number, entry in enumerate(entries_of(source, head), start=1):
             if isinstance(entry, Problem):
                 yield entry
@@ -40,22 +38,19 @@ class AiStudio(Format):
             yield SessionEntries(name, nested(at, "chunks", chunks), first_text(value, "displayName"), extra=value)
 
     def conversation(self, context: Any) -> Conversation:
-        settings = as_object(context.get("runSettings"))
-        return Conversation(first_text(settings, "model"))
+        return Conversation(first_text(context.get("runSettings"), "model"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         role = {"model": "assistant"}.get(str(entry.get("role")), text(entry.get("role")))
         raw = text(entry.get("text"))
-        kind = "thinking" if entry.get("isThought") is True else "text"
-        piece = Piece("thinking" if kind == "thinking" else "text", raw, ("text",))
-        spent = {"tokens_out": whole(entry.get("tokenCount"))} if role == "assistant" else {}
+        piece = Piece("thinking" if entry.get("isThought") is True else "text", raw, ("text",))
         parts = [piece] if raw else content(entry.get("parts"), ("parts",))
         parts += [ran for key in _RAN if key in entry for ran in block({key: entry[key]}, ())]
         turns = turns_of(parts, role, conversation)
         if failure := text(entry.get("errorMessage")):
-            error: PlacedTurn = (Turn(0, "error", raw=failure, role=text(entry.get("finishReason"))), ("errorMessage",))
-            turns = [*(turns if parts else ()), error]
-        return each_filled(turns, sent_at=moment(entry.get("createTime")), **spent)
+            error = error_turns(failure, text(entry.get("finishReason")), ("errorMessage",))
+            turns = [*(turns if parts else ()), *error]
+        return each_filled(turns, tokens_out=whole(entry.get("tokenCount")) if role == "assistant" else None)
 
 
 plugin = AiStudio()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.turns import each_with, text_turns
-from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.values import as_list, first_id, text
 
@@ -17,14 +15,13 @@ _ANSWERS = {"output": None, "response": None, "chosen": 1, "rejected": 2}
 
 
 class Alpaca(Format):
-    name = "alpaca"
     shapes = 'Alpaca data sets [{"instruction", "input", "output"}]'
 
     def sniff(self, head: DumpHead) -> int:
-        fitting = sum(map(_is_item, head.objects))
+        fitting = sum(isinstance(item.get("instruction"), str) and _is_answered(item) for item in head.objects)
         return 90 if fitting and 2 * fitting >= len(head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -64,10 +61,6 @@ plugin = Alpaca()
 
 def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
     return SessionEntries(first_id(value, "id") or fallback, [(at, value)])
-
-
-def _is_item(value: dict[str, Any]) -> bool:
-    return isinstance(value.get("instruction"), str) and _is_answered(value)
 
 
 def _is_answered(value: dict[str, Any]) -> bool:

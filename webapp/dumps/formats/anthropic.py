@@ -8,15 +8,15 @@ from webapp.dumps.base import Conversation, DumpHead, PlacedTurn
 from webapp.dumps.formats.openai import OpenAi, entry_turns, failure_turns
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.pieces import content
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.times import first_moment
+from webapp.dumps.messages.turns import turns_of
+from webapp.dumps.values import as_list
 
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "document")
 
 
 class Anthropic(OpenAi):
-    name = "anthropic"
     shapes = 'Anthropic messages (a list, {"messages", "system"}, {"request", "response"}; JSON or one a line)'
+    times = ("timestamp", "created_at")
 
     def sniff(self, head: DumpHead) -> int:
         """Above OpenAI's score, and only where something stands that OpenAI does not have."""
@@ -36,7 +36,7 @@ class Anthropic(OpenAi):
         else:
             unanswered(entry, [], conversation)
             return []
-        return each_filled(turns, sent_at=first_moment(entry, "timestamp", "created_at"))
+        return turns
 
 
 plugin = Anthropic()
@@ -53,10 +53,6 @@ def _is_anthropic(value: dict[str, Any]) -> bool:
     if isinstance(messages, list):
         with_system = isinstance(value.get("system"), str | list) or "anthropic_version" in value
         return with_system or any(_is_anthropic(message) for message in messages if isinstance(message, dict))
-    blocks = value.get("content")
-    return isinstance(blocks, list) and any(isinstance(inner, dict) and _has_block(inner) for inner in blocks)
-
-
-def _has_block(block: dict[str, Any]) -> bool:
-    source = block.get("source")
-    return block.get("type") in _BLOCKS or (block.get("type") == "image" and isinstance(source, dict))
+    blocks = [block for block in as_list(value.get("content")) if isinstance(block, dict)]
+    images = (block for block in blocks if block.get("type") == "image" and isinstance(block.get("source"), dict))
+    return any(block.get("type") in _BLOCKS for block in blocks) or any(images)

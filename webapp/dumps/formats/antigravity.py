@@ -6,48 +6,37 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.calls import listed_calls
-from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Turn
-from webapp.dumps.times import moment
+from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.turns import event_turns, result_turns, turns_of
 from webapp.dumps.values import as_list, text
 
 
 class Antigravity(Format):
-    name = "antigravity"
     shapes = 'Antigravity\'s steps {"step_index", "source", "type", "content"} one a line'
+    session_field = None
+    times = ("created_at",)
 
     def sniff(self, head: DumpHead) -> int:
         return 93 if head.shape in ("lines", "array") and head.all_have("step_index", "source", "type") else 0
 
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return None
-
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        return each_filled(_step(entry, conversation), sent_at=moment(entry.get("created_at")))
+        if not isinstance(entry.get("content"), str) and not entry.get("tool_calls"):
+            conversation.notes.append("a step without a readable content")
+        kind, source, raw = text(entry.get("type")), str(entry.get("source")), text(entry.get("content"))
+        texts = [Piece("text", raw, ("content",))] if raw else []
+        if kind == "PLANNER_RESPONSE":
+            thought = text(entry.get("thinking"))
+            pieces = [Piece("thinking", thought, ("thinking",)), *texts] if thought else texts
+            for call in listed_calls(entry, "tool_calls", conversation.notes):
+                pieces.append(Piece.of_call(call.get("args"), (), text(call.get("name")), None, dict(call)))
+            if entry.get("content") == "" and not as_list(entry.get("tool_calls")):
+                conversation.notes.append("an answer that says nothing and calls nothing")
+            return turns_of(pieces, "assistant", conversation)
+        if source.startswith("USER"):
+            return turns_of(texts, "user", conversation)
+        if source == "MODEL" and raw:
+            return result_turns(raw, ("content",), conversation, kind)
+        return event_turns(kind, raw, ("content",))
 
 
 plugin = Antigravity()
-
-
-def _step(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-    if not isinstance(entry.get("content"), str) and not entry.get("tool_calls"):
-        conversation.notes.append("a step without a readable content")
-    kind, source, raw = text(entry.get("type")), str(entry.get("source")), text(entry.get("content"))
-    texts = [Piece("text", raw, ("content",))] if raw else []
-    if kind == "PLANNER_RESPONSE":
-        thought = text(entry.get("thinking"))
-        pieces = [Piece("thinking", thought, ("thinking",)), *texts] if thought else texts
-        pieces += map(_call, listed_calls(entry, "tool_calls", conversation.notes))
-        if entry.get("content") == "" and not as_list(entry.get("tool_calls")):
-            conversation.notes.append("an answer that says nothing and calls nothing")
-        return turns_of(pieces, "assistant", conversation)
-    if source.startswith("USER"):
-        return turns_of(texts, "user", conversation)
-    if source == "MODEL" and raw:
-        return turns_of([Piece("result", raw, ("content",), kind)], "tool", conversation)
-    return [(Turn(0, "event", raw=raw, role=kind), ("content",) if raw else None)]
-
-
-def _call(call: dict[str, Any]) -> Piece:
-    return Piece("call", text_or_json(call.get("args"), ())[0], None, text(call.get("name")), None, dict(call))

@@ -19,7 +19,6 @@ _MOST_AT = 500
 
 
 class Archive(Format):
-    name = "archive"
     shapes = "a .zip or .tar of any of these"
 
     by_key = True

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.entries import entry_or_problem
-from webapp.dumps.messages.pieces import Path, Piece, as_json, block, call, content
+from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.entries import Entries, entry_or_problem
+from webapp.dumps.messages.pieces import Path, Piece, as_json, call, content
 from webapp.dumps.messages.thread_events import sse_events, whole_messages
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, text_turns, turns_of, with_usage
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import microseconds, spilled
 from webapp.dumps.stream import DocumentMember, Item, walk
@@ -36,7 +35,6 @@ class _Thread(Conversation):
 
 
 class Assistants(Format):
-    name = "assistants"
     shapes = 'OpenAI\'s Assistants API {"data": [{"object": "thread.message"}]}, runs and their steps, lists or lines'
     conversation_type = _Thread
 
@@ -48,7 +46,7 @@ class Assistants(Format):
         paged = [item for value in values for item in as_list(value.get("data"))]
         return 94 if any(_kind(value) in _OBJECTS for value in [*values, *listed, *paged]) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         back, last = _goes_back(head), 0
         with spilled() as aside:
             problems, steps, names = [], Counter[str](), dict.fromkeys(("",))
@@ -75,9 +73,9 @@ class Assistants(Format):
         value, at = _held(entry)
         kind = _kind(value)
         if at and not str(entry.get("event")).endswith(_ENDS):
-            turns: list[PlacedTurn] = [(Turn(0, "event", role=text(entry.get("event"))), None)]
+            turns = event_turns(text(entry.get("event")))
         elif kind == "thread.message":
-            turns = turns_of(_said(value.get("content"), (*at, "content")), text(value.get("role")), conversation)
+            turns = turns_of(content(value.get("content"), (*at, "content")), text(value.get("role")), conversation)
         elif kind == "thread.run":
             turns = _run(value, at, conversation)
         elif kind == "thread.run.step":
@@ -85,7 +83,7 @@ class Assistants(Format):
         else:
             if kind not in ("thread", "assistant"):
                 conversation.notes.append(f"an object {str(kind)[:40]!r} is not known; kept as an event")
-            turns = [(Turn(0, "event", role=kind), None)]
+            turns = event_turns(kind)
         turns += _failure(value)
         parent = id_text(value.get("run_id"))
         return each_filled(turns, sent_at=moment(value.get("created_at")), parent=parent)
@@ -104,14 +102,14 @@ def _held(entry: dict[str, Any]) -> tuple[dict[str, Any], Path]:
     return (data, ("data",)) if isinstance(data, dict) and "event" in entry else (entry, ())
 
 
-def _entries(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+def _entries(source: Source, head: DumpHead) -> Entries:
     if head.shape == "text":
         return whole_messages(sse_events(source))
     alone = head.members.get("object") in _OBJECTS
     return _document(source) if head.shape == "object" and not alone else entries_of(source, head)
 
 
-def _document(source: Source) -> Iterator[Entry | Problem]:
+def _document(source: Source) -> Entries:
     """The objects of a document: its lists' items, and those of pages that are its members."""
     whole: dict[str, Any] = {}
     for part in walk(source.text(), None):
@@ -122,11 +120,15 @@ def _document(source: Source) -> Iterator[Entry | Problem]:
         elif isinstance(part, DocumentMember):
             whole[part.key] = part.value
             yield from _member(part.key, part.value)
-    if whole.get("has_more") is True:
-        yield Problem("has_more", "the list continues after this page; the rest is not in the file")
+    yield from _cut("has_more", whole)
 
 
-def _member(key: str, value: Any) -> Iterator[Entry | Problem]:
+def _cut(at: str, page: dict[str, Any]) -> Entries:
+    if page.get("has_more") is True:
+        yield Problem(at, "the list continues after this page; the rest is not in the file")
+
+
+def _member(key: str, value: Any) -> Entries:
     page = as_object(value)
     if (_kind(page) or "").startswith("thread"):
         yield key, page
@@ -134,8 +136,7 @@ def _member(key: str, value: Any) -> Iterator[Entry | Problem]:
     back = _seconds(items[0] if items else None) >= _seconds(items[-1] if items else None)
     for index, item in reversed(list(enumerate(items))) if back else enumerate(items):
         yield entry_or_problem(f"{key}.data[{index}]", item)
-    if page.get("has_more") is True:
-        yield Problem(f"{key}.has_more", "the list continues after this page; the rest is not in the file")
+    yield from _cut(f"{key}.has_more", page)
 
 
 def _seconds(value: Any) -> int:
@@ -157,20 +158,6 @@ def _order(value: dict[str, Any], index: int, back: bool) -> int:
     return _seconds(value) + rank * _SECOND // 5 + (_SECOND // 12 - shift if back else shift)
 
 
-def _said(value: Any, at: Path) -> list[Piece]:
-    """A message's blocks, whose texts stand within `value`."""
-    pieces = []
-    if not isinstance(value, list):
-        return content(value, at)
-    for index, part in enumerate(value):
-        inner = as_object(part).get("text")
-        if isinstance(inner, dict) and isinstance(inner.get("value"), str):
-            pieces.append(Piece("text", inner["value"], (*at, index, "text", "value")))
-        else:
-            pieces += block(part, (*at, index))
-    return pieces
-
-
 def _run(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedTurn]:
     """A run: its instructions where they are new, and the calls that it waits for."""
     conversation.model = text(value.get("model")) or conversation.model
@@ -178,14 +165,14 @@ def _run(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedT
     said = text(value.get("instructions"))
     if said and said not in conversation.instructions:
         conversation.instructions.add(said)
-        turns = turns_of([Piece("text", said, (*at, "instructions"))], "system", conversation)
-    turns.append((Turn(0, "event", role="thread.run", phase=text(value.get("status"))), None))
+        turns = text_turns(said, (*at, "instructions"), "system", conversation)
+    turns += event_turns("thread.run", phase=text(value.get("status")))
     path = (*at, "required_action", "submit_tool_outputs", "tool_calls")
     waiting = as_object(as_object(value.get("required_action")).get("submit_tool_outputs")).get("tool_calls")
     pieces = [call(inner, (*path, i)) for i, inner in enumerate(as_list(waiting)) if isinstance(inner, dict)]
     new = [piece for piece in pieces if piece.id not in conversation.tools]
     turns += turns_of(new, "assistant", conversation) if new else []
-    return turns if conversation.has_steps else with_once(turns, spent(value.get("usage")))
+    return turns if conversation.has_steps else with_usage(turns, value.get("usage"))
 
 
 def _step(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedTurn]:
@@ -195,8 +182,8 @@ def _step(value: dict[str, Any], at: Path, conversation: _Thread) -> list[Placed
         if isinstance(inner, dict):
             turns += _tool(inner, (*path, index), conversation)
     if not turns:
-        turns = [(Turn(0, "event", role="thread.run.step", phase=text(details.get("type"))), None)]
-    return with_once(turns, spent(value.get("usage")))
+        turns = event_turns("thread.run.step", phase=text(details.get("type")))
+    return with_usage(turns, value.get("usage"))
 
 
 def _tool(value: dict[str, Any], at: Path, conversation: _Thread) -> list[PlacedTurn]:
@@ -215,7 +202,8 @@ def _tool(value: dict[str, Any], at: Path, conversation: _Thread) -> list[Placed
         texts = [first_text(item, "logs") for item in as_list(found)]
         raw = "".join(filter(None, texts)) if any(texts) else as_json(found)
         result = Piece("result", raw, None, kind, ident) if found else None
-    pieces = [*([] if ident in conversation.tools else [tool_call]), *([result] if result else [])]
+    pieces = [] if ident in conversation.tools else [tool_call]
+    pieces += [result] if result else []
     return turns_of(pieces, "assistant", conversation) if pieces else []
 
 
@@ -223,6 +211,6 @@ def _failure(value: dict[str, Any]) -> list[PlacedTurn]:
     """What a run or a step ended with."""
     error, cut = value.get("last_error"), as_object(value.get("incomplete_details"))
     if isinstance(error, dict):
-        return [(Turn(0, "error", raw=first_text(error, "message", "code"), role=first_text(error, "code")), None)]
+        return error_turns(first_text(error, "message", "code"), first_text(error, "code"))
     reason = first_text(cut, "reason")
-    return [(Turn(0, "error", raw=reason, role="incomplete"), None)] if reason else []
+    return error_turns(reason, "incomplete") if reason else []

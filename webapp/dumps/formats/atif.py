@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
-from webapp.dumps.entries import nested
+from webapp.dumps.entries import Entries, nested
 from webapp.dumps.messages.calls import listed_calls
-from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
-from webapp.dumps.messages.turns import each_filled, each_with, spent, turns_of, with_once
+from webapp.dumps.messages.pieces import Piece, content, joined
+from webapp.dumps.messages.turns import each_filled, each_with, result_turns, turns_of, with_usage
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, text, whole
 
 _ROLES = {"agent": "assistant", "user": "user", "system": "system"}
@@ -22,41 +20,38 @@ _IDS = ("session_id", "trajectory_id")
 
 
 class Atif(Format):
-    name = "atif"
     shapes = 'ATIF trajectories {"schema_version": "ATIF-v1.7", "steps": […]}'
+    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         versions = [str(item.get("schema_version")) for item in head.objects]
         return 95 if versions and all(version.startswith("ATIF-v") for version in versions) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
-            extra, entries = with_list(source, head, "steps", needed="schema_version")
-            yield _session(source.stem, extra, entries)
-            return
-        yield from each_session(entries_of(source, head), source.stem, _listed)
+            yield _session(source.stem, *with_list(source, head, "steps", needed="schema_version"))
+        else:
+            yield from each_session(entries_of(source, head), source.stem, _listed)
 
     def conversation(self, context: Context) -> Conversation:
         return Conversation(first_text(context.get("agent"), "model_name"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         metrics = as_object(entry.get("metrics"))
-        turns = with_once(_step(entry, conversation), spent(metrics, metrics.get("cost_usd")))
+        turns = with_usage(_step(entry, conversation), metrics, metrics.get("cost_usd"))
         if entry.get("is_copied_context") is True:
             turns = each_with(turns, duplicate_of=conversation.entry)
-        about = {"sent_at": moment(entry.get("timestamp")), "sounding": whole(entry.get("subagent"))}
-        return each_filled(turns, **about)
+        return each_filled(turns, sounding=whole(entry.get("subagent")))
 
 
 plugin = Atif()
 
 
 def _listed(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
-    steps = nested(at, "steps", as_list(value.pop("steps", None)))
-    return _session(fallback, value, steps)
+    return _session(fallback, value, nested(at, "steps", as_list(value.pop("steps", None))))
 
 
-def _session(fallback: str, extra: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:
+def _session(fallback: str, extra: dict[str, Any], entries: Entries) -> SessionEntries:
     inner = extra.pop("subagent_trajectories", None)
     name = first_id(extra, *_IDS) or fallback
     strange = [key for key, value in extra.items() if any("steps" in as_object(item) for item in as_list(value))]
@@ -65,7 +60,7 @@ def _session(fallback: str, extra: dict[str, Any], entries: Iterator[Entry | Pro
     return SessionEntries(name, chain(_with_subagents(entries, as_list(inner)), left_out), extra=extra)
 
 
-def _with_subagents(entries: Iterator[Entry | Problem], subagents: list[Any]) -> Iterator[Entry | Problem]:
+def _with_subagents(entries: Entries, subagents: list[Any]) -> Entries:
     """The steps, then those of the agents that it started, each with the number of its branch."""
     yield from entries
     waiting, number = list(subagents), 0
@@ -87,15 +82,13 @@ def _step(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]
     if entry.get("message") or not calls:
         pieces += content(entry.get("message"), ("message",))
     for index, call in enumerate(calls):
-        raw, path = text_or_json(call.get("arguments"), ("tool_calls", index, "arguments"))
         name, ident = text(call.get("function_name")), text(call.get("tool_call_id"))
-        pieces.append(Piece("call", raw, path, name, ident, dict(call)))
+        pieces.append(Piece.of_call(call.get("arguments"), ("tool_calls", index, "arguments"), name, ident, dict(call)))
     if "message" not in entry:
         conversation.notes.append(f"a step without a message (its keys: {', '.join(map(repr, entry))})")
     turns = turns_of(pieces, role, conversation, model=text(entry.get("model_name")))
     for result in as_list(as_object(entry.get("observation")).get("results")):
         answer, _ = joined(content(as_object(result).get("content"), ()))
         if answer is not None:
-            piece = Piece("result", answer, None, None, text(as_object(result).get("source_call_id")))
-            turns += turns_of([piece], "tool", conversation)
+            turns += result_turns(answer, (), conversation, None, text(as_object(result).get("source_call_id")))
     return turns

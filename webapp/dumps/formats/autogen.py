@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import entry_or_problem, nested
 from webapp.dumps.messages.bodies import exchange
-from webapp.dumps.messages.pieces import Path, Piece, content, text_or_json
+from webapp.dumps.messages.pieces import Path, Piece, content
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, unplaced, with_once
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, event_turns, turns_of, unplaced, with_usage
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
 from webapp.dumps.times import moment
@@ -28,7 +28,6 @@ _ROLES = {"SystemMessage": "system", "UserMessage": "user", "AssistantMessage": 
 
 
 class AutoGen(Format):
-    name = "autogen"
     shapes = 'AutoGen\'s recordings [{"mode": "create", "messages", "response"}], states {"agent_states"} or messages'
 
     def sniff(self, head: DumpHead) -> int:
@@ -40,7 +39,7 @@ class AutoGen(Format):
             return 92 if state or (messages and all(map(_is_message, messages))) else 0
         return 92 if head.objects and all(_is_record(item) or _is_message(item) for item in head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "sqlite":
             yield from _logged(source)
             return
@@ -55,8 +54,8 @@ class AutoGen(Format):
             return _recorded(entry, conversation)
         if "invocation_id" in entry:
             turns = exchange(entry.get("request"), entry.get("response"), ("request",), ("response",), conversation)
-            when = moment(entry.get("start_time"))
-            return each_filled(turns or [(Turn(0, "event"), None)], agent=text(entry.get("source_name")), sent_at=when)
+            agent, when = text(entry.get("source_name")), moment(entry.get("start_time"))
+            return each_filled(turns or event_turns(), agent=agent, sent_at=when)
         message, at = (entry["message"], ("message",)) if isinstance(entry.get("message"), dict) else (entry, ())
         turns = _message(message, at, conversation)
         return each_filled(turns, agent=text(message.get("source")), sent_at=moment(message.get("created_at")))
@@ -86,7 +85,7 @@ def _bodies(row: dict[str, Any]) -> dict[str, Any]:
     return {**plain(row), **{key: value for key, value in parsed.items() if value is not None}}
 
 
-def _of_document(at: str, value: dict[str, Any]) -> Iterator[Entry | Problem]:
+def _of_document(at: str, value: dict[str, Any]) -> Entries:
     """The messages of a state: those of its agents, which a manager only repeats; else what the document lists."""
     states = as_object(value.get("agent_states"))
     if not states:
@@ -113,7 +112,7 @@ def _recorded(entry: dict[str, Any], conversation: Conversation) -> list[PlacedT
     turns = unplaced(exchange({"messages": history}, None, (), (), conversation))
     answer = turns_of(_pieces(response, ("response",)), "assistant", conversation)
     answer = noted_answers(answer, conversation)
-    return [*turns, *with_once(answer, spent(response.get("usage")))]
+    return [*turns, *with_usage(answer, response.get("usage"))]
 
 
 def _plain(message: dict[str, Any]) -> dict[str, Any]:
@@ -132,21 +131,18 @@ def _message(message: dict[str, Any], at: Path, conversation: Conversation) -> l
     kind, source = str(message.get("type")), text(message.get("source"))
     if kind in ("FunctionExecutionResultMessage", "ToolCallExecutionEvent"):
         results = [result for result in as_list(message.get("content")) if isinstance(result, dict)]
-        pieces = [
-            Piece("result", text_or_json(result.get("content"), ())[0], None, text(result.get("name")), _id(result))
-            for result in results
-        ]
+        pieces = [Piece.of_result(item.get("content"), (), text(item.get("name")), _id(item)) for item in results]
         return turns_of(pieces, "tool", conversation)
     if kind == "ThoughtEvent":
         return turns_of([Piece("thinking", text(message.get("content")), (*at, "content"))], "assistant", conversation)
     if kind == "ToolCallSummaryMessage":  # the results again, as the program put them together
-        return [(Turn(0, "event", raw=text(message.get("content")), role=kind), (*at, "content"))]
+        return event_turns(kind, text(message.get("content")), (*at, "content"))
     if kind in _SAID and "content" not in message:
         conversation.notes.append("a message without a content")
     no_model = kind in _SAID and "models_usage" in message and message["models_usage"] is None
     role = "user" if source == "user" or no_model else "assistant"
     turns = turns_of(_pieces(message, at), _ROLES.get(kind, role), conversation)
-    return with_once(turns, spent(message.get("models_usage")))
+    return with_usage(turns, message.get("models_usage"))
 
 
 def _pieces(message: dict[str, Any], at: Path) -> list[Piece]:
@@ -156,8 +152,8 @@ def _pieces(message: dict[str, Any], at: Path) -> list[Piece]:
         return [*pieces, *content(value, (*at, "content"))]
     for index, inner in enumerate(value):
         if isinstance(inner, dict) and ("arguments" in inner or {"id", "name"} <= inner.keys()):
-            raw, path = text_or_json(inner.get("arguments"), (*at, "content", index, "arguments"))
-            pieces.append(Piece("call", raw, path, text(inner.get("name")), _id(inner), dict(inner)))
+            path = (*at, "content", index, "arguments")
+            pieces.append(Piece.of_call(inner.get("arguments"), path, text(inner.get("name")), _id(inner), dict(inner)))
         else:
             pieces += content(inner, (*at, "content", index))
     return pieces

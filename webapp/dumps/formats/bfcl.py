@@ -6,49 +6,40 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.pieces import Path, Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
-from webapp.dumps.records import Turn
+from webapp.dumps.messages.pieces import Path, Piece
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, text_turns, turns_of, with_usage
 from webapp.dumps.values import id_text, whole
 
 _ERROR = "Error during inference"
-_KEYS = ("input_token_count", "output_token_count", "latency", "inference_log", "inference_input_log")
+_KEYS = {"input_token_count", "output_token_count", "latency", "inference_log", "inference_input_log"}
 _SCORED = "model_result_raw"
 """what a score file calls the result of an item that was judged wrong"""
 _DEEPEST = 10
 
 
 class Bfcl(Format):
-    name = "bfcl"
     shapes = 'BFCL\'s results {"id", "result", "input_token_count"} one a line'
+    session_field = None
 
     def sniff(self, head: DumpHead) -> int:
         results = [item for item in head.objects if "accuracy" not in item]  # the first line of a score file
         if results and all(_SCORED in item for item in results):
             return 90
         have_ids = all("result" in item and item.keys() & {"id", "idx"} for item in head.objects)
-        return 90 if head.objects and have_ids and any(map(_is_result, head.objects)) else 0
-
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return None
+        return 90 if have_ids and any(not _KEYS.isdisjoint(item) for item in head.objects) else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         key = _SCORED if _SCORED in entry else "result"
         if (key in entry and entry[key] is None) or _holds_null(entry.get(key)):
             conversation.notes.append(f"null is under {key!r} where a model's answer should")
-        turns = list(_answers(entry.get(key), (key,), conversation)) or [(Turn(0, "event"), None)]
+        turns = list(_answers(entry.get(key), (key,), conversation)) or event_turns()
         counts = {"input": entry.get("input_token_count"), "output": entry.get("output_token_count")}
         single = {name: total for name, value in counts.items() if (total := _total(value)) is not None}
         name = id_text(entry.get("id")) or id_text(entry.get("idx"))
-        return each_filled(with_once(turns, spent(single)), phase=name)
+        return each_filled(with_usage(turns, single), phase=name)
 
 
 plugin = Bfcl()
-
-
-def _is_result(value: dict[str, Any]) -> bool:
-    has_id = "id" in value or "idx" in value
-    return has_id and "result" in value and any(key in value for key in _KEYS)
 
 
 def _holds_null(value: Any) -> bool:
@@ -67,17 +58,15 @@ def _total(value: Any) -> int | None:
 def _answers(value: Any, at: Path, conversation: Conversation) -> Iterator[PlacedTurn]:
     """A text is an answer, an object holds calls, a list holds either, turn by turn."""
     if isinstance(value, str):
-        if value.startswith(_ERROR):
-            yield Turn(0, "error", raw=value, role="provider"), at
-        else:
-            yield from turns_of([Piece("text", value, at)], "assistant", conversation)
+        failed = value.startswith(_ERROR)
+        yield from error_turns(value, "provider", at) if failed else text_turns(value, at, "assistant", conversation)
     elif isinstance(value, dict):
         if not value:
             conversation.notes.append("an empty object where a call should be")
         for name, arguments in value.items():
-            raw, path = text_or_json(arguments, (*at, name))
             call = {"name": name, "arguments": arguments}
-            yield from turns_of([Piece("call", raw, path, name, None, call)], "assistant", conversation)
+            piece = Piece.of_call(arguments, (*at, name), name, None, call)
+            yield from turns_of([piece], "assistant", conversation)
     elif isinstance(value, list) and len(at) < _DEEPEST:
         for index, inner in enumerate(value):
             yield from _answers(inner, (*at, index), conversation)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import BranchedConversation, tree_entries
 from webapp.dumps.json_texts import long_texts
 from webapp.dumps.messages.pieces import Path, Piece, joined
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, event_turns, turns_of
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
@@ -22,7 +21,6 @@ _SPOKEN = ("text", "multimodal_text")
 
 
 class ChatGpt(Format):
-    name = "chatgpt"
     shapes = 'ChatGPT\'s export [{"conversation_id", "mapping": {…}}]'
     conversation_type = BranchedConversation
 
@@ -31,14 +29,14 @@ class ChatGpt(Format):
             return 95 if all(map(_is_conversation, head.objects)) else 0
         return 90 if head.mentions("mapping") and head.mentions("current_node", "conversation_id") else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
         parent = id_text(entry.get("parent"))
         branch = conversation.branch(id_text(entry.get("id")), parent)
         message = entry.get("message")
-        turns: list[PlacedTurn] = [(Turn(0, "event", role="root"), None)]
+        turns = event_turns("root")
         if isinstance(message, dict):
             turns = _message(message, conversation)
         elif message is not None:
@@ -71,13 +69,12 @@ def _message(message: dict[str, Any], conversation: BranchedConversation) -> lis
     role, kind = text(author.get("role")), text(content.get("content_type"))
     pieces = _pieces(content)
     raw, path = joined(pieces)
-    name = text(author.get("name")) or text(message.get("recipient"))
+    recipient = text(message.get("recipient"))
     if kind in _THOUGHTS:
         pieces = [Piece("thinking", raw, path)] if raw else []
     elif role == "tool":
-        pieces = [Piece("result", raw, path, name)]
+        pieces = [Piece("result", raw, path, text(author.get("name")) or recipient)]
     elif role == "assistant" and (kind == "code" or message.get("recipient") not in (None, "all")):
-        recipient = text(message.get("recipient"))
         pieces = [Piece("call", raw, path, recipient, None, {"name": recipient, "arguments": raw})]
     model = text(as_object(message.get("metadata")).get("model_slug"))
     if not isinstance(message.get("content"), dict):
@@ -95,7 +92,7 @@ def _message(message: dict[str, Any], conversation: BranchedConversation) -> lis
             conversation.notes.append(
                 f"a message of the unknown kind {kind!r} was left out (texts at {', '.join(paths)})"
             )
-        return [(Turn(0, "event", role=kind or role), None)]
+        return event_turns(kind or role)
     return turns_of(pieces, role, conversation, model=model)
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.entries import Entry, entry_or_problem
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.entries import Entries, entry_or_problem
 from webapp.dumps.json_texts import long_texts
 from webapp.dumps.messages.speakers import SAID, is_chat, speaker, spoken
 from webapp.dumps.messages.turns import each_filled, message_turns, unplaced
@@ -45,7 +45,6 @@ class _Chat(NamedTuple):
 
 
 class Chats(Format):
-    name = "chats"
     shapes = 'chats of other apps, wherever they lie: lists of {"sender", "text"}, {"is_user", "mes"} and the like'
     by_key = True
 
@@ -55,7 +54,7 @@ class Chats(Format):
         has_chat = is_chat(head.objects) or any(next(_chats("", (), value, 0), None) for value in head.objects)
         return _SURE if has_chat else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "object" and is_chat(head.objects):
             yield from super().sessions(source, head)
             return
@@ -73,9 +72,8 @@ class Chats(Format):
                     yield Problem(chat.at, "these messages repeat those before them; left out")
                     continue
                 if chat.around and chat.around[-1].keys() >= _CHAT_RESULT:
-                    yield Problem(
-                        chat.at, "the roles are as AutoGen's agent that began the chat sees them: its own are answers"
-                    )
+                    words = "the roles are as AutoGen's agent that began the chat sees them: its own are answers"
+                    yield Problem(chat.at, words)
                 count += 1
                 yield _session(chat, source.stem if head.shape == "object" and count == 1 else f"{source.stem}-{count}")
 
@@ -90,13 +88,12 @@ class Chats(Format):
             if speaker(entry) == "assistant":
                 conversation.notes.append("an answer of which nothing is known")
             return []
-        about = {"parent": first_id(message, *_PARENTS), "sent_at": first_moment(message, *_TIMES)}
         model = first_text(message, *_MODELS) or first_text(as_object(message.get("extra")), *_MODELS)
         model = model or first_text(as_object(message.get("metadata")), *_MODELS)
         turns = unplaced(message_turns(message, conversation, model=model))
         if message["role"] == "assistant" and entry.get("error") is True:  # LibreChat's, whose text is the reason
             turns = [(changed(turn, kind="error") if turn.kind == "response" else turn, path) for turn, path in turns]
-        return each_filled(turns, **about)
+        return each_filled(turns, parent=first_id(message, *_PARENTS), sent_at=first_moment(message, *_TIMES))
 
 
 plugin = Chats()
@@ -106,24 +103,21 @@ def _repeats(chat: _Chat, other: _Chat) -> bool:
     """Whether a list next to another says nothing new, as the timeline of Copilot's older sessions."""
     if not chat.around or not other.around or chat.around[-1] is not other.around[-1]:
         return False
-    texts, other_texts = _texts(chat.messages), _texts(other.messages)
-    return bool(texts) and texts <= other_texts
+    texts = _texts(chat.messages)
+    return bool(texts) and texts <= _texts(other.messages)
 
 
 def _texts(messages: list[Any]) -> set[str]:
-    spoken_texts = (as_object(spoken(message)).get("content") for message in messages)
-    return {said for said in spoken_texts if isinstance(said, str)}
+    contents = (as_object(spoken(message)).get("content") for message in messages)
+    return {content for content in contents if isinstance(content, str)}
 
 
 def _session(chat: _Chat, fallback: str) -> SessionEntries:
     beside = {key: value for key, value in chat.around[-1].items() if value is not chat.messages} if chat.around else {}
     title = next((title for holder in reversed(chat.around) if (title := first_text(holder, "title", "name"))), None)
     chat_id = first_id(beside, *_IDS) or first_id(as_object(beside.get("conversation")), *_IDS)
-    return SessionEntries(chat_id or fallback, _entries(chat.at, chat.messages), title, extra=_small(beside))
-
-
-def _small(beside: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in beside.items() if not isinstance(value, list | dict)}
+    small = {key: value for key, value in beside.items() if not isinstance(value, list | dict)}
+    return SessionEntries(chat_id or fallback, _entries(chat.at, chat.messages), title, extra=small)
 
 
 def _chats(at: str, around: tuple[dict[str, Any], ...], value: Any, depth: int) -> Iterator[_Chat]:
@@ -149,9 +143,8 @@ def _with_replies(messages: list[Any]) -> Iterator[Any]:
     waiting = list(reversed(messages))
     while waiting:
         message = waiting.pop()
-        if several := [
-            answer for answer in as_list(as_object(message).get("responses")) if as_object(answer).get("messages")
-        ]:
+        responses = as_list(as_object(message).get("responses"))
+        if several := [answer for answer in responses if as_object(answer).get("messages")]:
             models = [(first_text(answer, "model"), as_list(answer["messages"])) for answer in several]
             listed = [{"model": model, **as_object(inner)} for model, inners in models for inner in inners]
             waiting.extend(reversed(listed))  # TypingMind's answers of several models to one prompt
@@ -161,14 +154,11 @@ def _with_replies(messages: list[Any]) -> Iterator[Any]:
         waiting.extend(reply for reply in reversed(replies) if isinstance(reply, dict))
 
 
-def _entries(at: str, messages: list[Any]) -> Iterator[Entry | Problem]:
+def _entries(at: str, messages: list[Any]) -> Entries:
     for number, message in enumerate(_with_replies(messages)):
-        without_replies = (
-            {key: value for key, value in message.items() if key not in _REPLIES}
-            if isinstance(message, dict)
-            else message
-        )
-        yield entry_or_problem(f"{at}[{number}]", without_replies)
+        if isinstance(message, dict):
+            message = {key: value for key, value in message.items() if key not in _REPLIES}
+        yield entry_or_problem(f"{at}[{number}]", message)
 
 
 def _left_over(at: str, value: dict[str, Any], chats: list[list[Any]]) -> Iterator[Problem]:
@@ -197,15 +187,13 @@ def _one_sided(value: Any, at: str, depth: int) -> Iterator[tuple[str, int]]:
 
 def _too_deep(value: Any, at: str, depth: int) -> Iterator[str]:
     """The paths of what is nested deeper than chats are looked for."""
+    if not isinstance(value, dict | list) or not value:
+        return
     if depth > _DEEPEST:
-        if isinstance(value, dict | list) and value:
-            yield at
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _too_deep(inner, f"{at}.{str(key)[:40]}", depth + 1)
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _too_deep(inner, f"{at}[{index}]", depth + 1)
+        yield at
+        return
+    for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _too_deep(inner, f"{at}[{step}]" if isinstance(value, list) else f"{at}.{str(step)[:40]}", depth + 1)
 
 
 def _without(value: Any, chats: list[list[Any]]) -> Any:

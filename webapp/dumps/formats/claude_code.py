@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.messages.pieces import Path, text_or_json
-from webapp.dumps.messages.turns import message_turns, spent
-from webapp.dumps.records import Kind, Problem, Turn, changed
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
+from webapp.dumps.messages.pieces import Path
+from webapp.dumps.messages.turns import each_with, error_turns, event_turns, message_turns, spent
+from webapp.dumps.records import Kind, changed
 from webapp.dumps.sessions import document_session, grouped
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_object, first_text, id_text, text
@@ -37,7 +36,6 @@ class _Transcript(Conversation):
 
 
 class ClaudeCode(Format):
-    name = "claude_code"
     shapes = 'Claude Code transcripts {"type", "uuid", "sessionId", "message"} one a line'
     conversation_type = _Transcript
     id_key = id_name = "uuid"
@@ -48,7 +46,7 @@ class ClaudeCode(Format):
             return 95
         return 95 if head.shape in ("lines", "array", "object") and any(map(_is_line, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if _is_wrapped(head):
             return iter([document_session(source, head, "loglines", needed="loglines", ids=("sessionId",))])
         return grouped(source, head, lambda line: _session(line, source.stem))
@@ -56,8 +54,7 @@ class ClaudeCode(Format):
     def read_entry(self, entry: dict[str, Any], conversation: _Transcript) -> list[PlacedTurn]:
         line, at = _of_subagent(entry)
         turns = _line(line, conversation, at)
-        first = _first_entry(line, turns, conversation)
-        return turns if first is None else [(changed(turn, duplicate_of=first), path) for turn, path in turns]
+        return each_with(turns, duplicate_of=_first_entry(line, turns, conversation))
 
 
 plugin = ClaudeCode()
@@ -88,7 +85,7 @@ def _of_subagent(line: dict[str, Any]) -> tuple[dict[str, Any], Path]:
     return {"timestamp": line.get("timestamp"), **inner, **beside}, ("data", "message")
 
 
-def _line(value: dict[str, Any], transcript: _Transcript, at: Path = ()) -> list[PlacedTurn]:
+def _line(value: dict[str, Any], transcript: _Transcript, at: Path) -> list[PlacedTurn]:
     message = value.get("message")
     about = {
         "sent_at": moment(value.get("timestamp")),
@@ -98,30 +95,26 @@ def _line(value: dict[str, Any], transcript: _Transcript, at: Path = ()) -> list
     if not isinstance(message, dict):
         if value.get("type") == "assistant":
             transcript.notes.append("a line of the assistant's without a message")
-        return _note(value, about, transcript)
+        return _note(value, about)
     role = text(message.get("role")) or text(value.get("type"))
     once = _spent(message, value, transcript)
     model = text(message.get("model")) or text(value.get("model"))
     turns = message_turns({**message, "role": role}, transcript, (*at, "message"), once=once, model=model, **about)
-    return _of_program(turns, value) if model == _NO_MODEL or value.get("isApiErrorMessage") is True else turns
+    is_refusal = value.get("isApiErrorMessage") is True
+    if model == _NO_MODEL or is_refusal:  # what Claude Code says in the model's place
+        kind: Kind = "error" if is_refusal else "event"
+        return [(changed(turn, kind=kind, model=None), path) for turn, path in turns]
+    return turns
 
 
-def _of_program(turns: list[PlacedTurn], value: dict[str, Any]) -> list[PlacedTurn]:
-    """What Claude Code says in the model's place: that the provider refused, else a note."""
-    kind: Kind = "error" if value.get("isApiErrorMessage") is True else "event"
-    return [(changed(turn, kind=kind, model=None), path) for turn, path in turns]
-
-
-def _note(value: dict[str, Any], about: dict[str, Any], transcript: _Transcript) -> list[PlacedTurn]:
+def _note(value: dict[str, Any], about: dict[str, Any]) -> list[PlacedTurn]:
     """A line that is no message: a summary, a system note, a snapshot of files."""
     if value.get("subtype") == "api_error":
-        error = as_object(value.get("error"))
-        reason = first_text(as_object(error.get("error")), "message") or first_text(error, "message")
-        raw = reason or text_or_json(value.get("error"), ())[0]
-        return [(Turn(0, "error", raw=raw, role="api_error", **about), None)]
+        error = value.get("error")
+        reason = first_text(as_object(error).get("error"), "message") or error
+        return error_turns(reason, "api_error", **about)
     key = next((key for key in ("summary", "content", "message") if isinstance(value.get(key), str)), None)
-    raw, path = (None, None) if key is None else (value[key], (key,))
-    return [(Turn(0, "event", raw=raw, role=text(value.get("type")), **about), path)]
+    return event_turns(text(value.get("type")), value.get(key or ""), (str(key),), **about)
 
 
 def _spent(message: dict[str, Any], value: dict[str, Any], transcript: _Transcript) -> dict[str, Any]:

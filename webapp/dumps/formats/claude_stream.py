@@ -7,9 +7,8 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
-from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, turns_of
+from webapp.dumps.messages.turns import each_with, event_turns, message_turns, spent, text_turns, turns_of
 from webapp.dumps.records import Kind, Turn
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, number, text
 
 _MESSAGES = ("assistant", "user")
@@ -34,9 +33,9 @@ class _Stream(Conversation):
 
 
 class ClaudeStream(Format):
-    name = "claude_stream"
     shapes = 'Claude Code\'s stream-json {"type", "message", "session_id"} one a line'
     conversation_type = _Stream
+    times = ("timestamp",)
     grows = True
 
     def sniff(self, head: DumpHead) -> int:
@@ -44,25 +43,24 @@ class ClaudeStream(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Stream) -> list[PlacedTurn]:
         kind = entry.get("type")
-        about: dict[str, Any] = {"sent_at": moment(entry.get("timestamp"))}
         if kind == "stream_event":
             delta = as_object(as_object(entry.get("event")).get("delta"))
             conversation.parts.append(first_text(delta, "text", "partial_json") or "")
         if kind == "assistant" and _is_part(entry):
             answer_text, _ = joined(content(entry["message"].get("content"), ()))
             conversation.parts.append(answer_text or "")
-            return [(Turn(0, "event", role="assistant/part", **about), None)]
+            return event_turns("assistant/part")
         if kind in _MESSAGES and isinstance(entry.get("message"), dict):
-            return _message(entry, conversation, about)
+            return _message(entry, conversation)
         if kind == "assistant":
             conversation.notes.append("a line of the assistant's without a message")
         if kind == "tool_call":
-            return each_filled(_tool_call(entry, conversation), **about)
+            return _tool_call(entry, conversation)
         if kind == "result":
-            return _result(entry, conversation, about)
+            return _result(entry, conversation)
         conversation.model = text(entry.get("model")) or conversation.model
         role = "/".join(name for key in ("type", "subtype") if (name := text(entry.get(key))))
-        return [(Turn(0, "event", role=role or None, **about), None)]
+        return event_turns(role or None)
 
     def is_echo(self, entry: dict[str, Any]) -> bool:
         return _is_part(entry)
@@ -85,21 +83,20 @@ def _is_part(entry: dict[str, Any]) -> bool:
     return "timestamp_ms" in entry and "model_call_id" not in entry and isinstance(entry.get("message"), dict)
 
 
-def _message(entry: dict[str, Any], stream: _Stream, about: dict[str, Any]) -> list[PlacedTurn]:
+def _message(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
     message = {"role": entry["type"], **entry["message"]}
     ident, once = id_text(message.get("id")), {}
     if ident is None or ident not in stream.counted:
         once = spent(message.get("usage"))
         stream.counted.add(ident or "")
-    parent = text(entry.get("parent_tool_use_id"))
-    if parent is not None:
-        about["sounding"] = stream.branches.setdefault(parent, len(stream.branches) + 1)
-    turns = message_turns(message, stream, ("message",), once=once, model=text(message.get("model")), **about)
+    turns = message_turns(message, stream, ("message",), once=once, model=text(message.get("model")))
     stream.answer = next((turn.raw for turn, _ in turns if turn.kind == "response"), stream.answer)
-    return [*_left_over(stream, turns, about), *turns]
+    parent = text(entry.get("parent_tool_use_id"))
+    branch = stream.branches.setdefault(parent, len(stream.branches) + 1) if parent else None
+    return each_with([*_left_over(stream, turns), *turns], sounding=branch)
 
 
-def _left_over(stream: _Stream, turns: list[PlacedTurn], about: dict[str, Any]) -> list[PlacedTurn]:
+def _left_over(stream: _Stream, turns: list[PlacedTurn]) -> list[PlacedTurn]:
     """What came in parts and does not come whole: an answer before what comes now."""
     raw = "".join(stream.parts)
     whole = "".join(turn.raw or "" for turn, _ in turns)
@@ -109,7 +106,7 @@ def _left_over(stream: _Stream, turns: list[PlacedTurn], about: dict[str, Any]) 
     if any(turn.role == "thinking" or turn.kind == "tool_call" for turn, _ in turns):
         return []  # a block of the same message, whose parts are of other kinds
     stream.answer = raw
-    return turns_of([Piece("text", raw)], "assistant", stream, **about)
+    return text_turns(raw, None, "assistant", stream)
 
 
 def _tool_call(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
@@ -118,19 +115,18 @@ def _tool_call(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
     ident, subtype = id_text(entry.get("call_id")), text(entry.get("subtype"))
     function = as_object(inner)
     called = text(function.get("name")) or name.removesuffix("ToolCall")
-    arguments = function.get("args", function.get("arguments"))
+    key = "args" if "args" in function else "arguments"
     parts = []
     if ident is None or ident not in stream.calls:
-        raw, path = text_or_json(arguments, ("tool_call", name, "args" if "args" in function else "arguments"))
-        parts.append(Piece("call", raw, path, called, ident, {"id": ident, "name": called, "arguments": arguments}))
+        call = {"id": ident, "name": called, "arguments": function.get(key)}
+        parts.append(Piece.of_call(function.get(key), ("tool_call", name, key), called, ident, call))
         stream.calls.add(ident or "")
     if subtype != "started" and function.get("result") is not None:
-        parts.append(Piece("result", text_or_json(function["result"], ())[0], None, called, ident))
-    event: list[PlacedTurn] = [(Turn(0, "event", role=f"tool_call/{subtype}"), None)]
-    return turns_of(parts, "assistant", stream) if parts else event
+        parts.append(Piece.of_result(function["result"], (), called, ident))
+    return turns_of(parts, "assistant", stream) if parts else event_turns(f"tool_call/{subtype}")
 
 
-def _result(entry: dict[str, Any], stream: _Stream, about: dict[str, Any]) -> list[PlacedTurn]:
+def _result(entry: dict[str, Any], stream: _Stream) -> list[PlacedTurn]:
     """What the run came to: the answer again, its cost, or the error that ended it."""
     raw = text(entry.get("result"))
     failed = entry.get("is_error") is True
@@ -140,9 +136,8 @@ def _result(entry: dict[str, Any], stream: _Stream, about: dict[str, Any]) -> li
         raw = _failure(entry) if failed else None
     kind: Kind = "error" if failed else "event" if raw is None or stream.answer is not None else "response"
     role = {"error": "error", "event": "result"}.get(kind, "assistant")
-    turn = Turn(0, kind, raw=raw, role=role, cost=number(entry.get("total_cost_usd")), **about)
-    path = ("result",) if raw is not None and raw == entry.get("result") else None
-    return each_with([(turn, path)], model=stream.model if kind == "response" else None)
+    model = stream.model if kind == "response" else None
+    return [(Turn(0, kind, raw, role, model=model, cost=number(entry.get("total_cost_usd"))), ("result",))]
 
 
 def _failure(entry: dict[str, Any]) -> str | None:

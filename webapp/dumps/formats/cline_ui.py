@@ -8,9 +8,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
-from webapp.dumps.records import Turn
-from webapp.dumps.times import moment
+from webapp.dumps.messages.turns import error_turns, event_turns, text_turns, turns_of, with_usage
 from webapp.dumps.values import as_object, first_text, number, text
 
 _ANSWERS = ("text", "completion_result")
@@ -24,20 +22,44 @@ class _Task(Conversation):
 
 
 class ClineUi(Format):
-    name = "cline_ui"
     shapes = 'Cline\'s ui_messages.json [{"ts", "type": "say", "say", "text"}]'
+    session_field = None
+    times = ("ts",)
 
     def sniff(self, head: DumpHead) -> int:
         return 93 if head.shape in ("array", "lines") and head.objects and all(map(_is_message, head.objects)) else 0
 
     conversation_type = _Task
 
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return None
-
     def read_entry(self, entry: dict[str, Any], conversation: _Task) -> list[PlacedTurn]:
+        event, raw = text(entry.get(str(entry.get("type")))), text(entry.get("text"))
         model = first_text(entry.get("modelInfo"), "modelId")
-        return each_filled(_shown(entry, model, conversation), sent_at=moment(entry.get("ts")))
+        by_program = entry.get("type") == "ask" or entry.get("partial") is True
+        if event == "text" and raw and not by_program and conversation.task is None and not conversation.entry:
+            event = "task"  # Roo's first text, as older Clines have it
+        if (
+            event == "text" and raw and not by_program and raw == conversation.task
+        ):  # Cline shows the task again as a text
+            return event_turns("task", raw, ("text",))
+        if event in _ANSWERS and not by_program and not isinstance(entry.get("text"), str | None):
+            conversation.notes.append(f"{event!r} is said without a readable text")
+        if event in _ANSWERS and raw and not by_program:
+            return text_turns(raw, ("text",), "assistant", conversation, model=model)
+        if event in _PROMPTS and not by_program:
+            conversation.task = raw if event == "task" else conversation.task
+            return text_turns(raw or "", ("text",), "user", conversation)
+        if event == "reasoning" and raw and not by_program:
+            return turns_of([Piece("thinking", raw, ("text",))], "assistant", conversation, model=model)
+        if event == "error" or (event or "").endswith("_error"):
+            return error_turns(raw, event, ("text",))
+        if event == "api_req_started":
+            request = as_object(json_or_none(raw or ""))
+            usage = {"input": request.get("tokensIn"), "output": request.get("tokensOut")}
+            turns = event_turns(event, raw, ("text",))
+            if failure := text(request.get("streamingFailedMessage")):
+                turns += error_turns(failure, event)
+            return with_usage(turns, usage, number(request.get("cost")))
+        return event_turns(event, raw, ("text",))
 
 
 plugin = ClineUi()
@@ -46,31 +68,3 @@ plugin = ClineUi()
 def _is_message(value: dict[str, Any]) -> bool:
     kind = value.get("type")
     return "ts" in value and kind in ("say", "ask") and isinstance(value.get(str(kind)), str)
-
-
-def _shown(entry: dict[str, Any], model: str | None, conversation: _Task) -> list[PlacedTurn]:
-    event, raw = text(entry.get(str(entry.get("type")))), text(entry.get("text"))
-    by_program = entry.get("type") == "ask" or entry.get("partial") is True
-    if event == "text" and raw and not by_program and conversation.task is None and not conversation.entry:
-        event = "task"  # Roo's first text, as older Clines have it
-    if event == "text" and raw and not by_program and raw == conversation.task:  # Cline shows the task again as a text
-        return [(Turn(0, "event", raw=raw, role="task"), ("text",))]
-    if event in _ANSWERS and not by_program and not isinstance(entry.get("text"), str | None):
-        conversation.notes.append(f"{event!r} is said without a readable text")
-    if event in _ANSWERS and raw and not by_program:
-        return turns_of([Piece("text", raw, ("text",))], "assistant", conversation, model=model)
-    if event in _PROMPTS and not by_program:
-        conversation.task = raw if event == "task" else conversation.task
-        return turns_of([Piece("text", raw or "", ("text",))], "user", conversation)
-    if event == "reasoning" and raw and not by_program:
-        return turns_of([Piece("thinking", raw, ("text",))], "assistant", conversation, model=model)
-    if event == "error" or (event or "").endswith("_error"):
-        return [(Turn(0, "error", raw=raw, role=event), ("text",) if raw else None)]
-    if event == "api_req_started":
-        request = as_object(json_or_none(raw or ""))
-        usage = {"input": request.get("tokensIn"), "output": request.get("tokensOut")}
-        turns: list[PlacedTurn] = [(Turn(0, "event", raw=raw, role=event), ("text",))]
-        if failure := text(request.get("streamingFailedMessage")):
-            turns.append((Turn(0, "error", raw=failure, role=event), None))
-        return with_once(turns, spent(usage, number(request.get("cost"))))
-    return [(Turn(0, "event", raw=raw, role=event), ("text",) if raw else None)]

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, RepeatedIds, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, RepeatedIds, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.pieces import Path, Piece, block
-from webapp.dumps.messages.turns import message_turns, spent, turns_of, with_once
+from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionOf, grouped
 from webapp.dumps.source import ReadsOtherwise
-from webapp.dumps.times import moment
 from webapp.dumps.turn_window import Side
 from webapp.dumps.values import as_object, id_text, text
 
@@ -31,9 +30,9 @@ class _Rollout(Conversation):
 
 
 class Codex(Format):
-    name = "codex"
     shapes = 'Codex rollouts {"timestamp", "type", "payload"} one a line'
     conversation_type = _Rollout
+    times = ("timestamp",)
     twice = True
     grows = True
 
@@ -41,20 +40,20 @@ class Codex(Format):
         lines = head.objects if head.shape in ("lines", "object") else []
         if any(line.get("type") in _TYPES and isinstance(line.get("payload"), dict) for line in lines):
             return 95
-        first = lines[0] if lines else {}
         if _is_older_file(head):
             return 90
+        first = lines[0] if lines else {}
         old = {"id", "timestamp", "instructions"} <= first.keys() and "role" not in first
         return 90 if old and all(line.get("type") in _ITEMS or "record_type" in line for line in lines[1:]) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if _is_older_file(head):
             extra, items = with_list(source, head, "items", needed="session")
             name = id_text(as_object(extra.get("session")).get("id"))
             return iter([SessionEntries(name or source.stem, items, extra=extra)])
         return grouped(source, head, _session_namer())
 
-    def added_sessions(self, source: Source) -> Iterator[SessionEntries | Problem]:
+    def added_sessions(self, source: Source) -> Sessions:
         """Who is whose fork is not remembered: another session has the whole file read."""
         return grouped(source, DumpHead(source.filename, "", "lines"), _only(source.before.session))
 
@@ -69,8 +68,20 @@ class Codex(Format):
             yield from ids.again(at, f"call id of a {kind[:50]}", item.get("call_id"))
 
     def read_entry(self, entry: dict[str, Any], conversation: _Rollout) -> list[PlacedTurn]:
-        turns, conversation.logged = _line(entry, conversation)
-        return turns
+        payload, kind = entry.get("payload"), entry.get("type")
+        body, at = (payload, ("payload",)) if isinstance(payload, dict) else (entry, ())
+        is_item = kind == "response_item" or (payload is None and kind in _ITEMS)
+        conversation.logged = 1 if kind == "event_msg" else 0 if is_item else None
+        if kind in ("event_msg", "response_item") and not text(body.get("type") if body is payload else None):
+            conversation.notes.append(f"a line of type {kind!r} without a payload that is known")
+        if kind == "event_msg":
+            return _event(body, at, conversation)
+        if kind == "turn_context":
+            conversation.model = text(body.get("model")) or conversation.model
+        if is_item:
+            return _item(body, at, conversation)
+        raw = text(body.get("message")) if kind == "compacted" else None  # a summary of what came before
+        return event_turns(text(kind), raw, (*at, "message"))
 
     def side(self, turn: Turn, conversation: _Rollout) -> Side | None:
         """User, assistant and thinking texts come as an event and as an item."""
@@ -117,49 +128,28 @@ def _session(line: dict[str, Any]) -> str | None:
     return id_text(line.get("id")) if "instructions" in line and "type" not in line else None
 
 
-def _line(line: dict[str, Any], conversation: Conversation) -> tuple[list[PlacedTurn], int | None]:
-    """The turns of a line, and whether it is an event (1) or an item (0) of those that come twice."""
-    payload = line.get("payload")
-    body, at = (payload, ("payload",)) if isinstance(payload, dict) else (line, ())
-    about: dict[str, Any] = {"sent_at": moment(line.get("timestamp"))}
-    kind = line.get("type")
-    if kind in ("event_msg", "response_item") and not text(body.get("type") if body is payload else None):
-        conversation.notes.append(f"a line of type {kind!r} without a payload that is known")
-    if kind == "event_msg":
-        return _event(body, at, about, conversation), 1
-    if kind == "turn_context":
-        conversation.model = text(body.get("model")) or conversation.model
-    if kind == "response_item" or (payload is None and kind in _ITEMS):
-        return _item(body, at, about, conversation), 0
-    raw = text(body.get("message")) if kind == "compacted" else None  # a summary of what came before
-    return [(Turn(0, "event", raw, text(kind), **about), (*at, "message") if raw else None)], None
-
-
-def _item(item: dict[str, Any], at: Path, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _item(item: dict[str, Any], at: Path, conversation: Conversation) -> list[PlacedTurn]:
     if item.get("type") == "message":
-        return message_turns(item, conversation, at, **about)
+        return message_turns(item, conversation, at)
     pieces = list(block(item, at))
-    if not pieces:
-        return [(Turn(0, "event", role=text(item.get("type")), **about), None)]
-    return turns_of(pieces, "assistant", conversation, **about)
+    return turns_of(pieces, "assistant", conversation) if pieces else event_turns(text(item.get("type")))
 
 
-def _event(body: dict[str, Any], at: Path, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
+def _event(body: dict[str, Any], at: Path, conversation: Conversation) -> list[PlacedTurn]:
     kind = text(body.get("type"))
     key = next((key for key in ("message", "text") if isinstance(body.get(key), str)), None)
     if kind in _ERRORS and key is not None:
-        return [(Turn(0, "error", raw=body[key], role=kind, **about), (*at, key))]
+        return error_turns(body[key], kind, (*at, key))
     plan = as_object(body.get("item"))
     if plan.get("type") == "Plan" and not isinstance(plan.get("text"), str):
         conversation.notes.append("a plan without a readable text")
     if kind == "item_completed" and not plan.get("type"):
         conversation.notes.append("an item that was completed and does not say what it is")
     if kind == "item_completed" and isinstance(plan.get("text"), str):
-        return turns_of([Piece("text", plan["text"], (*at, "item", "text"))], "assistant", conversation, **about)
+        return text_turns(plan["text"], (*at, "item", "text"), "assistant", conversation)
     if kind == "agent_message" and key is None:
         conversation.notes.append("a message without a readable text")
     if kind not in _SPOKEN or key is None:
-        usage = as_object(body.get("info")).get("last_token_usage")
-        return with_once([(Turn(0, "event", role=kind, **about), None)], spent(usage))
+        return with_usage(event_turns(kind), as_object(body.get("info")).get("last_token_usage"))
     piece = Piece("thinking" if kind == "agent_reasoning" else "text", body[key], (*at, key))
-    return turns_of([piece], _SPOKEN[kind], conversation, **about)
+    return turns_of([piece], _SPOKEN[kind], conversation)

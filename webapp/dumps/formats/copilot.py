@@ -8,9 +8,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Turn
-from webapp.dumps.times import moment
+from webapp.dumps.messages.turns import error_turns, event_turns, result_turns, turns_of
 from webapp.dumps.values import as_object, first_text, id_text, text
 
 _ROLES = {"user.message": "user", "system.message": "system", "assistant.message": "assistant"}
@@ -27,8 +25,9 @@ class _Session(Conversation):
 
 
 class Copilot(Format):
-    name = "copilot"
     shapes = 'Copilot CLI\'s events {"type": "assistant.message", "data", "id"} one a line'
+    times = ("timestamp",)
+    parent_key = "parentId"
     grows = True
     conversation_type = _Session
 
@@ -41,8 +40,27 @@ class Copilot(Format):
         return id_text(as_object(entry.get("data")).get("sessionId")) if entry.get("type") == "session.start" else None
 
     def read_entry(self, entry: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
-        turns = _event(str(entry.get("type")), as_object(entry.get("data")), conversation)
-        return each_filled(turns, sent_at=moment(entry.get("timestamp")), parent=id_text(entry.get("parentId")))
+        kind, data = str(entry.get("type")), as_object(entry.get("data"))
+        if kind in _ROLES:
+            raw = text(data.get("content"))
+            calls = [_call(call, conversation) for call in listed_calls(data, "toolRequests", conversation.notes)]
+            thought = text(data.get("reasoningText"))
+            pieces = [Piece("thinking", thought, ("data", "reasoningText"))] if thought else []
+            if not isinstance(data.get("content", ...), str | None):
+                conversation.notes.append("a message without a text as its content")
+            if raw or not calls:
+                pieces.append(Piece("text", raw or "", ("data", "content")))
+            return turns_of([*pieces, *calls], _ROLES[kind], conversation)
+        if kind == "tool.execution_start" and text(data.get("toolCallId")) not in conversation.calls:
+            return turns_of([_call({**data, "name": data.get("toolName")}, conversation)], "assistant", conversation)
+        if kind == "tool.execution_complete":
+            result = data.get("result", data.get("error"))
+            answer = first_text(result, "content", "message") or text_or_json(result, ())[0]
+            return result_turns(answer, (), conversation, text(data.get("toolName")), text(data.get("toolCallId")))
+        if kind == "session.error":
+            return error_turns(text(data.get("message")), kind, ("data", "message"))
+        conversation.model = first_text(data, "newModel", "selectedModel") or conversation.model
+        return event_turns(kind, text(data.get("message")), ("data", "message"))
 
 
 plugin = Copilot()
@@ -53,33 +71,8 @@ def _is_event(value: dict[str, Any]) -> bool:
     return isinstance(kind, str) and isinstance(value.get("data"), dict) and kind.startswith(_BEGINNINGS)
 
 
-def _event(kind: str, data: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
-    if kind in _ROLES:
-        raw = text(data.get("content"))
-        calls = [_call(call, conversation) for call in listed_calls(data, "toolRequests", conversation.notes)]
-        thought = text(data.get("reasoningText"))
-        pieces = [Piece("thinking", thought, ("data", "reasoningText"))] if thought else []
-        if not isinstance(data.get("content", ...), str | None):
-            conversation.notes.append("a message without a text as its content")
-        if raw or not calls:
-            pieces.append(Piece("text", raw or "", ("data", "content")))
-        return turns_of([*pieces, *calls], _ROLES[kind], conversation)
-    if kind == "tool.execution_start" and text(data.get("toolCallId")) not in conversation.calls:
-        return turns_of([_call({**data, "name": data.get("toolName")}, conversation)], "assistant", conversation)
-    if kind == "tool.execution_complete":
-        result = data.get("result", data.get("error"))
-        answer = first_text(result, "content", "message") or text_or_json(result, ())[0]
-        piece = Piece("result", answer, None, text(data.get("toolName")), text(data.get("toolCallId")))
-        return turns_of([piece], "tool", conversation)
-    if kind == "session.error":
-        return [(Turn(0, "error", raw=text(data.get("message")), role=kind), ("data", "message"))]
-    conversation.model = first_text(data, "newModel", "selectedModel") or conversation.model
-    raw = text(data.get("message"))
-    return [(Turn(0, "event", raw=raw, role=kind), ("data", "message"))]
-
-
 def _call(call: dict[str, Any], conversation: _Session) -> Piece:
     ident = text(call.get("toolCallId"))
     if ident is not None:
         conversation.calls.add(ident)
-    return Piece("call", text_or_json(call.get("arguments"), ())[0], None, text(call.get("name")), ident, dict(call))
+    return Piece.of_call(call.get("arguments"), (), text(call.get("name")), ident, dict(call))

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.messages.turns import each_filled, text_turns
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
+from webapp.dumps.messages.turns import each_filled, event_turns, text_turns
 from webapp.dumps.sessions import document_session
-from webapp.dumps.times import first_moment
 from webapp.dumps.values import first_text, text
 
 
 class CrewAi(Format):
-    name = "crewai"
     shapes = 'CrewAI\'s log [{"task", "agent", "status", "output"}], or its output {"raw", "tasks_output"}'
+    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
             return 90 if {"raw", "agent"} <= head.first_of("tasks_output").keys() else 0
         return 85 if head.all_have("task", "agent", "status", "timestamp") else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
             yield document_session(source, head, "tasks_output", needed="raw")
         else:
@@ -38,8 +35,8 @@ class CrewAi(Format):
             turns += text_turns(entry[key], (key,), "assistant", conversation)
         elif entry.get("status") == "completed" or "raw" in entry:
             conversation.notes.append("a completed task without its output")
-        turns = turns or [(Turn(0, "event", role=first_text(entry, "status")), None)]
-        return each_filled(turns, agent=first_text(entry, "agent"), sent_at=first_moment(entry, "timestamp"))
+        turns = turns or event_turns(first_text(entry, "status"))
+        return each_filled(turns, agent=first_text(entry, "agent"))
 
 
 plugin = CrewAi()

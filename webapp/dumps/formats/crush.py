@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.pieces import Path, Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import error_turns, turns_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
-from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
 _KINDS = ("reasoning", "tool_call", "tool_result", "finish")
@@ -22,8 +20,8 @@ _ROLES = ("user", "assistant", "tool", "system")
 
 
 class Crush(Format):
-    name = "crush"
     shapes = 'Crush\'s database, or its sessions {"meta", "messages": [{"role", "parts": [{"type", "data"}]}]}'
+    times = ("created_at", "created")
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":
@@ -31,7 +29,7 @@ class Crush(Format):
         messages = head.items.get("messages", []) if head.shape == "object" else head.objects
         return 93 if any(map(_is_message, messages)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "sqlite":
             yield from _stored(source)
         elif head.shape == "object":
@@ -45,16 +43,14 @@ class Crush(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         pieces, errors = list[Piece](), list[PlacedTurn]()
         for index, part in enumerate(_parts(entry)):
-            at: Path = ("parts", index) if isinstance(entry.get("parts"), list) else ()
             data = as_object(part.get("data")) or part
-            path = (*at, "data") if data is not part else at
-            pieces += _piece(part.get("type"), data, path if at else None)
+            pieces += _piece(part.get("type"), data, ("parts", index) if data is part else ("parts", index, "data"))
             if part.get("type") == "finish" and data.get("reason") == "error":
                 reason = first_text(data, "message", "details")
-                errors.append((Turn(0, "error", raw=reason, role="provider"), None))
+                errors += error_turns(reason, "provider")
         turns = turns_of(pieces, text(entry.get("role")), conversation, model=text(entry.get("model")))
         turns = [placed for placed in turns if placed[0].raw is not None] if errors else turns
-        return each_filled([*turns, *errors], sent_at=first_moment(entry, "created_at", "created"))
+        return [*turns, *errors]
 
 
 plugin = Crush()
@@ -63,8 +59,7 @@ plugin = Crush()
 def _parts(entry: dict[str, Any]) -> list[dict[str, Any]]:
     """A message's parts, which the database holds as JSON text."""
     parts = entry.get("parts")
-    listed = as_list(json_or_none(parts) if isinstance(parts, str) else parts)
-    return [as_object(part) for part in listed]
+    return [as_object(part) for part in as_list(json_or_none(parts) if isinstance(parts, str) else parts)]
 
 
 def _is_message(value: Any) -> bool:
@@ -76,24 +71,19 @@ def _is_message(value: Any) -> bool:
     return any(part.get("type") in _KINDS[1:] and "state" not in part for part in parts)
 
 
-def _piece(kind: Any, data: dict[str, Any], at: Path | None) -> Iterator[Piece]:
+def _piece(kind: Any, data: dict[str, Any], at: Path) -> Iterator[Piece]:
     """What a part says; an image or the end of an answer says nothing."""
-
-    def placed(key: str) -> tuple[str | None, Path | None]:
-        raw, path = text_or_json(data.get(key), (*(at or ()), key))
-        return raw, path if at is not None else None
-
     name, ident = text(data.get("name")), first_id(data, "tool_call_id", "id")
     if kind == "text" and not isinstance(data.get("text"), str):
         yield Piece("unread", "a part of type 'text' without a text; it was left out")
     elif kind == "text":
-        yield Piece("text", *placed("text"))
+        yield Piece("text", data["text"], (*at, "text"))
     elif kind == "reasoning":
-        yield Piece("thinking", *placed("thinking"))
+        yield Piece("thinking", *text_or_json(data.get("thinking"), (*at, "thinking")))
     elif kind == "tool_call":
-        yield Piece("call", *placed("input"), name, ident, dict(data))
+        yield Piece.of_call(data.get("input"), (*at, "input"), name, ident, dict(data))
     elif kind == "tool_result":
-        yield Piece("result", *placed("content"), name, ident)
+        yield Piece.of_result(data.get("content"), (*at, "content"), name, ident)
 
 
 def _stored(source: Source) -> Iterator[SessionEntries]:
@@ -103,10 +93,9 @@ def _stored(source: Source) -> Iterator[SessionEntries]:
         for ident, messages in groupby(rows, lambda row: row.get("session_id")):
             about = titles.get(ident, {})
             name = id_text(ident) or source.stem
-            yield SessionEntries(name, _entries(messages), text(about.get("title")), extra=plain(about))
+            yield SessionEntries(name, map(_entry, messages), text(about.get("title")), extra=plain(about))
 
 
-def _entries(rows: Iterator[dict[str, Any]]) -> Iterator[Entry]:
-    for row in rows:
-        parsed = json_or_none(row["parts"]) if isinstance(row.get("parts"), str) else None
-        yield f"message {row.get('id')}", {**plain(row), **({} if parsed is None else {"parts": parsed})}
+def _entry(row: dict[str, Any]) -> Entry:
+    parsed = json_or_none(row["parts"]) if isinstance(row.get("parts"), str) else None
+    return f"message {row.get('id')}", {**plain(row), **({} if parsed is None else {"parts": parsed})}

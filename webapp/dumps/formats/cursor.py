@@ -5,29 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.turns import message_turns
-from webapp.dumps.records import Turn
+from webapp.dumps.messages.turns import event_turns, message_turns
 from webapp.dumps.values import text
 
 _ROLES = ("user", "assistant", "system", "tool")
 
 
 class Cursor(Format):
-    name = "cursor"
     shapes = 'Cursor\'s transcripts {"role", "message": {"content": […]}} one a line'
+    session_field = None
     grows = True
 
     def sniff(self, head: DumpHead) -> int:
-        fitting = [line for line in head.objects if _is_line(line)]
-        return 90 if head.shape in ("lines", "array") and 2 * len(fitting) > len(head.objects) else 0
-
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return None
+        fitting = sum(map(_is_line, head.objects))
+        return 90 if head.shape in ("lines", "array") and 2 * fitting > len(head.objects) else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         message, role = entry.get("message"), text(entry.get("role"))
         if not isinstance(message, dict) or role is None:
-            return [(Turn(0, "event", role=text(entry.get("type"))), None)]
+            return event_turns(text(entry.get("type")))
         return message_turns({**message, "role": role}, conversation, ("message",))
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.entries import Entries, nested
+from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.turns import error_turns, event_turns, turns_of, with_usage
+from webapp.dumps.records import Problem
 from webapp.dumps.sqlite_tables import Tables, opened_tables
-from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _TABLE = "cursorDiskKV"
@@ -20,13 +20,13 @@ _ROLES = {1: "user", 2: "assistant"}
 
 
 class CursorDatabase(Format):
-    name = "cursor_db"
     shapes = "Cursor's database state.vscdb (a table cursorDiskKV)"
+    times = ("createdAt",)
 
     def sniff(self, head: DumpHead) -> int:
         return 90 if head.shape == "sqlite" and _TABLE in head.names else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         message_count, read_ids = 0, list[str]()
         with opened_tables(source) as tables:
             for row in tables.rows(_TABLE, "key"):
@@ -40,14 +40,14 @@ class CursorDatabase(Format):
                     continue
                 ident = key.removeprefix(_CONVERSATION)
                 listed = as_list(about.pop("conversation", None))
-                entries = _inline(key, listed) if listed else _linked(tables, ident, about, read_ids)
+                entries = nested(key, "conversation", listed) if listed else _linked(tables, ident, about, read_ids)
                 if listed or about.get("fullConversationHeadersOnly"):  # most are drafts, in which nobody spoke
                     yield SessionEntries(ident, entries, text(about.get("name")), extra=about)
         if left_out := message_count - len(set(read_ids)):
             yield Problem(_TABLE, f"stored messages that no conversation lists, which were left out: {left_out:,}")
 
     def conversation(self, context: Context) -> Conversation:
-        return Conversation(first_text(as_object(context.get("modelConfig")), "modelName"))
+        return Conversation(first_text(context.get("modelConfig"), "modelName"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         role = _ROLES.get(entry.get("type") or 0)
@@ -57,14 +57,12 @@ class CursorDatabase(Format):
             pieces = []
             if any(as_object(block).get("content") for block in as_list(entry.get("codeBlocks"))):
                 conversation.notes.append("a message without a text holds blocks of code; they were left out")
-        empty: list[PlacedTurn] = [(Turn(0, "event", role=role), None)]
-        turns = turns_of(pieces, role, conversation, model=model) if pieces else empty
+        turns = turns_of(pieces, role, conversation, model=model) if pieces else event_turns(role)
         counts = as_object(entry.get("tokenCount"))
-        turns = with_once(turns, spent({key: count for key, count in counts.items() if count}))
+        turns = with_usage(turns, {key: count for key, count in counts.items() if count})
         if reason := first_text(as_object(entry.get("errorDetails")), "message", "error"):
-            with_text = [placed for placed in turns if placed[0].raw]
-            turns = [*with_text, (Turn(0, "error", raw=reason, role="provider"), None)]
-        return each_filled(turns, sent_at=first_moment(entry, "createdAt"))
+            turns = [*(placed for placed in turns if placed[0].raw), *error_turns(reason, "provider")]
+        return turns
 
 
 plugin = CursorDatabase()
@@ -76,14 +74,7 @@ def _value(row: dict[str, Any]) -> Any:
     return json_or_none(value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value))
 
 
-def _inline(key: str, listed: list[Any]) -> Iterator[Entry | Problem]:
-    """The messages of an older conversation, which holds them itself."""
-    for index, value in enumerate(listed):
-        at = f"{key}, conversation[{index}]"
-        yield (at, value) if isinstance(value, dict) else Problem(at, "expected an object; skipped")
-
-
-def _linked(tables: Tables, ident: str, about: dict[str, Any], read_ids: list[str]) -> Iterator[Entry | Problem]:
+def _linked(tables: Tables, ident: str, about: dict[str, Any], read_ids: list[str]) -> Entries:
     """The messages that a conversation lists by their ids; the keys of those that are there go into `read`."""
     for header in as_list(about.get("fullConversationHeadersOnly")):
         key = f"{_MESSAGE}{ident}:{id_text(as_object(header).get('bubbleId'))}"
@@ -102,9 +93,7 @@ def _pieces(entry: dict[str, Any]) -> Iterator[Piece]:
     tool = as_object(entry.get("toolFormerData"))
     if text(tool.get("name")) or tool.get("rawArgs") is not None:
         ident, key = id_text(tool.get("toolCallId")), "rawArgs" if text(tool.get("rawArgs")) else "params"
-        raw, path = text_or_json(tool.get(key), ("toolFormerData", key))
-        call = {"id": ident, "name": tool.get("name"), "status": tool.get("status")}
-        yield Piece("call", raw, path, text(tool.get("name")), ident, call)
-        answer, path = text_or_json(tool.get("result"), ("toolFormerData", "result"))
-        if answer:
-            yield Piece("result", answer, path, text(tool.get("name")), ident)
+        call, name = {"id": ident, "name": tool.get("name"), "status": tool.get("status")}, text(tool.get("name"))
+        yield Piece.of_call(tool.get(key), ("toolFormerData", key), name, ident, call)
+        answer = Piece.of_result(tool.get("result"), ("toolFormerData", "result"), name, ident)
+        yield from [answer] if answer.text else ()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import BranchedConversation, tree_entries
 from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, event_turns, message_turns, turns_of
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
@@ -18,7 +16,6 @@ _ROLES = {"REQUEST": "user", "RESPONSE": "assistant", "THINK": "assistant"}
 
 
 class DeepSeek(Format):
-    name = "deepseek"
     shapes = 'DeepSeek\'s export [{"mapping": {…: {"message": {"fragments"}}}}]'
     conversation_type = BranchedConversation
 
@@ -28,13 +25,13 @@ class DeepSeek(Format):
         own = [message for message in messages if "fragments" in message or {"role", "content"} <= message.keys()]
         return 97 if own and not any("author" in message for message in messages) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
         parent, message = id_text(entry.get("parent")), as_object(entry.get("message"))
         branch = conversation.branch(id_text(entry.get("id")), parent)
-        turns: list[PlacedTurn] = [(Turn(0, "event", role="root"), None)]
+        turns = event_turns("root")
         if "fragments" in message:
             turns = _fragments(as_list(message["fragments"]), text(message.get("model")), conversation)
         elif message:
@@ -62,7 +59,7 @@ def _fragments(fragments: list[Any], model: str | None, conversation: BranchedCo
             piece = Piece("thinking" if kind == "THINK" else "text", raw, at)
             turns += turns_of([piece], _ROLES[kind], conversation, model=model)
         else:
-            turns.append((Turn(0, "event", role=kind), None))
+            turns += event_turns(kind)
     if not turns:
         conversation.notes.append("a message without a fragment")
-    return turns or [(Turn(0, "event"), None)]
+    return turns or event_turns()

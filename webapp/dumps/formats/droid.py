@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, message_turns, text_turns, turns_of
-from webapp.dumps.records import Turn
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_object, first_text, id_text, text
+from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, text_turns, turns_of
+from webapp.dumps.values import first_text, id_text, text
 
 
 @dataclass(slots=True)
@@ -20,8 +18,9 @@ class _Session(Conversation):
 
 
 class Droid(Format):
-    name = "droid"
     shapes = 'Droid\'s sessions {"type": "session_start"}, {"type": "message"} one a line, or its stream-json'
+    times = ("timestamp",)
+    parent_key = "parentId"
     grows = True
     conversation_type = _Session
 
@@ -34,7 +33,7 @@ class Droid(Format):
     def read_entry(self, entry: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
         turns = _line(entry, conversation)
         conversation.answer = next((turn.raw for turn, _ in turns if turn.kind == "response"), conversation.answer)
-        return each_filled(turns, sent_at=moment(entry.get("timestamp")), parent=id_text(entry.get("parentId")))
+        return turns
 
 
 plugin = Droid()
@@ -52,25 +51,22 @@ def _is_line(value: dict[str, Any]) -> bool:
 
 
 def _line(entry: dict[str, Any], conversation: _Session) -> list[PlacedTurn]:
-    kind, name = entry.get("type"), first_text(entry, "toolName", "toolId")
-    ident = first_text(entry, "toolCallId", "id")
-    message = entry.get("message")
+    kind, message = entry.get("type"), entry.get("message")
+    name, ident = first_text(entry, "toolName", "toolId"), first_text(entry, "toolCallId", "id")
     if kind == "message" and isinstance(message, dict):
         return message_turns(message, conversation, ("message",), model=text(message.get("model")))
     if kind == "message":
         return text_turns(text(entry.get("text")) or "", ("text",), text(entry.get("role")), conversation)
     if kind == "tool_call":
-        raw, path = text_or_json(entry.get("parameters"), ("parameters",))
-        return turns_of([Piece("call", raw, path, name, ident, dict(entry))], "assistant", conversation)
+        piece = Piece.of_call(entry.get("parameters"), ("parameters",), name, ident, dict(entry))
+        return turns_of([piece], "assistant", conversation)
     if kind == "tool_result":
-        raw, path = text_or_json(entry.get("value", entry.get("error")), ("value",))
-        return turns_of([Piece("result", raw, path if "value" in entry else None, name, ident)], "tool", conversation)
+        return result_turns(entry.get("value", entry.get("error")), ("value",), conversation, name, ident)
     if kind == "completion" and (answer := text(entry.get("finalText"))) and answer != conversation.answer:
         return text_turns(answer, ("finalText",), "assistant", conversation)
     if kind == "completion" and not text(entry.get("finalText")):
         conversation.notes.append("a completion without a readable finalText")
     if kind == "error":
-        error = first_text(entry, "message") or first_text(as_object(entry.get("error")), "message")
-        return [(Turn(0, "error", raw=error), None)]
+        return error_turns(first_text(entry, "message") or first_text(entry.get("error"), "message"))
     conversation.model = text(entry.get("model")) or conversation.model
-    return [(Turn(0, "event", role=text(kind)), None)]
+    return event_turns(text(kind))

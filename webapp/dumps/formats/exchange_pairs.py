@@ -9,9 +9,7 @@ from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTu
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.bodies import is_answer, unanswered
 from webapp.dumps.messages.http import HttpExchange, http_turns, is_body, parsed_body
-from webapp.dumps.messages.pieces import text_or_json
-from webapp.dumps.messages.turns import each_filled, filled, spent, with_once
-from webapp.dumps.records import Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, filled, spent, with_once
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text
 
@@ -43,7 +41,6 @@ class Sides(NamedTuple):
 
 
 class ExchangePairs(Format):
-    name = "exchange_pairs"
     shapes = 'a request and its response under any names {"req", "resp"} (or "in", "out"; "call", "result"), one a line'
     by_key = True
     grows = True
@@ -110,24 +107,17 @@ def _score(value: dict[str, Any]) -> int:
 def _is_usual(sides: Sides, request: Any) -> bool:
     if sides.within or sides.response not in _USUAL:
         return False
-    return sides.request == "request" or (sides.request in ("messages", "input", "prompt") and not _is_object(request))
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict) or (isinstance(value, str) and isinstance(json_or_none(value), dict))
+    is_object = isinstance(json_or_none(request) if isinstance(request, str) else request, dict)
+    return sides.request == "request" or (sides.request in ("messages", "input", "prompt") and not is_object)
 
 
 def _is_strong(response: Any) -> bool:
     """Whether this is what a provider answered, as it came, as text, or in a stream's pieces."""
-    if is_body(response) or _are_choices(response):
+    messages = [as_object(item).get("message") for item in as_list(response)]
+    if is_body(response) or _are_messages(messages):
         return True
     body = parsed_body(response) if isinstance(response, dict | list) else None
     return isinstance(body, dict) and bool(body.keys() & _BODY_KEYS) and is_answer(body)
-
-
-def _are_choices(value: Any) -> bool:
-    messages = [as_object(item).get("message") for item in as_list(value)]
-    return bool(messages) and all(isinstance(message, dict) and "role" in message for message in messages)
 
 
 def _are_texts(value: Any) -> bool:
@@ -151,12 +141,9 @@ def _with_request(http: HttpExchange) -> HttpExchange:
 
 def _failed(holder: dict[str, Any], key: str, conversation: Conversation) -> list[PlacedTurn]:
     """What is said instead of an answer."""
-    error = holder.get("error")
-    if error:
+    if error := holder.get("error"):
         conversation.notes.clear()
-    else:
-        if holder.get(key) is None:
-            conversation.notes.append(f"no answer under {key!r}")
-        return []
-    reason = first_text(error, "message") or text_or_json(error, ())[0]
-    return [(Turn(0, "error", raw=reason, role=first_text(error, "type", "code")), None)]
+        return error_turns(error, first_text(error, "type", "code"))
+    if holder.get(key) is None:
+        conversation.notes.append(f"no answer under {key!r}")
+    return []

@@ -16,7 +16,6 @@ from webapp.plugins import collect
 
 
 class Fencepost(Format):
-    name = "fencepost"
     shapes = 'a dump by this program {"session_id", "entries": […], "fencepost": {…}}'
 
     def sniff(self, head: DumpHead) -> int:
@@ -30,7 +29,8 @@ class Fencepost(Format):
         name = id_text(beside.get("session_id"))
         name = source.stem if name is None else name
         if about.get("floats") == "marked":
-            about, entries = jsontext.unmarked(about), _unmarked(entries)
+            about = jsontext.unmarked(about)  # NaN and the infinities stand where they were: see `jsontext.marked`
+            entries = (each if isinstance(each, Problem) else (each[0], jsontext.unmarked(each[1])) for each in entries)
         extra = as_object(about.get("extra"))
         original, problem = _original(about.get("format"))
         home, title, service = (text(about.get(key)) for key in ("home", "title", "service"))
@@ -41,12 +41,6 @@ class Fencepost(Format):
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         return _original("windlass")[0].turns(entries, context)
-
-
-def _unmarked(entries: Iterable[Entry | Problem]) -> Iterator[Entry | Problem]:
-    """The entries with NaN and the infinities where they were: see `jsontext.marked`."""
-    for entry in entries:
-        yield entry if isinstance(entry, Problem) else (entry[0], jsontext.unmarked(entry[1]))
 
 
 def _original(name: Any) -> tuple[Format, list[Problem]]:

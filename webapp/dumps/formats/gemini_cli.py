@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.messages.calls import listed_calls
-from webapp.dumps.messages.pieces import Piece, content, text_or_json
-from webapp.dumps.messages.turns import each_filled, note_unknown_kind, spent, turns_of, with_once
+from webapp.dumps.messages.pieces import Piece, content
+from webapp.dumps.messages.turns import each_with, note_unknown_kind, turns_of, with_usage
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import document_session, entries_of
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _HEAD = {"sessionId", "projectHash"}
@@ -27,17 +25,17 @@ class _GeminiSession(Conversation):
 
 
 class GeminiCli(Format):
-    name = "gemini_cli"
     shapes = 'Gemini CLI\'s sessions {"sessionId", "projectHash", "messages": […]}, or one a line'
     conversation_type = _GeminiSession
+    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
             return 95 if head.keys >= _HEAD else 0
-        spoken = any(_is_message(line) for line in head.objects)
-        return 95 if head.shape == "lines" and (any(line.keys() >= _HEAD for line in head.objects) or spoken) else 0
+        marked = (line.keys() >= _HEAD or _is_message(line) for line in head.objects)
+        return 95 if head.shape == "lines" and any(marked) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and "messages" in head.keys:
             yield document_session(source, head, "messages", needed="sessionId", ids=("sessionId",))
             return
@@ -47,18 +45,17 @@ class GeminiCli(Format):
     def read_entry(self, entry: dict[str, Any], conversation: _GeminiSession) -> list[PlacedTurn]:
         if "$rewindTo" in entry:
             conversation.rewinds += 1
-        kind, when = entry.get("type"), moment(entry.get("timestamp"))
+        kind = entry.get("type")
         if kind not in _SPOKEN:
             raw = text(entry.get("content")) if kind in _NOTES else None
             if kind not in _NOTES and (kind is not None or "toolCalls" in entry):
                 note_unknown_kind(kind, conversation)
             role = text(kind) or next((key for key in entry if key.startswith("$")), None) or "session"
-            turn = Turn(0, "error" if kind == "error" else "event", raw=raw, role=role)
-            return each_filled([(turn, ("content",) if raw else None)], sent_at=when)
+            return [(Turn(0, "error" if kind == "error" else "event", raw=raw, role=role), ("content",))]
         role = "user" if kind == "user" else "assistant"
         turns = turns_of(_pieces(entry, conversation.notes), role, conversation, model=text(entry.get("model")))
-        turns = with_once(turns, spent(entry.get("tokens")))
-        return each_filled(turns, sent_at=when, sounding=conversation.rewinds or None)
+        turns = with_usage(turns, entry.get("tokens"))
+        return each_with(turns, sounding=conversation.rewinds or None)
 
 
 plugin = GeminiCli()
@@ -68,7 +65,7 @@ def _is_message(value: dict[str, Any]) -> bool:
     return value.get("type") == "gemini" and "content" in value and "timestamp" in value
 
 
-def _current(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+def _current(source: Source, head: DumpHead) -> Entries:
     """The lines, messages of a `$set` each by itself; of those written again the last is the message.
 
     The earlier ones stay as `{"superseded": …}`.
@@ -85,7 +82,7 @@ def _current(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
         yield entry if not ident or last[ident] == number else (entry[0], {"superseded": entry[1]})
 
 
-def _messages(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+def _messages(source: Source, head: DumpHead) -> Entries:
     for entry in entries_of(source, head):
         if isinstance(entry, Problem):
             yield entry
@@ -102,9 +99,7 @@ def _pieces(entry: dict[str, Any], notes: list[str]) -> list[Piece]:
     pieces = []
     for index, thought in enumerate(as_list(entry.get("thoughts"))):
         if description := first_text(thought, "description", "subject"):
-            pieces.append(
-                Piece("thinking", description, ("thoughts", index, "description") if "description" in thought else None)
-            )
+            pieces.append(Piece("thinking", description, ("thoughts", index, "description")))
     key = "content" if "content" in entry or "parts" not in entry else "parts"
     if not isinstance(entry.get(key), str | list):  # beside calls it is an empty text
         pieces.append(Piece("unread", "a message without a readable content"))
@@ -123,9 +118,8 @@ def _call(call: dict[str, Any]) -> list[Piece]:
     response = as_object(as_object(answers[0].get("functionResponse")).get("response")) if answers else {}
     error = text(response.get("error"))
     failed = call.get("status") == "error" and _BAD_CALL in str(call.get("errorType", response.get("errorType")))
-    arguments = text_or_json(call.get("args"), ())[0]
-    pieces = [Piece("call", arguments, None, name, ident, call, error if failed else None)]
+    pieces = [Piece.of_call(call.get("args"), (), name, ident, call, error if failed else None)]
     answer = error or response.get("output") or (call.get("result") if call.get("result") else None)
     if answer is not None:
-        pieces.append(Piece("result", text_or_json(answer, ())[0], None, name, ident))
+        pieces.append(Piece.of_result(answer, (), name, ident))
     return pieces

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.http import parsed_body
-from webapp.dumps.messages.turns import unplaced
-from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.messages.turns import error_turns, unplaced
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import SessionEntries, Sessions, entries_of
 from webapp.dumps.values import as_list, as_object, first_text
 
 
 class GeminiResponses(Format):
-    name = "gemini_responses"
     shapes = 'Google\'s answers {"candidates": […]} or {"method", "response"}, alone, one a line or a list'
 
     def sniff(self, head: DumpHead) -> int:
-        if not head.objects:
-            return 0
-        answers = sum(_is_answer(item) for item in head.objects)
-        return 80 if 2 * answers > len(head.objects) else 0
+        return 80 if 2 * sum(map(_is_answer, head.objects)) > len(head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _answers(entries_of(source, head)))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -34,8 +29,7 @@ class GeminiResponses(Format):
         turns = exchange(entry.get("request"), body, ("request",), at, conversation)
         feedback = as_object(as_object(body).get("promptFeedback"))
         if reason := first_text(feedback, "blockReasonMessage", "blockReason"):
-            turns = [placed for placed in turns if placed[0].raw]
-            turns.append((Turn(0, "error", raw=reason, role="provider"), None))
+            turns = [*(placed for placed in turns if placed[0].raw), *error_turns(reason, "provider")]
         return turns if body is response else unplaced(turns)
 
 
@@ -50,7 +44,7 @@ def _is_answer(value: dict[str, Any]) -> bool:
     return "method" in value and any("candidates" in as_object(part) for part in responses)
 
 
-def _answers(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+def _answers(entries: Entries) -> Entries:
     """The entries, with chunks of one stream as one: all up to the one that says why it ended."""
     chunks: list[Entry] = []
     for entry in entries:

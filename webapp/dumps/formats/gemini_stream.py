@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import whole_document
 from webapp.dumps.entries import joined_runs
-from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, note_unknown_kind, spent, turns_of, with_once
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.turn_values import each_filled, each_with, with_usage
+from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_kind, result_turns, text_turns, turns_of
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, text
@@ -28,7 +28,6 @@ class _Stream(Conversation):
 
 
 class GeminiStream(Format):
-    name = "gemini_stream"
     shapes = (
         'Gemini CLI\'s stream-json {"type": "init", "session_id"}, {"type": "message", "role", "content"} one a line'
     )
@@ -40,10 +39,9 @@ class GeminiStream(Format):
             return 88
         return 90 if head.shape == "lines" and any(map(_is_line, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
-            entry = whole_document(source)
-            yield SessionEntries(first_text(head.document, "session_id") or source.stem, entry)
+            yield SessionEntries(first_text(head.document, "session_id") or source.stem, whole_document(source))
             return
         for session in grouped(source, head, self.session_of):
             if isinstance(session, Problem):
@@ -78,39 +76,31 @@ def _is_delta(value: dict[str, Any]) -> bool:
     return value.get("type") == "message" and value.get("role") == "assistant" and value.get("delta") is True
 
 
-def _unsaid(line: dict[str, Any], spoke: bool, conversation: _Stream) -> Iterator[str]:
-    """What to say of an answer that may be a piece of one, and does not say whether it is."""
-    may_be_piece = spoke or conversation.has_pieces or "delta" in line
-    if may_be_piece and line.get("role") == "assistant" and not isinstance(line.get("delta"), bool):
-        yield "a message of the assistant's that does not say whether it is a piece of one"
-
-
 def _line(line: dict[str, Any], deltas: list[dict[str, Any]], conversation: _Stream) -> list[PlacedTurn]:
     kind, ident = line.get("type"), text(line.get("tool_id"))
     spoke, conversation.spoke = conversation.spoke, kind == "message" and line.get("role") == "assistant"
     if kind is None and _is_output(line):
-        return turns_of([Piece("text", line["response"], ("response",))], "assistant", conversation)
+        return text_turns(line["response"], ("response",), "assistant", conversation)
     if kind == "message":
         if not all(isinstance(part.get("content"), str) for part in deltas or [line]):
             conversation.notes.append("a piece of a message without a text as its content; it was left out")
         conversation.has_pieces = conversation.has_pieces or bool(deltas)
-        conversation.notes.extend(_unsaid(line, spoke, conversation))
-        raw = "".join(text(delta.get("content")) or "" for delta in deltas) if deltas else text(line.get("content"))
-        piece = Piece("text", raw or "", None if deltas else ("content",))
-        return turns_of([piece], text(line.get("role")), conversation)
+        may_be_piece = spoke or conversation.has_pieces or "delta" in line
+        if may_be_piece and line.get("role") == "assistant" and not isinstance(line.get("delta"), bool):
+            conversation.notes.append("a message of the assistant's that does not say whether it is a piece of one")
+        raw = "".join(text(part.get("content")) or "" for part in deltas or [line])
+        return text_turns(raw, None if deltas else ("content",), text(line.get("role")), conversation)
     if kind == "tool_use":
-        raw = text_or_json(line.get("parameters"), ())[0]
-        return turns_of([Piece("call", raw, None, text(line.get("tool_name")), ident, line)], "assistant", conversation)
+        piece = Piece.of_call(line.get("parameters"), (), text(line.get("tool_name")), ident, line)
+        return turns_of([piece], "assistant", conversation)
     if kind == "tool_result":
         error = as_object(line.get("error"))
         failure = first_text(error, "message", "type") if error.get("type") == _BAD_CALL else None
-        answer = text_or_json(line.get("output", error.get("message")), ("output",))
-        piece = Piece("result", answer[0], answer[1] if "output" in line else None, None, ident, None, failure)
-        return turns_of([piece], "tool", conversation)
+        turns = result_turns(line.get("output", error.get("message")), ("output",), conversation, None, ident)
+        return each_with(turns, failure=failure)
     if kind == "error" or (kind == "result" and line.get("status") == "error"):
-        message = first_text(line, "message") or first_text(line.get("error"), "message")
-        return [(Turn(0, "error", raw=message, role=text(kind)), None)]
+        return error_turns(first_text(line, "message") or first_text(line.get("error"), "message"), text(kind))
     if kind not in ("init", "result"):
         note_unknown_kind(kind, conversation)
     conversation.model = text(line.get("model")) or conversation.model
-    return with_once([(Turn(0, "event", role=text(kind)), None)], spent(line.get("stats")))
+    return with_usage(event_turns(text(kind)), line.get("stats"))

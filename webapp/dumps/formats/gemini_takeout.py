@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.messages.turns import each_filled, text_turns
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
+from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import by_time
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, text
 
 _APPS = ("Gemini", "Bard")
@@ -19,13 +16,14 @@ _PROMPTED = ("Prompted ", "Said ", "Asked ")
 
 
 class GeminiTakeout(Format):
-    name = "gemini_takeout"
     shapes = 'Gemini\'s chats of Google Takeout [{"header": "Gemini Apps", "title", "time", "safeHtmlItem"}]'
+    times = ("time",)
 
     def sniff(self, head: DumpHead) -> int:
-        return 95 if head.shape in ("array", "lines") and any(map(_is_activity, head.objects)) else 0
+        chats = [item for item in head.objects if str(item.get("header")).startswith(_APPS)]
+        return 95 if head.shape in ("array", "lines") and any({"title", "time"} <= item.keys() for item in chats) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         """One session by time, since Takeout does not say which prompts belong together; its newest comes first."""
         yield from by_time(entries_of(source, head), lambda _: source.stem, lambda entry: entry.get("time"))
 
@@ -34,7 +32,7 @@ class GeminiTakeout(Format):
         begin = next((begin for begin in _PROMPTED if title.startswith(begin)), "")
         answers = [(index, raw) for index, item in enumerate(items) if (raw := text(as_object(item).get("html")))]
         if not answers and not begin:  # what was done without a model: feedback, an opened chat
-            turns: list[PlacedTurn] = [(Turn(0, "event", raw=title or None), ("title",) if title else None)]
+            turns = event_turns(raw=title or None, path=("title",))
         else:
             turns = text_turns(title.removeprefix(begin), None if begin else ("title",), "user", conversation)
         for index, raw in answers:
@@ -44,11 +42,7 @@ class GeminiTakeout(Format):
         if answers and not conversation.answered:
             conversation.answered.add(0)
             conversation.notes.append("Takeout gives answers as HTML: these are not the model's own characters")
-        return each_filled(turns, sent_at=moment(entry.get("time")))
+        return turns
 
 
 plugin = GeminiTakeout()
-
-
-def _is_activity(value: dict[str, Any]) -> bool:
-    return "title" in value and str(value.get("header")).startswith(_APPS) and "time" in value

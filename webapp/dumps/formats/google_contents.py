@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.messages.http import is_body
 from webapp.dumps.messages.turns import message_turns
-from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, entries_of
 
 _ROLES = ("user", "model", "function", "system", "tool")
@@ -17,7 +15,6 @@ _LISTS = ("contents", "history")
 
 
 class GoogleContents(Format):
-    name = "google_contents"
     shapes = 'Google\'s histories [{"role": "model", "parts": [{"text"}]}] or {"contents": […]}'
 
     def sniff(self, head: DumpHead) -> int:
@@ -26,7 +23,7 @@ class GoogleContents(Format):
         messages = head.items.get(_list(head), []) if head.shape == "object" else head.objects
         return 71 if messages and all(map(_is_message, messages)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
             yield document_session(source, head, _list(head), needed="session_id", ids=_IDS)
         else:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.turns import each_filled, message_turns
-from webapp.dumps.records import Problem
+from webapp.dumps.messages.turns import message_turns
 from webapp.dumps.sqlite_tables import opened_tables, plain
-from webapp.dumps.times import first_moment
 from webapp.dumps.values import id_text, text
 
 _TABLES = {"sessions", "messages", "schema_version"}
 
 
 class Goose(Format):
-    name = "goose"
     shapes = "Goose's database sessions.db (its exported sessions are messages)"
+    times = ("created_timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         return 88 if head.shape == "sqlite" and set(head.names) >= _TABLES else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         with opened_tables(source) as tables:
             about = {row.get("id"): row for row in tables.rows("sessions")}
             rows = tables.rows("messages", "session_id", "created_timestamp", "id")
@@ -36,7 +33,7 @@ class Goose(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if not isinstance(entry.get("content"), list):
             conversation.notes.append("a message whose content_json is no list of blocks")
-        return each_filled(message_turns(entry, conversation), sent_at=first_moment(entry, "created_timestamp"))
+        return message_turns(entry, conversation)
 
 
 plugin = Goose()

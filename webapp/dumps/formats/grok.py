@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.pieces import Piece, block, text_or_json
+from webapp.dumps.messages.pieces import Piece, block
 from webapp.dumps.messages.turns import message_turns, note_unknown_kind, turns_of
 from webapp.dumps.values import as_object, first_text, text
 
@@ -15,8 +15,8 @@ _OTHERS = ("reasoning", "backend_tool_call")
 
 
 class Grok(Format):
-    name = "grok"
     shapes = 'Grok CLI\'s history {"type": "assistant", "content", "tool_calls", "model_id"} one a line'
+    session_field = None
     grows = True
 
     def sniff(self, head: DumpHead) -> int:
@@ -26,14 +26,14 @@ class Grok(Format):
         is_grok = known == len(lines) or (known > 1 and len(lines) - known == 1 and all(map(_has_kind, lines)))
         return 85 if marked and is_grok else 0
 
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return None
-
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if entry.get("type") == "reasoning":
             return turns_of(list(block(entry, ())), "assistant", conversation)
         if entry.get("type") == "backend_tool_call":
-            return turns_of([_backend_call(as_object(entry.get("kind")))], "assistant", conversation)
+            kind = as_object(entry.get("kind"))
+            arguments, name = kind.get("action", kind.get("arguments")), first_text(kind, "tool_type", "name")
+            piece = Piece.of_call(arguments, (), name, text(kind.get("id")), kind)
+            return turns_of([piece], "assistant", conversation)
         if entry.get("type") not in _ROLES:
             note_unknown_kind(entry.get("type"), conversation)
         role = _ROLES.get(str(entry.get("type")), text(entry.get("type")))
@@ -52,8 +52,3 @@ def _has_kind(value: dict[str, Any]) -> bool:
 def _is_line(value: dict[str, Any]) -> bool:
     known = "content" in value or value.get("type") in _OTHERS
     return isinstance(value.get("type"), str) and known and not value.keys() & {"role", "message", "data"}
-
-
-def _backend_call(kind: dict[str, Any]) -> Piece:
-    arguments = text_or_json(kind.get("action", kind.get("arguments")), ())[0]
-    return Piece("call", arguments, None, first_text(kind, "tool_type", "name"), text(kind.get("id")), kind)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import inner_list
 from webapp.dumps.entries import objects
 from webapp.dumps.messages.http import HttpExchange, body_text, http_turns, speaks_of_models
-from webapp.dumps.messages.turns import each_filled
-from webapp.dumps.records import Problem, Turn
-from webapp.dumps.times import moment
+from webapp.dumps.records import Problem
 from webapp.dumps.values import as_list, as_object, text
 
 _REALTIME = re.compile(r'"type":\s*"response\.|"serverContent"|"choices"|"delta"')
 
 
 class Har(Format):
-    name = "har"
     shapes = 'HAR archives {"log": {"entries": […]}}'
+    times = ("startedDateTime",)
 
     def sniff(self, head: DumpHead) -> int:
         log = head.document.get("log")
@@ -28,18 +25,17 @@ class Har(Format):
             return 95 if isinstance(log.get("entries"), list) else 0
         return 90 if head.shape == "object" and head.mentions("log") and head.mentions("startedDateTime") else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _entries(source))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        turns = http_turns(_exchange(entry), conversation) or [(Turn(0, "event"), None)]
-        return each_filled(turns, sent_at=moment(entry.get("startedDateTime")))
+        return http_turns(_exchange(entry), conversation)
 
 
 plugin = Har()
 
 
-def _entries(source: Source) -> Iterator[Entry | Problem]:
+def _entries(source: Source) -> Entries:
     for entry in objects(inner_list(source.text(), "log", "entries"), "log.entries"):
         if isinstance(entry, Problem) or speaks_of_models(_exchange(entry[1])):
             yield entry

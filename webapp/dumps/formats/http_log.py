@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.http import HttpExchange, http_turns, speaks_of_models
 from webapp.dumps.messages.recorded import body_of, is_recorded, recorded
-from webapp.dumps.messages.turns import each_filled, unplaced
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, unplaced
 from webapp.dumps.sessions import document_session
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_object, first_text, text
@@ -24,21 +22,24 @@ _TIMES = ("timestamp", "time", "started_at", "recorded_at")
 
 
 class HttpLog(Format):
-    name = "http_log"
     shapes = 'HTTP exchanges {"method", "uri", "request", "response"} one a line'
-
+    times = _TIMES
     by_key = True
     grows = True
 
     def sniff(self, head: DumpHead) -> int:
         """Most of the samples: one exchange that is none does not refuse the whole log."""
-        if head.first_of("events") and _is_invocation(_opened(head.first_of("events"))):
+        if _is_invocation(head.first_of("events")):
             return 90
+        # bodies that are no text are read as JSON's formats read them
         written = any(isinstance(body_of(as_object(value.get("response"))), str) for value in head.objects)
-        fitting = sum(_is_exchange(value) or (written and _is_recorded(value)) for value in head.objects)
-        return 90 if fitting and 2 * fitting >= len(head.objects) else 0
+        fits = [
+            _is_exchange(value) or (written and is_recorded(value) and speaks_of_models(recorded(value)))
+            for value in head.objects
+        ]
+        return 90 if any(fits) and 2 * sum(fits) >= len(fits) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.first_of("events"):
             return iter([document_session(source, head, "events", needed="events")])
         return super().sessions(source, head)
@@ -47,13 +48,12 @@ class HttpLog(Format):
         opened = _opened(entry)
         if opened is not entry:
             return unplaced(_invoked(opened, conversation))
-        request = next((key for key in _REQUESTS if isinstance(entry.get(key), dict)), None)
-        request = request or next((key for key in _REQUESTS if isinstance(entry.get(key), str)), _REQUESTS[0])
         if _is_invocation(entry):
             return _invoked(entry, conversation)
         if is_recorded(entry):
-            turns = http_turns(recorded(entry), conversation) or [(Turn(0, "event"), None)]
-            return each_filled(turns, sent_at=first_moment(entry, *_TIMES))
+            return http_turns(recorded(entry), conversation)
+        request = next((key for key in _REQUESTS if isinstance(entry.get(key), dict)), None)
+        request = request or next((key for key in _REQUESTS if isinstance(entry.get(key), str)), _REQUESTS[0])
         response = next((key for key in _RESPONSES if entry.get(key) is not None), _RESPONSES[0])
         http = HttpExchange(
             url=first_text(entry, *_PLACES) or "",
@@ -64,8 +64,7 @@ class HttpLog(Format):
             response_at=(response,),
             plain=response == _RESPONSES[0],
         )
-        turns = http_turns(http, conversation) or [(Turn(0, "event", role=text(entry.get("method"))), None)]
-        return each_filled(turns, sent_at=first_moment(entry, *_TIMES))
+        return http_turns(http, conversation) or event_turns(text(entry.get("method")))
 
 
 plugin = HttpLog()
@@ -82,30 +81,21 @@ def _opened(value: dict[str, Any]) -> dict[str, Any]:
 def _is_invocation(value: dict[str, Any]) -> bool:
     """An entry of Bedrock's model invocation log."""
     value = _opened(value)
-    bodies = ((value.get("input"), "inputBodyJson"), (value.get("output"), "outputBodyJson"))
-    return "modelId" in value and any(isinstance(holder, dict) and key in holder for holder, key in bodies)
+    return "modelId" in value and any(key in as_object(value.get(holder)) for holder, key in _INVOCATION)
 
 
 def _invoked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-    bodies = [(holder, as_object(entry.get(holder)).get(key)) for holder, key in _INVOCATION]
-    places = [(holder, key) for holder, key in _INVOCATION]
-    url = f"/model/{entry['modelId']}/"
-    http = HttpExchange(url, bodies[0][1], bodies[1][1], request_at=places[0], response_at=places[1])
+    request, response = (as_object(entry.get(holder)).get(key) for holder, key in _INVOCATION)
+    url, (request_at, response_at) = f"/model/{entry['modelId']}/", _INVOCATION
+    http = HttpExchange(url, request, response, request_at=request_at, response_at=response_at)
     turns = http_turns(http, conversation)
     if failure := text(entry.get("errorCode")):
-        turns.append((Turn(0, "error", raw=failure, role="provider"), ("errorCode",)))
-    return each_filled(turns or [(Turn(0, "event"), None)], sent_at=first_moment(entry, *_TIMES))
+        turns += error_turns(failure, "provider", ("errorCode",))
+    return each_filled(turns or event_turns(), sent_at=first_moment(entry, *_TIMES))
 
 
 def _is_exchange(value: dict[str, Any]) -> bool:
     has_address = any(isinstance(value.get(key), str) for key in _PLACES)
-    if _is_invocation(value):
-        return True
-    if isinstance(value.get("request_body"), str | dict) and "response_body" in value:
+    if _is_invocation(value) or (isinstance(value.get("request_body"), str | dict) and "response_body" in value):
         return True
     return has_address and any(key in value for key in _RESPONSES)
-
-
-def _is_recorded(value: dict[str, Any]) -> bool:
-    """Bodies that are no text are read as JSON's formats read them."""
-    return is_recorded(value) and speaks_of_models(recorded(value))

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import ArchiveMember, of_zip
-from webapp.dumps.base import Context, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Context, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import Damage, Decoder, kind_of
 from webapp.dumps.documents import members
 from webapp.dumps.entries import entry_or_problem, nested, objects
-from webapp.dumps.messages.turns import each_with, message_turns, spent
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_with, error_turns, message_turns, spent
+from webapp.dumps.records import Problem
 from webapp.dumps.stream import walk
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
@@ -40,7 +40,6 @@ class _Sample(Conversation):
 
 
 class InspectAi(Format):
-    name = "inspect_ai"
     shapes = 'Inspect AI logs (.json {"version", "eval", "samples"} or .eval)'
     id_key, id_name = "id", "message id"
 
@@ -50,7 +49,7 @@ class InspectAi(Format):
             return 95 if has_header and ("header.json" in head.names or any(map(_SAMPLE.search, head.names))) else 0
         return 95 if isinstance(head.members.get("eval"), dict) and head.keys & {"samples", "plan", "status"} else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "zip":
             yield from _archive(source)
             return
@@ -65,13 +64,13 @@ class InspectAi(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Sample) -> list[PlacedTurn]:
         message = _resolved(entry, conversation.attachments) if conversation.attachments else entry
-        return [_in_place(placed, entry) for placed in _message(message, conversation)]
+        return _message(message, conversation)
 
 
 plugin = InspectAi()
 
 
-def _archive(source: Source) -> Iterator[SessionEntries | Problem]:
+def _archive(source: Source) -> Sessions:
     """The samples of an .eval file, one at a time; the header says what was run."""
     log: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="eval-") as folder:
@@ -108,19 +107,14 @@ def _sample(log: dict[str, Any], at: str, value: dict[str, Any]) -> SessionEntri
     task = as_object(log.get("eval"))
     run = first_text(task, "eval_id", "run_id", "task_id") or "eval"
     name = f"{run}/{id_text(value.get('id')) or at}/{id_text(value.get('epoch')) or 1}"
-    entries = chain(nested(at, "messages", messages), _failure(at, value))
+    failure = [(f"{at}, error", {"sample_error": value["error"]})] if first_text(value.get("error"), "message") else []
+    entries = chain(nested(at, "messages", messages), failure)
     return SessionEntries(name, entries, text(task.get("task")), extra={**value, "log": log})
-
-
-def _failure(at: str, sample: dict[str, Any]) -> Iterator[Entry]:
-    """The error that ended a sample, behind its messages."""
-    if first_text(sample.get("error"), "message"):
-        yield f"{at}, error", {"sample_error": sample["error"]}
 
 
 def _message(value: dict[str, Any], sample: _Sample) -> list[PlacedTurn]:
     if isinstance(error := value.get("sample_error"), dict):
-        return [(Turn(0, "error", raw=error["message"], role="sample"), ("sample_error", "message"))]
+        return error_turns(error["message"], "sample", ("sample_error", "message"))
     event = sample.calls.get(str(value.get("id")), {})
     once = spent(as_object(event.get("output")).get("usage"))
     when = moment(event.get("timestamp"))
@@ -164,11 +158,3 @@ def _resolved(value: Any, attachments: dict[str, Any], level: int = 0) -> Any:
     if isinstance(value, dict):
         return {key: _resolved(inner, attachments, level + 1) for key, inner in value.items()}
     return value
-
-
-def _in_place(placed: PlacedTurn, value: Any) -> PlacedTurn:
-    """A text that came from an attachment has no place in the entry, which keeps the reference."""
-    turn, path = placed
-    for step in path or ():
-        value = value[step]
-    return placed if path and value == turn.raw else (turn, None)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Entry, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
+from webapp.dumps.base import DumpHead, Entries, Entry, PlacedTurn, Sessions, Source
 from webapp.dumps.entries import RepeatedIds, nested
 from webapp.dumps.formats.otlp import Otlp, Trace
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import page_entries
 from webapp.dumps.spilled_entries import by_time
 from webapp.dumps.values import as_list, as_object, first_id, id_text, text
 
@@ -25,7 +24,6 @@ _SPAN = {"operationName", "spanID"}
 
 
 class Jaeger(Otlp):
-    name = "jaeger"
     shapes = 'Jaeger\'s traces {"data": [{"traceID", "spans": […]}]}, such a trace, or spans one a line'
 
     def sniff(self, head: DumpHead) -> int:
@@ -33,10 +31,8 @@ class Jaeger(Otlp):
             return 94
         return 94 if head.objects and all(_is_trace(value) or value.keys() >= _SPAN for value in head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        paged = head.shape == "object" and "data" in head.items
-        traces = with_list(source, head, "data", needed="data")[1] if paged else entries_of(source, head)
-        named = _named(traces, source.stem)
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        named = _named(page_entries(source, head, "data"), source.stem)
         yield from by_time(named, lambda entry: str(entry["session"]), lambda entry: entry["span"].get("startTime"))
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
@@ -54,7 +50,7 @@ def _is_trace(value: dict[str, Any]) -> bool:
     return "traceID" in value and first.keys() >= _SPAN
 
 
-def _named(traces: Iterator[Entry | Problem], stem: str) -> Iterator[Entry | Problem]:
+def _named(traces: Entries, stem: str) -> Entries:
     """Each span with its session and its process: the session that a span of the trace names, else the trace."""
     for trace in traces:
         spans, processes = [trace], {}
@@ -88,15 +84,13 @@ def _tags(listed: Any) -> dict[str, Any]:
 
 def _as_otlp(span: dict[str, Any]) -> dict[str, Any]:
     tags = {**_tags(span.get("tag")), **_tags(span.get("tags"))}
-    parent = next(
-        (as_object(reference).get("spanID") for reference in as_list(span.get("references"))), span.get("parentSpanID")
-    )
+    parents = (as_object(reference).get("spanID") for reference in as_list(span.get("references")))
     failed = tags.get("error") in (True, "true") or tags.get("otel.status_code") == "ERROR"
     start = span.get("startTime")
     return {
         "traceId": span.get("traceID"),
         "spanId": span.get("spanID"),
-        "parentSpanId": parent or None,
+        "parentSpanId": next(parents, span.get("parentSpanID")) or None,
         "name": text(span.get("operationName")),
         "startTimeUnixNano": start * 1000 if isinstance(start, int) else start,
         "status": {"code": 2 if failed else 0, "message": text(tags.get("otel.status_description"))},

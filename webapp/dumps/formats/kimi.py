@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.pieces import Piece, call, text_or_json
-from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
-from webapp.dumps.records import Turn
-from webapp.dumps.times import moment
+from webapp.dumps.messages.pieces import Piece, call
+from webapp.dumps.messages.turns import event_turns, message_turns, result_turns, turns_of
 from webapp.dumps.values import as_list, as_object, first_text, text
 
 _OWN = ("context.append_message", "context.append_loop_event", "turn.prompt", "llm.request")
 
 
 class Kimi(Format):
-    name = "kimi"
     shapes = 'Kimi CLI\'s wire log {"type": "context.append_message", "message", "time"} one a line'
+    times = ("time",)
 
     def sniff(self, head: DumpHead) -> int:
         marked = any(line.get("type") in _OWN or "protocol_version" in line for line in head.objects)
@@ -30,8 +28,8 @@ class Kimi(Format):
             turns = _event(event, conversation)
         else:
             conversation.model = first_text(entry, "model") or conversation.model
-            turns = [(Turn(0, "event", role=text(kind)), None)]
-        return each_filled(turns, sent_at=moment(entry.get("time")))
+            turns = event_turns(text(kind))
+        return turns
 
 
 plugin = Kimi()
@@ -39,7 +37,7 @@ plugin = Kimi()
 
 def _event(event: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     """An event of the agent's loop: a part of an answer, a call, a result; else what it is called."""
-    kind, part = str(event.get("type")), as_object(event.get("part"))
+    kind, part, ident = str(event.get("type")), as_object(event.get("part")), first_text(event, "toolCallId", "id")
     key = next((key for key in ("text", "think", "thinking") if isinstance(part.get(key), str)), None)
     if kind == "content.part" and not part:
         conversation.notes.append("an event of a part of an answer without the part")
@@ -47,15 +45,11 @@ def _event(event: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
         piece = Piece("text" if key == "text" else "thinking", part[key], ("event", "part", key))
         return turns_of([piece], "assistant", conversation)
     if kind == "tool.call":
-        arguments = text_or_json(event.get("args", event.get("arguments")), ())[0]
-        ident = first_text(event, "toolCallId", "id")
-        return turns_of(
-            [Piece("call", arguments, None, text(event.get("name")), ident, event)], "assistant", conversation
-        )
+        arguments = event.get("args", event.get("arguments"))
+        piece = Piece.of_call(arguments, (), text(event.get("name")), ident, event)
+        return turns_of([piece], "assistant", conversation)
     if kind == "tool.result":
         result = event.get("result", event.get("output"))
-        answer = as_object(result).get("output", result)
-        piece = Piece("result", text_or_json(answer, ())[0], None, None, first_text(event, "toolCallId", "id"))
-        return turns_of([piece], "tool", conversation)
+        return result_turns(as_object(result).get("output", result), (), conversation, None, ident)
     calls = [call(inner, ()) for inner in as_list(event.get("toolCalls")) if isinstance(inner, dict)]
-    return turns_of(calls, "assistant", conversation) if calls else [(Turn(0, "event", role=kind), None)]
+    return turns_of(calls, "assistant", conversation) if calls else event_turns(kind)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
 from webapp.dumps.messages.pieces import Path, Piece, call, content, joined, text_or_json
-from webapp.dumps.messages.turns import each_filled, message_turns, spent, turns_of, unplaced, with_once
-from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import grouped
+from webapp.dumps.messages.turn_values import each_filled, unplaced, with_usage
+from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, turns_of
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import SessionEntries, Sessions, grouped
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, number, text
 
@@ -27,14 +28,13 @@ _INPUT = ("input_other", "input_cache_read", "input_cache_creation")
 
 
 class KimiWire(Format):
-    name = "kimi_wire"
     shapes = 'Kimi CLI\'s wire.jsonl {"timestamp", "message": {"type": "ContentPart", "payload"}} one a line'
 
     def sniff(self, head: DumpHead) -> int:
         marked = any(_message(line)[0].get("type") in _TYPES or line.get("role") in _CONTEXT for line in head.objects)
         return 93 if head.shape in ("lines", "object") and marked else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         for session in grouped(source, head, self.session_of):
             if isinstance(session, SessionEntries):
                 yield SessionEntries(session.name, _with_runs(session.entries))
@@ -87,7 +87,7 @@ def _joins(line: dict[str, Any]) -> tuple[str, str | None] | None:
     return ("call", agent) if message.get("type") in ("ToolCall", "ToolCallPart") else None
 
 
-def _with_runs(entries: Iterable[Entry | Problem]) -> Iterator[Entry | Problem]:
+def _with_runs(entries: Iterable[Entry | Problem]) -> Entries:
     """The entries, with lines that are parts of one text or call as one, where the first stood."""
     run: list[Entry] = []
     last = None
@@ -128,13 +128,12 @@ def _turns(message: dict[str, Any], at: Path, conversation: Conversation) -> lis
         return turns_of([Piece("thinking", payload["think"], (*inside, "think"))], "assistant", conversation)
     if kind == "ContentPart":
         pieces = content(payload, inside)
-        return turns_of(pieces, "assistant", conversation) if pieces else [(Turn(0, "event", role=kind), None)]
+        return turns_of(pieces, "assistant", conversation) if pieces else event_turns(kind)
     if kind == "ToolCall":
         return turns_of([call(payload, inside)], "assistant", conversation)
     if kind == "ToolCallPart":
-        part = text(payload.get("arguments_part"))
-        piece = Piece("call", part, (*inside, "arguments_part"), None, None, dict(payload))
-        return turns_of([piece], "assistant", conversation)
+        part, path = text(payload.get("arguments_part")), (*inside, "arguments_part")
+        return turns_of([Piece("call", part, path, None, None, dict(payload))], "assistant", conversation)
     if kind == "ToolResult":
         return turns_of([_result(payload, inside)], "tool", conversation)
     if kind not in _TYPES and payload:
@@ -146,10 +145,10 @@ def _turns(message: dict[str, Any], at: Path, conversation: Conversation) -> lis
 def _event(kind: str, payload: dict[str, Any], at: Path) -> list[PlacedTurn]:
     key = next((key for key in ("content", "body", "description") if text(payload.get(key))), None)
     raw = payload[key] if key else None
-    turns: list[PlacedTurn] = [(Turn(0, "event", raw=raw, role=kind), (*at, key) if key else None)]
+    turns = event_turns(kind, raw, (*at, key) if key else None)
     usage = as_object(payload.get("token_usage"))
     input_tokens = sum(int(number(usage.get(key)) or 0) for key in _INPUT)
-    return with_once(turns, spent({"input": input_tokens, "output": usage.get("output")})) if usage else turns
+    return with_usage(turns, {"input": input_tokens, "output": usage.get("output")}) if usage else turns
 
 
 def _result(payload: dict[str, Any], at: Path) -> Piece:
@@ -168,12 +167,11 @@ def _of_context(line: dict[str, Any], conversation: Conversation) -> list[Placed
     role = text(line.get("role"))
     if role == "_system_prompt":
         return turns_of(content(line.get("content"), ("content",)), "system", conversation)
-    return [(Turn(0, "event", role=role), None)] if role in _CONTEXT else message_turns(line, conversation)
+    return event_turns(role) if role in _CONTEXT else message_turns(line, conversation)
 
 
 def _around(line: dict[str, Any]) -> list[PlacedTurn]:
     """A line around messages: the log's version, or an answer of the protocol."""
     if line.get("error"):
-        reason = first_text(line["error"], "message") or text_or_json(line["error"], ())[0]
-        return [(Turn(0, "error", raw=reason, role="error"), None)]
-    return [(Turn(0, "event", role=first_text(line, "type", "method") or "result"), None)]
+        return error_turns(line["error"], "error")
+    return event_turns(first_text(line, "type", "method") or "result")

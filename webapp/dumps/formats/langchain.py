@@ -6,18 +6,17 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import whole_document
-from webapp.dumps.entries import entry_or_problem, joined_runs, nested
+from webapp.dumps.entries import entry_or_problem, joined_runs
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body, is_chunk, is_message, unwrapped
 from webapp.dumps.messages.pieces import content, joined
 from webapp.dumps.messages.turns import message_turns, spent
-from webapp.dumps.records import Problem
-from webapp.dumps.sessions import document_session, each_session, entries_of, grouped
+from webapp.dumps.sessions import document_session, each_list, entries_of, grouped
 from webapp.dumps.sqlite_tables import opened_tables
-from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text
+from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 _IDS = ("session_id", "thread_id", "id")
 _TABLE = "message_store"
@@ -25,7 +24,6 @@ _TABLE = "message_store"
 
 
 class LangChain(Format):
-    name = "langchain"
     shapes = 'LangChain\'s messages [{"type": "ai", "data": {…}}] or [{"lc": 1, "type": "constructor", …}]'
 
     def sniff(self, head: DumpHead) -> int:
@@ -40,19 +38,21 @@ class LangChain(Format):
             return 0
         return 75 if all("data" in message or "lc" in message for message in messages) else 15
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and "generations" in head.items:
             yield SessionEntries(source.stem, whole_document(source))
         elif head.shape == "sqlite":
             yield from _stored(source)
         elif any(map(_is_conversation, head.objects)) and head.shape != "object":
-            yield from each_session(entries_of(source, head), source.stem, _session)
+            yield from each_list(source, head, "messages", ids=_IDS)
         elif head.shape == "object":
             yield document_session(source, head, "messages", needed="messages", ids=_IDS)
         elif head.any_has("session_id"):
             yield from grouped(source, head, self.session_of)
         else:
-            yield SessionEntries(source.stem, joined_runs(entries_of(source, head), is_chunk, "chunks", _ident))
+            entries = entries_of(source, head)
+            runs = joined_runs(entries, is_chunk, "chunks", lambda chunk: unwrapped(chunk)[0].get("id"))
+            yield SessionEntries(source.stem, runs)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if isinstance(entry.get("generations"), list):
@@ -73,11 +73,6 @@ def _is_conversation(value: dict[str, Any]) -> bool:
     return bool(messages) and all(is_message(item) and ("data" in item or "lc" in item) for item in messages)
 
 
-def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
-    messages = nested(at, "messages", as_list(value.pop("messages", None)))
-    return SessionEntries(first_id(value, *_IDS) or fallback, messages, extra=value)
-
-
 def _stored(source: Source) -> Iterator[SessionEntries]:
     """The histories that LangChain keeps in SQL: a row a message."""
     with opened_tables(source) as tables:
@@ -86,15 +81,10 @@ def _stored(source: Source) -> Iterator[SessionEntries]:
             yield SessionEntries(ident, _rows(messages))
 
 
-def _rows(rows: Iterable[dict[str, Any]]) -> Iterator[Entry | Problem]:
+def _rows(rows: Iterable[dict[str, Any]]) -> Entries:
     for row in rows:
-        at = f"row {row.get('id')}"
-        value = json_or_none(row["message"]) if isinstance(row.get("message"), str) else None
-        yield entry_or_problem(at, value)
-
-
-def _ident(message: dict[str, Any]) -> Any:
-    return unwrapped(message)[0].get("id")
+        message = row.get("message")
+        yield entry_or_problem(f"row {row.get('id')}", json_or_none(message) if isinstance(message, str) else None)
 
 
 def _of_chunks(chunks: list[Any]) -> dict[str, Any]:

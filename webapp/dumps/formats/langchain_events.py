@@ -8,9 +8,9 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body, is_message, unwrapped
-from webapp.dumps.messages.pieces import Piece, content, joined, text_or_json
-from webapp.dumps.messages.turns import message_turns, spent, turns_of, unplaced
-from webapp.dumps.records import Turn
+from webapp.dumps.messages.pieces import content, joined, text_or_json
+from webapp.dumps.messages.turn_values import spent, unplaced
+from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, text_turns
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _MODELS = ("on_chat_model", "on_llm")
@@ -27,20 +27,16 @@ class _Events(Conversation):
 
 
 class LangChainEvents(Format):
-    name = "langchain_events"
     shapes = 'LangChain\'s events {"event": "on_chat_model_end", "data", "run_id"}, or LangGraph\'s updates'
+    session_field = None
     conversation_type = _Events
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape not in ("lines", "array"):
             return 0
-        events = [item for item in head.objects if str(item.get("event")).startswith("on_") and "run_id" in item]
-        if events and len(events) == len(head.objects):
+        if head.all_have("event", "run_id") and all(str(item["event"]).startswith("on_") for item in head.objects):
             return 92
         return 70 if head.objects and all(map(_is_update, head.objects)) else 0
-
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return None
 
     def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         if "event" not in entry:
@@ -54,8 +50,8 @@ class LangChainEvents(Format):
         elif kind == "on_tool_end":
             turns = _result(data.get("output"), text(entry.get("name")), conversation)
         if kind.endswith("_error"):
-            turns.append((Turn(0, "error", raw=text_or_json(data.get("error"), ())[0], role=kind), None))
-        return turns or [(Turn(0, "event", role=kind), None)]
+            turns += error_turns(text_or_json(data.get("error"), ())[0], kind)
+        return turns or event_turns(kind)
 
 
 plugin = LangChainEvents()
@@ -86,12 +82,10 @@ def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) 
     if part == "start":
         return unplaced(exchange(_asked(as_object(data.get("input"))), None, (), (), conversation))
     if part == "stream":
-        chunk = unwrapped(as_object(data.get("chunk")))[0]
-        chunk_text = (
-            data.get("chunk") if isinstance(data.get("chunk"), str) else joined(content(chunk.get("content"), ()))[0]
-        )
-        conversation.parts.setdefault(run, []).append(chunk_text or "")
-        return [(Turn(0, "event", role="stream"), None)]
+        chunk = data.get("chunk")
+        said = chunk if isinstance(chunk, str) else unwrapped(as_object(chunk))[0].get("content")
+        conversation.parts.setdefault(run, []).append(joined(content(said, ()))[0] or "")
+        return event_turns("stream")
     parts = conversation.parts.pop(run, [])
     output = data.get("output")
     if part == "end" and isinstance(output, dict) and isinstance(output.get("generations"), list):
@@ -101,21 +95,18 @@ def _of_model(part: str, run: str, data: dict[str, Any], conversation: _Events) 
     raw = output if isinstance(output, str) else "".join(parts)
     if not raw and part == "end":
         conversation.notes.append("an answer of which nothing is known")
-    return turns_of([Piece("text", raw)], "assistant", conversation) if raw else []
+    return text_turns(raw, None, "assistant", conversation) if raw else []
 
 
 def _asked(value: dict[str, Any]) -> dict[str, Any]:
     """The messages of a run's input, which lists them once for each prompt."""
     batches = as_list(value.get("messages"))
     listed = [item for batch in batches for item in (batch if isinstance(batch, list) else [batch])]
-    return {
-        "messages": [unwrapped(item)[0] for item in listed if isinstance(item, dict)],
-        "prompt": value.get("prompts"),
-    }
+    messages = [unwrapped(item)[0] for item in listed if isinstance(item, dict)]
+    return {"messages": messages, "prompt": value.get("prompts")}
 
 
 def _result(output: Any, name: str | None, conversation: Conversation) -> list[PlacedTurn]:
     if isinstance(output, dict) and is_message(output):
         return _message(output, ("data", "output"), conversation)
-    raw, _ = text_or_json(output, ())
-    return turns_of([Piece("result", raw, None, name)], "tool", conversation) if raw is not None else []
+    return [] if output is None else result_turns(output, (), conversation, name)

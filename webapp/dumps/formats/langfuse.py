@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.decoding import json_or_none
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, Sessions, Source
+from webapp.dumps.decoding import json_or_none, kind_of
 from webapp.dumps.documents import with_list
+from webapp.dumps.entries import nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import is_message, unwrapped
 from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turns import each_with, note_unknown_kind, spent, text_turns, turns_of, unplaced, with_once
+from webapp.dumps.messages.requests import as_request
+from webapp.dumps.messages.turn_values import each_with, spent, unplaced, with_once
+from webapp.dumps.messages.turns import event_turns, note_unknown_kind, result_turns, text_turns, turns_of
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import entries_of, page_entries
 from webapp.dumps.spilled_entries import by_time
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, text
@@ -40,7 +43,6 @@ _FIELDS = ("startTime", "traceId", "parentObservationId")
 
 
 class Langfuse(Format):
-    name = "langfuse"
     shapes = 'Langfuse exports {"trace", "observations": […]}'
     id_key, id_name = "id", "observation id"
 
@@ -56,11 +58,8 @@ class Langfuse(Format):
         whole = all("observations" in sample and "trace" in sample for sample in head.objects)
         return 95 if head.objects and (whole or all(map(_is_observation, head.objects))) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        if head.shape == "object" and _is_observation(head.first_of("data")):
-            entries = with_list(source, head, "data", needed="meta")[1]
-            yield from _by_time(entries, lambda value: _session({}, value, source.stem), {})
-        elif head.shape == "object" and "observations" in head.keys:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        if head.shape == "object" and "observations" in head.keys:
             extra, entries = with_list(source, head, "observations", needed="trace")
             name = _session(as_object(extra.get("trace")), {}, source.stem)
             yield from _by_time(entries, lambda _: name, extra)
@@ -68,12 +67,12 @@ class Langfuse(Format):
             for number, entry in enumerate(entries_of(source, head), start=1):
                 yield from [entry] if isinstance(entry, Problem) else _export(f"{source.stem}-{number}", *entry)
         else:
-            yield from _by_time(entries_of(source, head), lambda value: _session({}, value, source.stem), {})
+            yield from _by_time(page_entries(source, head, "data"), lambda value: _session({}, value, source.stem), {})
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         entry = _renamed(entry)
-        about = {"sent_at": moment(entry.get("startTime")), "parent": text(entry.get("parentObservationId"))}
-        return each_with(_observation(entry, conversation), **about)
+        when, parent = moment(entry.get("startTime")), text(entry.get("parentObservationId"))
+        return each_with(_observation(entry, conversation), sent_at=when, parent=parent)
 
 
 plugin = Langfuse()
@@ -91,25 +90,22 @@ def _renamed(value: dict[str, Any]) -> dict[str, Any]:
     return {_UNDERSCORED.get(key, key): inner for key, inner in value.items()}
 
 
-def _export(stem: str, at: str, value: dict[str, Any]) -> Iterator[SessionEntries | Problem]:
+def _export(stem: str, at: str, value: dict[str, Any]) -> Sessions:
     """One export of several in a file."""
     observations = value.pop("observations", None)
-    items = list(enumerate(as_list(observations)))
-    entries = [(f"{at}, observations[{index}]", item) for index, item in items if isinstance(item, dict)]
     name = _session(as_object(value.get("trace")), {}, stem)
-    yield from _by_time(entries, lambda _: name, value)
-    if len(entries) < len(items) or not isinstance(observations, list):
-        yield Problem(at, "observations: expected a list of objects; the others were skipped")
+    yield from _by_time(nested(at, "observations", as_list(observations)), lambda _: name, value)
+    if not isinstance(observations, list):
+        yield Problem(at, f"observations: expected a list, found {kind_of(observations)}; skipped")
 
 
 def _session(trace: dict[str, Any], value: dict[str, Any], stem: str) -> str:
-    names = (first_id(trace, "sessionId", "id"), first_id(value, "sessionId", "traceId"))
-    return next((name for name in names if name), stem)
+    return first_id(trace, "sessionId", "id") or first_id(value, "sessionId", "traceId") or stem
 
 
 def _by_time(
     entries: Iterable[Entry | Problem], session_of: Callable[[dict[str, Any]], str], extra: dict[str, Any]
-) -> Iterator[SessionEntries | Problem]:
+) -> Sessions:
     title = text(as_object(extra.get("trace")).get("name"))
     return by_time(
         entries, lambda value: session_of(_renamed(value)), lambda value: _renamed(value).get("startTime"), title, extra
@@ -120,13 +116,12 @@ def _observation(value: dict[str, Any], conversation: Conversation) -> list[Plac
     if value.get("type") == "GENERATION":
         return _failed(_generation(value, conversation), value)
     if value.get("type") == "TOOL" and value.get("output") is not None:
-        raw, path = text_or_json(value["output"], ("output",))
-        return turns_of([Piece("result", raw, path, text(value.get("name")))], "tool", conversation)
+        return result_turns(value["output"], ("output",), conversation, text(value.get("name")))
     if value.get("level") == "ERROR":
         return [_error(value)]
     if value.get("type") not in _TYPES:
         note_unknown_kind(value.get("type"), conversation)
-    return [(Turn(0, "event", role=text(value.get("type")), phase=text(value.get("name"))), None)]
+    return event_turns(text(value.get("type")), phase=text(value.get("name")))
 
 
 def _failed(turns: list[PlacedTurn], value: dict[str, Any]) -> list[PlacedTurn]:
@@ -145,9 +140,7 @@ def _error(value: dict[str, Any]) -> PlacedTurn:
 def _generation(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     """What was asked anew, then what the model answered: a text, JSON text, a list or an object."""
     model, question = text(value.get("model")), _parsed(value.get("input"))
-    request = (
-        question if isinstance(question, dict) else {"messages" if isinstance(question, list) else "input": question}
-    )
+    request = as_request(question)
     conversation.model = model
     prompts = unplaced(exchange(request, None, (), (), conversation))
     if not prompts and question is not None and not isinstance(question, str):
@@ -184,16 +177,14 @@ def _calls(raw: Any) -> list[Piece]:
     listed = json_or_none(raw) if isinstance(raw, str) and raw[:1] == "[" else raw
     if not isinstance(listed, list) or not listed or not all(map(_is_call, listed)):
         return []
-    return [_call(value) for value in listed]
+    return [
+        Piece.of_call(call.get("input", call.get("args")), (), call["toolName"], text(call.get("toolCallId")), call)
+        for call in listed
+    ]
 
 
 def _is_call(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("toolName"), str) and bool({"input", "args"} & value.keys())
-
-
-def _call(value: dict[str, Any]) -> Piece:
-    raw = text_or_json(value.get("input", value.get("args")), ())[0]
-    return Piece("call", raw, None, text(value["toolName"]), text(value.get("toolCallId")), value)
 
 
 def _parsed(value: Any) -> Any:
@@ -216,9 +207,5 @@ def _is_body(value: Any) -> bool:
 
 
 def _cost(value: dict[str, Any]) -> dict[str, Any]:
-    costs = (
-        as_object(value.get("costDetails")).get("total"),
-        value.get("totalCost"),
-        value.get("calculatedTotalCost"),
-    )
+    costs = (as_object(value.get("costDetails")).get("total"), value.get("totalCost"), value.get("calculatedTotalCost"))
     return spent(None, next((cost for cost in costs if cost is not None), None))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
 from webapp import jsontext
-from webapp.dumps.base import DumpHead, Entry, SessionEntries, Source
+from webapp.dumps.base import DumpHead, Entries, Entry, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.langchain import LangChain
 from webapp.dumps.messages.langchain import is_message, unwrapped
@@ -16,11 +16,10 @@ from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import spilled
 from webapp.dumps.sqlite_tables import opened_tables
-from webapp.dumps.values import as_list, as_object, id_text
+from webapp.dumps.values import as_list, as_object, first_id, id_text
 
 
 class LangGraph(LangChain):
-    name = "langgraph"
     shapes = 'LangGraph\'s checkpoints (SQLite), or states {"values": {"messages": […]}}'
 
     def sniff(self, head: DumpHead) -> int:
@@ -28,7 +27,7 @@ class LangGraph(LangChain):
             return 95 if "checkpoints" in head.names else 0
         return 94 if head.objects and all(map(_is_state, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "sqlite":
             yield from _states(source, head)
             return
@@ -41,7 +40,7 @@ class LangGraph(LangChain):
 plugin = LangGraph()
 
 
-def _messages(checkpoints: Iterable[dict[str, Any]]) -> Iterator[Entry | Problem]:
+def _messages(checkpoints: Iterable[dict[str, Any]]) -> Entries:
     """The messages of a thread in the order in which they came, each as its last checkpoint has it."""
     messages: dict[str, dict[str, Any]] = {}
     for row in checkpoints:
@@ -51,7 +50,11 @@ def _messages(checkpoints: Iterable[dict[str, Any]]) -> Iterator[Entry | Problem
             yield Problem(at, value)
             continue
         _take(as_object(value).get("channel_values"), messages)
-    yield from ((f"message {number}", message) for number, message in enumerate(messages.values()))
+    yield from _numbered(messages)
+
+
+def _numbered(messages: dict[str, dict[str, Any]]) -> list[Entry]:
+    return [(f"message {number}", message) for number, message in enumerate(messages.values())]
 
 
 def _take(channels: Any, messages: dict[str, dict[str, Any]]) -> None:
@@ -67,7 +70,7 @@ def _is_state(value: dict[str, Any]) -> bool:
     return "next" in value and all(map(is_message, messages)) and isinstance(value.get("values"), dict)
 
 
-def _states(source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+def _states(source: Source, head: DumpHead) -> Sessions:
     """The states of threads, as its API and `get_state_history` give them, the last first."""
     with spilled() as aside:
         for number, entry in enumerate(entries_of(source, head)):
@@ -79,20 +82,12 @@ def _states(source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem
             messages: dict[str, dict[str, Any]] = {}
             for _, state in states:
                 _take(state.get("values"), messages)
-            listed = enumerate(messages.values())
-            yield SessionEntries(name, [(f"message {number}", message) for number, message in listed])
+            yield SessionEntries(name, _numbered(messages))
 
 
 def _thread(state: dict[str, Any]) -> str | None:
-    config = as_object(as_object(state.get("config")).get("configurable"))
-    return next(
-        (
-            name
-            for holder in (config, as_object(state.get("checkpoint")), as_object(state.get("metadata")))
-            if (name := id_text(holder.get("thread_id")))
-        ),
-        None,
-    )
+    holders = (as_object(state.get("config")).get("configurable"), state.get("checkpoint"), state.get("metadata"))
+    return next((name for holder in holders if (name := first_id(as_object(holder), "thread_id"))), None)
 
 
 def _name(message: dict[str, Any], index: int) -> str:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.documents import with_list
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.langchain import generations_body, is_message, plain_messages, unread_generations, unwrapped
-from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, note_unknown_kind, spent, turns_of, unplaced, with_once
-from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.messages.turn_values import each_filled, unplaced, with_usage
+from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_kind, result_turns
+from webapp.dumps.records import Problem
+from webapp.dumps.sessions import page_entries
 from webapp.dumps.spilled_entries import by_time
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, text
 
 _THREADS = ("thread_id", "session_id", "conversation_id")
@@ -26,33 +24,27 @@ _TEXTS = ("inputs", "outputs", "extra")
 
 
 class LangSmith(Format):
-    name = "langsmith"
     shapes = 'LangSmith\'s runs {"run_type", "inputs", "outputs", "trace_id"} one a line, or {"post", "patch"}'
     id_key, id_name = "id", "run id"
+    times = ("start_time",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object" and _is_run(head.first_of("runs")):
             return 92
-        if not head.objects:
-            return 0
-        return 92 if all(_is_run(run) for sample in head.objects for run in _runs(sample) or [{}]) else 0
+        runs = [run for sample in head.objects for run in _runs(sample) or [{}]]
+        return 92 if runs and all(map(_is_run, runs)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        listed = head.shape == "object" and isinstance(head.items.get("runs"), list)
-        entries = with_list(source, head, "runs", needed="runs")[1] if listed else entries_of(source, head)
-        runs = _joined(entries)
-        yield from by_time(
-            map(_parsed, runs), lambda run: _session(run) or source.stem, lambda run: run.get("start_time")
-        )
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        runs = map(_parsed, _joined(page_entries(source, head, "runs")))
+        yield from by_time(runs, lambda run: _session(run) or source.stem, lambda run: run.get("start_time"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         turns = _run(entry, conversation)
         error, name = text(entry.get("error")), text(entry.get("name"))
         if error is not None:
             turns = [placed for placed in turns if placed[0].raw is not None or placed[0].kind == "prompt"]
-            turns.append((Turn(0, "error", raw=error), ("error",)))
-        about = {"sent_at": moment(entry.get("start_time")), "parent": text(entry.get("parent_run_id"))}
-        return each_filled(turns, phase=name, **about)
+            turns += error_turns(error, path=("error",))
+        return each_filled(turns, phase=name, parent=text(entry.get("parent_run_id")))
 
 
 plugin = LangSmith()
@@ -73,11 +65,12 @@ def _parsed(entry: Entry | Problem) -> Entry | Problem:
     """A run whose inputs and outputs are JSON texts, as in bulk exports, with what they hold."""
     if isinstance(entry, Problem):
         return entry
-    texts = {key: json_or_none(entry[1][key]) for key in _TEXTS if isinstance(entry[1].get(key), str)}
-    return entry[0], {**entry[1], **{key: value for key, value in texts.items() if value is not None}}
+    at, run = entry
+    texts = {key: json_or_none(run[key]) for key in _TEXTS if isinstance(run.get(key), str)}
+    return at, {**run, **{key: value for key, value in texts.items() if value is not None}}
 
 
-def _joined(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+def _joined(entries: Entries) -> Entries:
     """Runs of their own; those of batches with what was told of them later, by their dotted order."""
     open_runs: dict[str, Entry] = {}
     for entry in entries:
@@ -121,11 +114,10 @@ def _run(run: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         outputs = run.get("outputs")
         result = as_object(outputs).get("output", outputs)
         inner = unwrapped(result)[0].get("content") if is_message(result) else result
-        piece = Piece("result", text_or_json(inner, ())[0], None, text(run.get("name")))
-        return turns_of([piece], "tool", conversation)
+        return result_turns(inner, (), conversation, text(run.get("name")))
     if kind not in _KINDS:
         note_unknown_kind(kind, conversation)
-    return [(Turn(0, "event", role=text(kind)), None)]
+    return event_turns(text(kind))
 
 
 def _answers(run: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -142,4 +134,4 @@ def _answers(run: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
     turns = unplaced(exchange(request, generations_body(body) if body else None, (), (), conversation))
     if not run.get("error"):
         unanswered(run, turns, conversation)
-    return with_once(turns, spent(usage, run.get("total_cost")))
+    return with_usage(turns, usage, run.get("total_cost"))

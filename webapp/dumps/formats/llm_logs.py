@@ -6,21 +6,19 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import spent, turns_of
-from webapp.dumps.records import Problem
+from webapp.dumps.messages.turns import result_turns, spent, text_turns, turns_of
 from webapp.dumps.sessions import grouped
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
 class LlmLogs(Format):
-    name = "llm_logs"
     shapes = "the logs.db of llm (SQLite), or what `llm logs --json` prints"
+    times = ("datetime_utc",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape != "sqlite":
@@ -28,7 +26,7 @@ class LlmLogs(Format):
         old = {"conversations", "responses"} <= set(head.names)
         return 95 if old or {"threads", "turns", "messages", "parts"} <= set(head.names) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "sqlite":  # `llm logs --json`
             yield from grouped(source, head, lambda row: id_text(row.get("conversation_id")) or id_text(row.get("id")))
             return
@@ -39,13 +37,12 @@ class LlmLogs(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         model = first_text(entry, "resolved_model", "model")
-        about = {"sent_at": moment(entry.get("datetime_utc")), "model": model}
         once = spent({"input": entry.get("input_tokens"), "output": entry.get("output_tokens")})
         if "parts" in entry:
             pieces = [piece for index, part in enumerate(as_list(entry["parts"])) for piece in _part(part, index)]
             written = entry.get("role") == "assistant"
-            return turns_of(pieces, text(entry.get("role")), conversation, once if written else None, **about)
-        return _response(entry, conversation, once, about)
+            return turns_of(pieces, text(entry.get("role")), conversation, once if written else None, model=model)
+        return _response(entry, conversation, once, model)
 
 
 plugin = LlmLogs()
@@ -80,33 +77,30 @@ def _with(row: dict[str, Any], beside: dict[str, dict[Any, list[Any]]]) -> Entry
 
 
 def _response(
-    entry: dict[str, Any], conversation: Conversation, once: dict[str, Any], about: dict[str, Any]
+    entry: dict[str, Any], conversation: Conversation, once: dict[str, Any], model: str | None
 ) -> list[PlacedTurn]:
     """A row of the older tables: what was asked, results of tools among it, then the answer and its calls."""
     turns: list[PlacedTurn] = []
     for key, role in (("system_fragments", "system"), ("system", "system"), ("fragments", "user"), ("prompt", "user")):
-        for index, raw in enumerate(entry[key] if isinstance(entry.get(key), list) else [entry.get(key)]):
+        is_list = isinstance(entry.get(key), list)
+        for index, raw in enumerate(entry[key] if is_list else [entry.get(key)]):
             if text(raw):
-                path = (key, index) if isinstance(entry.get(key), list) else (key,)
-                turns += turns_of([Piece("text", raw, path)], role, conversation, sent_at=about["sent_at"])
-    results = [_result(as_object(row), index) for index, row in enumerate(as_list(entry.get("tool_results")))]
-    turns += turns_of(results, "tool", conversation, sent_at=about["sent_at"]) if results else []
+                turns += text_turns(raw, (key, index) if is_list else (key,), role, conversation)
+    for index, row in enumerate(map(as_object, as_list(entry.get("tool_results")))):
+        path = ("tool_results", index, "output")
+        turns += result_turns(text(row.get("output")), path, conversation, *_called(row))
     pieces = [Piece("thinking", entry["reasoning"], ("reasoning",))] if text(entry.get("reasoning")) else []
-    calls = [_call(row, index) for index, row in enumerate(listed_calls(entry, "tool_calls", conversation.notes))]
+    calls = [
+        Piece.of_call(row.get("arguments"), ("tool_calls", index, "arguments"), *_called(row), dict(row))
+        for index, row in enumerate(listed_calls(entry, "tool_calls", conversation.notes))
+    ]
     if text(entry.get("response")) or not calls:
         pieces.append(Piece("text", text(entry.get("response")) or "", ("response",)))
-    return [*turns, *turns_of([*pieces, *calls], "assistant", conversation, once, **about)]
+    return [*turns, *turns_of([*pieces, *calls], "assistant", conversation, once, model=model)]
 
 
-def _call(row: dict[str, Any], index: int) -> Piece:
-    name, ident = text(row.get("name")), text(row.get("tool_call_id"))
-    raw, path = text_or_json(row.get("arguments"), ("tool_calls", index, "arguments"))
-    return Piece("call", raw, path, name, ident, dict(row))
-
-
-def _result(row: dict[str, Any], index: int) -> Piece:
-    name, ident = text(row.get("name")), text(row.get("tool_call_id"))
-    return Piece("result", text(row.get("output")), ("tool_results", index, "output"), name, ident)
+def _called(row: dict[str, Any]) -> tuple[str | None, str | None]:
+    return text(row.get("name")), text(row.get("tool_call_id"))
 
 
 def _threads(tables: Tables) -> Iterator[SessionEntries]:

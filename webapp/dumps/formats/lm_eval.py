@@ -8,8 +8,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.pieces import Path
-from webapp.dumps.messages.turns import each_with, text_turns
-from webapp.dumps.records import Turn
+from webapp.dumps.messages.turns import each_with, event_turns, text_turns
 from webapp.dumps.values import as_list, as_object, id_text, text
 
 
@@ -20,15 +19,12 @@ class _Samples(Conversation):
 
 
 class LmEval(Format):
-    name = "lm_eval"
     shapes = 'lm-eval\'s samples {"doc_id", "arguments", "resps", "filter"} one a line'
+    session_field = None
     conversation_type = _Samples
 
     def sniff(self, head: DumpHead) -> int:
         return 94 if head.all_have("doc_id", "resps", "arguments") else 0
-
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return None
 
     def read_entry(self, entry: dict[str, Any], conversation: _Samples) -> list[PlacedTurn]:
         turns = _prompt(entry, conversation)
@@ -40,7 +36,7 @@ class LmEval(Format):
         if not any(turn.kind == "response" for turn, _ in turns):  # likelihoods of given answers
             if not any(isinstance(number, float | int) for number in _flat(entry.get("resps"))):
                 conversation.notes.append("neither an answer nor a likelihood under 'resps'")
-            return [*turns, (Turn(0, "event", role="likelihood"), None)]
+            return [*turns, *event_turns("likelihood")]
         key = (id_text(entry.get("doc_id")), hash(tuple(turn.raw for turn, _ in turns)))
         first = conversation.first.setdefault(key, conversation.entry)
         return turns if first == conversation.entry else each_with(turns, duplicate_of=first)
@@ -59,7 +55,6 @@ def _prompt(entry: dict[str, Any], conversation: _Samples) -> list[PlacedTurn]:
     arguments = as_object(as_object(entry.get("arguments")).get("gen_args_0"))
     if raw := text(arguments.get("arg_0")):
         return text_turns(raw, ("arguments", "gen_args_0", "arg_0"), "user", conversation)
-    listed = as_list(as_list(entry.get("arguments"))[:1][0]) if as_list(entry.get("arguments"))[:1] else []
-    if listed and isinstance(listed[0], str):
-        return text_turns(listed[0], ("arguments", 0, 0), "user", conversation)
-    return []
+    listed = as_list(next(iter(as_list(entry.get("arguments"))), None))
+    prompts = [raw for raw in listed[:1] if isinstance(raw, str)]
+    return [placed for raw in prompts for placed in text_turns(raw, ("arguments", 0, 0), "user", conversation)]

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.messages.pieces import Path, Piece, block, content, text_or_json
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
+from webapp.dumps.messages.pieces import Path, Piece, block, content
 from webapp.dumps.messages.turns import each_with, turns_of
-from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
 class LmStudio(Format):
-    name = "lmstudio"
     shapes = 'LM Studio\'s conversations {"name", "messages": [{"versions": […]}]}'
 
     def sniff(self, head: DumpHead) -> int:
         return 94 if isinstance(head.first_of("messages").get("versions"), list) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield document_session(source, head, "messages", needed="name", ids=("id",), title=("name",))
 
     def conversation(self, context: Any) -> Conversation:
@@ -50,10 +48,9 @@ def _blocks(value: Any, at: Path) -> Iterator[Piece]:
         inner = as_object(part)
         name, ident = text(inner.get("name")), id_text(inner.get("toolCallRequestId"))
         if inner.get("type") == "toolCallRequest":
-            yield Piece("call", text_or_json(inner.get("parameters"), ())[0], None, name, ident, dict(inner))
+            yield Piece.of_call(inner.get("parameters"), (), name, ident, dict(inner))
         elif inner.get("type") == "toolCallResult":
-            raw, path = text_or_json(inner.get("content"), (*at, index, "content"))
-            yield Piece("result", raw, path, name, ident)
+            yield Piece.of_result(inner.get("content"), (*at, index, "content"), name, ident)
         else:
             yield from block(part, (*at, index))
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.turns import each_filled, spent, text_turns, with_once
-from webapp.dumps.records import Turn
-from webapp.dumps.times import moment
+from webapp.dumps.messages.turns import event_turns, text_turns, with_usage
 from webapp.dumps.values import as_object, first_text, text
 
 _ROLES = {"llm.prediction.input": ("input", "user"), "llm.prediction.output": ("output", "assistant")}
@@ -15,8 +13,8 @@ _COUNTS = {"input": "promptTokensCount", "output": "predictedTokensCount"}
 
 
 class LmStudioLog(Format):
-    name = "lmstudio_log"
     shapes = 'LM Studio\'s log stream {"timestamp", "data": {"type": "llm.prediction.output"}} one a line'
+    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         return 93 if any(str(as_object(item.get("data")).get("type")) in _ROLES for item in head.objects) else 0
@@ -25,13 +23,12 @@ class LmStudioLog(Format):
         data = as_object(entry.get("data"))
         key, role = _ROLES.get(str(data.get("type")), ("", ""))
         conversation.model = first_text(data, "modelIdentifier", "modelPath") or conversation.model
-        if not isinstance(data.get(key), str):
-            turns: list[PlacedTurn] = [(Turn(0, "event", role=text(data.get("type"))), None)]
-        else:
+        if isinstance(data.get(key), str):
             turns = text_turns(data[key], ("data", key), role, conversation)
+        else:
+            turns = event_turns(text(data.get("type")))
         stats = as_object(data.get("stats"))
-        turns = with_once(turns, spent({name: stats.get(count) for name, count in _COUNTS.items()}))
-        return each_filled(turns, sent_at=moment(entry.get("timestamp")))
+        return with_usage(turns, {name: stats.get(count) for name, count in _COUNTS.items()})
 
 
 plugin = LmStudioLog()

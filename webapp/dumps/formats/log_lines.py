@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.amount import most_characters
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.formats.named_answers import named_turns
 from webapp.dumps.messages.bodies import answer, is_answer
-from webapp.dumps.messages.named_texts import named_texts
-from webapp.dumps.messages.turns import each_filled, message_turns, text_turns, unplaced
+from webapp.dumps.messages.named_texts import NamedText, named_texts
+from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
 from webapp.dumps.source import LONGEST_LINE, Cut, too_long
 from webapp.dumps.times import moment
@@ -35,21 +36,8 @@ _MODEL = re.compile(
     r"\b(?:llm|model|gpt|claude|gemini|openai|anthropic|assistant|ai|completions?|prompts?|agent)\b", re.I
 )
 """what shows that the response is a model's, not a server's"""
-_JSON = re.compile(r"\{")
 _CUT = re.compile(r"\{.*\"(?:\w*(?:response|completion|output|answer|reply)|choices)\"\s*:", re.I)
 _LOOKED_AT = 200
-
-
-@dataclass(slots=True)
-class _Left:
-    """The records that hold neither a prompt nor an answer: how many, and the line of the first."""
-
-    count: int = 0
-    first: int = 0
-
-    def add(self, number: int) -> None:
-        self.first = self.first or number
-        self.count += 1
 
 
 @dataclass(slots=True)
@@ -66,34 +54,25 @@ class _Record:
 
 
 class LogLines(Format):
-    name = "log_lines"
     shapes = "a program's log as text, whose records name a model's response or hold its JSON on their line"
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape != "text":
             return 0
         lines = [line for line in head.text.split("\n")[:_LOOKED_AT] if line.strip()]
-        begun = [line for line in lines if _BEGIN.match(line)]
-        answers = (_entry(line) for line in begun)
-        return 55 if lines and _BEGIN.match(lines[0]) and any(entry and _answers(entry) for entry in answers) else 0
+        answers = any(map(_answers, map(_entry, filter(_BEGIN.match, lines))))
+        return 55 if lines and _BEGIN.match(lines[0]) and answers else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        left = _Left()
-        yield SessionEntries(source.stem, _entries(source, left))
-        if left.count:
-            records = f"{left.count:,} {'record holds' if left.count == 1 else 'records hold'}"
-            yield Problem(f"line {left.first}", f"{records} no prompt or answer that is known, and were left out")
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        yield SessionEntries(source.stem, _entries(source))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        match = _TIME.match(str(entry.get("before")))
-        when = moment(match[1].replace(",", ".")) if match else None
         if "side" in entry:
             turns = _said(entry, conversation)
         else:
-            turns = unplaced(
-                [placed for named_text in named_texts(entry["json"]) for placed in _named(named_text, conversation)]
-            )
-        return each_filled(turns, sent_at=when)
+            turns = [placed for named in named_texts(entry["json"]) for placed in _named(named, conversation)]
+        match = _TIME.match(str(entry.get("before")))
+        return each_filled(turns, sent_at=moment(match[1].replace(",", ".")) if match else None)
 
 
 plugin = LogLines()
@@ -106,22 +85,17 @@ def _said(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]
     return text_turns(entry["text"], ("text",), entry["side"], conversation)
 
 
-def _named(named_text: Any, conversation: Conversation) -> list[PlacedTurn]:
+def _named(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
     if named_text.side == "too deep":
         conversation.notes.append(f"nested too deeply, not read: {'.'.join(map(str, named_text.path))[:200]}")
         return []
-    if isinstance(named_text.value, str):
-        return text_turns(named_text.value, None, named_text.side, conversation)
-    if "role" in named_text.value:
-        return message_turns(named_text.value, conversation)
-    return answer(named_text.value, (), conversation)
+    return unplaced(named_turns(named_text, conversation))
 
 
 def _entry(record: str) -> dict[str, Any] | None:
     """A record as what stands before and behind the name of an answer or a prompt, or before and in its JSON."""
-    start = _JSON.search(record)
-    before = "" if start is None else record[: start.start()]
-    if start is not None and _speaks(whole := json_or_none(record[start.start() :])) and _mark(before) is None:
+    before, brace, rest = record.partition("{")
+    if brace and _speaks(whole := json_or_none(brace + rest)) and _mark(before) is None:
         return {"before": before, "json": whole}
     mark = _mark(record)
     if mark is None or not (rest := record[mark[1] :]).strip():
@@ -143,11 +117,13 @@ def _speaks(value: Any) -> bool:
     return isinstance(value, dict) and any(named_text.side == "assistant" for named_text in named_texts(value))
 
 
-def _answers(entry: dict[str, Any]) -> bool:
-    return "json" in entry or entry["side"] == "assistant"
+def _answers(entry: dict[str, Any] | None) -> bool:
+    return entry is not None and ("json" in entry or entry["side"] == "assistant")
 
 
-def _entries(source: Source, left: _Left) -> Iterator[Entry | Problem]:
+def _entries(source: Source) -> Entries:
+    """The records that hold a prompt or an answer; last, how many there are that hold neither."""
+    first, count = 0, 0
     for record in _records(source):
         if isinstance(record, Problem):
             yield record
@@ -156,7 +132,10 @@ def _entries(source: Source, left: _Left) -> Iterator[Entry | Problem]:
         elif _CUT.search(record.text):
             yield Problem(f"line {record.number}", "it holds an answer in JSON that cannot be read; left out")
         else:
-            left.add(record.number)
+            first, count = first or record.number, count + 1
+    if count:
+        records = f"{count:,} {'record holds' if count == 1 else 'records hold'}"
+        yield Problem(f"line {first}", f"{records} no prompt or answer that is known, and were left out")
 
 
 def _records(source: Source) -> Iterator[_Record | Problem]:

@@ -6,26 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, cast, get_args
 
-from webapp.dumps.base import (
-    BadEntry,
-    Context,
-    Conversation,
-    DumpHead,
-    Entry,
-    Format,
-    PlacedTurn,
-    SessionEntries,
-    Source,
-)
+from webapp.dumps.base import BadEntry, Context, Conversation, DumpHead, Format, PlacedTurn, Source
 from webapp.dumps.documents import with_list
-from webapp.dumps.entries import objects
+from webapp.dumps.entries import Entries, Entry, objects
 from webapp.dumps.json_path import BadPath, JsonPath, each_at, parse_each, parse_path, value_at
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.pieces import text_or_json
 from webapp.dumps.messages.repetition import noted_answers
 from webapp.dumps.messages.turns import each_filled, role_of, unplaced
 from webapp.dumps.records import BadDump, Kind, Problem, Turn
-from webapp.dumps.sessions import entries_of, grouped
+from webapp.dumps.sessions import SessionEntries, Sessions, entries_of, grouped
 from webapp.dumps.spilled_entries import spilled
 from webapp.dumps.stream import walk
 from webapp.dumps.times import moment
@@ -44,7 +34,6 @@ class BadMapping(ValueError):
 
 
 class Mapped(Format):
-    name = "mapped"
     shapes = "any JSON or JSONL, by a mapping"
 
     def __init__(self, mapping: Mapping[str, str] | None = None) -> None:
@@ -63,7 +52,7 @@ class Mapped(Format):
     def session_of(self, entry: dict[str, Any]) -> str | None:
         return id_text(_value(entry, self._paths, "session"))
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if not self.mapping:
             raise BadDump("this format needs a mapping, as raw=$.output.text", "the mapping")
         extra = {"mapping": dict(self.mapping)}
@@ -76,7 +65,7 @@ class Mapped(Format):
             title = text(_value(first[1], self._paths, "title")) if isinstance(first, tuple) else None
             yield SessionEntries(session.name, chain([] if first is None else [first], entries), title, extra=extra)
 
-    def _untitled(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def _untitled(self, source: Source, head: DumpHead) -> Sessions:
         """Entries by session: lines, a list's items, the items of the object's longest list, or the object itself."""
         if self._each:
             yield from self._iterated(source, head)
@@ -96,7 +85,7 @@ class Mapped(Format):
                 aside.put(name, 0, *entry)
             yield from (SessionEntries(name, entries) for name, entries in aside.sessions())
 
-    def _iterated(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def _iterated(self, source: Source, head: DumpHead) -> Sessions:
         """What `each` leads to in every record; a record of a list that names no session is one of its own."""
         parts = self._each if self._each[0] or head.shape == "object" else self._each[1:]
         with spilled() as aside:
@@ -156,7 +145,7 @@ def _events(entries: Iterable[Entry | Problem]) -> Iterator[Turn | Problem]:
     yield from (Turn(count, "event", source=value) for count, value in enumerate(values))
 
 
-def _records(source: Source, head: DumpHead, parts: tuple[JsonPath, ...]) -> Iterator[Entry | Problem]:
+def _records(source: Source, head: DumpHead, parts: tuple[JsonPath, ...]) -> Entries:
     """What `each` is looked for in: lines, a list's items, or the document, whose list is read item by item."""
     if head.shape != "object" or len(parts) != 1 or len(parts[0]) != 1:
         return entries_of(source, head)

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.bodies import exchange
 from webapp.dumps.messages.langchain import generations_body
-from webapp.dumps.messages.pieces import Piece, speaks, text_or_json
+from webapp.dumps.messages.pieces import speaks, text_or_json
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turns import (
-    each_filled,
-    each_with,
-    note_unknown_kind,
-    spent,
-    text_turns,
-    turns_of,
-    unplaced,
-    with_once,
-)
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turn_values import each_filled, each_with, unplaced, with_usage
+from webapp.dumps.messages.turns import error_turns, event_turns, note_unknown_kind, result_turns, text_turns
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.spans.attributes import id_hex
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, text
 
 _MODELS = ("CHAT_MODEL", "LLM")
-_TYPES = frozenset(
-    (
-        *("CHAIN", "AGENT", "TOOL", "RETRIEVER", "PARSER", "EMBEDDING", "RERANKER", "MEMORY", "UNKNOWN", "WORKFLOW"),
-        *("TASK", "GUARDRAIL", "EVALUATOR"),
-    )
+_TYPES = (
+    *("CHAIN", "AGENT", "TOOL", "RETRIEVER", "PARSER", "EMBEDDING", "RERANKER", "MEMORY", "UNKNOWN", "WORKFLOW"),
+    *("TASK", "GUARDRAIL", "EVALUATOR"),
 )
 """the other types that MLflow has, whose outputs are no answers of a model"""
 _TYPE, _OUTPUTS = "mlflow.spanType", "mlflow.spanOutputs"
@@ -41,13 +31,12 @@ _SESSION = "mlflow.trace.session"
 
 
 class MlFlow(Format):
-    name = "mlflow"
     shapes = 'MLflow\'s traces {"info", "data": {"spans": […]}}'
 
     def sniff(self, head: DumpHead) -> int:
         return 94 if head.objects and all(map(_is_trace, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -59,12 +48,9 @@ class MlFlow(Format):
         if is_failed:
             message = text(status.get("message")) or text(entry.get("status_message"))
             turns = [placed for placed in turns if placed[0].raw is not None]
-            turns.append(
-                (Turn(0, "error", raw=message), ("status", "message") if text(status.get("message")) else None)
-            )
+            turns += error_turns(message, path=("status", "message"))
         parent = id_hex(entry.get("parent_span_id", entry.get("parent_id")), 8)
-        when = moment(entry.get("start_time_unix_nano", entry.get("start_time")))
-        return each_with(each_filled(turns, phase=text(entry.get("name")), parent=parent), sent_at=when)
+        return each_with(each_filled(turns, phase=text(entry.get("name")), parent=parent), sent_at=_started(entry))
 
 
 plugin = MlFlow()
@@ -84,13 +70,12 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | 
     info = as_object(value.get("info"))
     metadata = as_object(info.get("trace_metadata", info.get("request_metadata")))
     name = first_id(metadata, _SESSION) or first_id(info, "trace_id", "request_id") or fallback
-    spans.sort(key=lambda span: _started(span))
+    spans.sort(key=lambda span: when.timestamp() if (when := _started(span)) else 0.0)
     return SessionEntries(name, nested(at, "spans", spans), extra=value)
 
 
-def _started(span: Any) -> float:
-    when = moment(as_object(span).get("start_time_unix_nano", as_object(span).get("start_time")))
-    return when.timestamp() if when is not None else 0.0
+def _started(span: Any) -> datetime | None:
+    return moment(as_object(span).get("start_time_unix_nano", as_object(span).get("start_time")))
 
 
 def _span(span: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -103,11 +88,10 @@ def _span(span: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if not isinstance(answered, dict) and answered is not None:
             answers = text_turns(text_or_json(answered, ())[0] or "", None, "assistant", conversation)
             turns += noted_answers(answers, conversation)
-        return with_once(unplaced(turns), spent(_attribute(attributes, "mlflow.chat.tokenUsage")))
+        return with_usage(unplaced(turns), _attribute(attributes, "mlflow.chat.tokenUsage"))
     if kind == "TOOL" and answered is not None:
-        piece = Piece("result", text_or_json(answered, ())[0], None, text(span.get("name")))
-        return turns_of([piece], "tool", conversation)
-    return [(Turn(0, "event", role=text(kind)), None)]
+        return result_turns(answered, (), conversation, text(span.get("name")))
+    return event_turns(text(kind))
 
 
 def _note_unread(span: dict[str, Any], is_failed: bool, conversation: Conversation) -> None:

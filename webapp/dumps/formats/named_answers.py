@@ -8,9 +8,7 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.named_texts import NamedText, named_texts
-from webapp.dumps.messages.pieces import Path
-from webapp.dumps.messages.turns import each_filled, filled, message_turns, spent, text_turns, with_once
-from webapp.dumps.times import first_moment
+from webapp.dumps.messages.turns import filled, message_turns, text_turns, with_usage
 from webapp.dumps.values import first_text
 
 _SURE = 5
@@ -26,43 +24,39 @@ class _Guessed(Conversation):
 
 
 class NamedAnswers(Format):
-    name = "named_answers"
     shapes = 'any JSON whose keys name what a model answered ("llm_output", "bot_reply", "generated_text")'
     conversation_type = _Guessed
+    times = _TIMES
     by_key = True
 
     def sniff(self, head: DumpHead) -> int:
         """Most of the samples hold an answer, and one of them a sentence."""
         if head.shape not in ("object", "array", "lines", "parquet"):
             return 0
-        answered = [answers for value in head.objects if (answers := _answers(value))]
-        speaking = any(_is_sentence(answer.value) for answers in answered for answer in answers)
-        return _SURE if speaking and 2 * len(answered) >= len(head.objects) else 0
+        every = [[named for named in named_texts(value) if named.side == "assistant"] for value in head.objects]
+        speaking = any(_is_sentence(named.value) for answers in every for named in answers)
+        return _SURE if speaking and 2 * sum(map(bool, every)) >= len(every) else 0
 
     def read_entry(self, entry: dict[str, Any], conversation: _Guessed) -> list[PlacedTurn]:
         every = list(named_texts(entry))
         entry_texts = [named_text for named_text in every if named_text.side != "too deep"]
         if deep := [named_text.path for named_text in every if named_text.side == "too deep"]:
+            steps = (f"[{step}]" if isinstance(step, int) else f".{str(step)[:40]}" for step in deep[0])
             more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
-            conversation.notes.append(f"nested too deeply, not read: {_steps(deep[0])}{more}")
-        turns = [placed for named_text in entry_texts for placed in _turns(named_text, conversation)]
+            conversation.notes.append(f"nested too deeply, not read: ${''.join(steps)}{more}")
+        turns = [placed for named_text in entry_texts for placed in named_turns(named_text, conversation)]
         keys = {_place(named_text) for named_text in entry_texts if named_text.side == "assistant"}
         if new := sorted(keys - conversation.keys):
             conversation.keys |= keys
             new_keys = ", ".join(repr(key) for key in new[:5])
-            conversation.notes.append(
-                f"no known shape: answers are taken from {new_keys} by the name; else use --map raw=…"
-            )
-        model, when = first_text(entry, "model", "model_name", "model_id"), first_moment(entry, *_TIMES)
-        turns = with_once(each_filled(turns, sent_at=when), spent(entry.get("usage") or entry))
+            words = f"no known shape: answers are taken from {new_keys} by the name; else use --map raw=…"
+            conversation.notes.append(words)
+        model = first_text(entry, "model", "model_name", "model_id")
+        turns = with_usage(turns, entry.get("usage") or entry)
         return [(filled(turn, model=model) if turn.written_by_model else turn, path) for turn, path in turns]
 
 
 plugin = NamedAnswers()
-
-
-def _answers(value: dict[str, Any]) -> list[NamedText]:
-    return [named_text for named_text in named_texts(value) if named_text.side == "assistant"]
 
 
 def _is_sentence(value: Any) -> bool:
@@ -74,11 +68,8 @@ def _place(named_text: NamedText) -> str:
     return ".".join(str(step) for step in named_text.path if isinstance(step, str))[:80]
 
 
-def _steps(path: Path) -> str:
-    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{str(step)[:40]}" for step in path)
-
-
-def _turns(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
+def named_turns(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
+    """What stands under a name: a text, a message, or a provider's body."""
     if isinstance(named_text.value, str):
         return text_turns(named_text.value, named_text.path, named_text.side, conversation)
     if "role" in named_text.value:

@@ -7,25 +7,22 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.http import HttpExchange, body_text, http_turns
-from webapp.dumps.records import Turn
+from webapp.dumps.messages.turns import event_turns
 from webapp.dumps.values import text
 
 
 class Nock(Format):
-    name = "nock"
     shapes = 'recordings of nock [{"scope", "path", "status", "response"}]'
+    session_field = None
 
     def sniff(self, head: DumpHead) -> int:
         return 92 if head.shape == "array" and head.all_have("scope", "path", "response") else 0
-
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return None
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         url = f"{text(entry.get('scope')) or ''}{text(entry.get('path')) or ''}"
         response = _unpacked(entry.get("response"))
         http = HttpExchange(url, entry.get("body"), response, entry.get("status"), ("body",), ("response",))
-        return http_turns(http, conversation) or [(Turn(0, "event", role=text(entry.get("method"))), None)]
+        return http_turns(http, conversation) or event_turns(text(entry.get("method")))
 
 
 plugin = Nock()

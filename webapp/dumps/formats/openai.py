@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import whole_document, with_list
 from webapp.dumps.entries import id_problem, nested
 from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
-from webapp.dumps.messages.pieces import pieces, text_or_json
+from webapp.dumps.messages.pieces import pieces
 from webapp.dumps.messages.requests import request_message
-from webapp.dumps.messages.turns import each_filled, message_turns, role_of, spent
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, role_of, spent
+from webapp.dumps.records import Problem
 from webapp.dumps.session_keys import mentions_keys
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.times import first_moment
@@ -45,18 +45,24 @@ _DURATIONS_END = 2000
 
 
 class OpenAi(Format):
-    name = "openai"
     shapes = 'OpenAI messages (a list, {"messages": […]}, {"request", "response"}, "choices"; JSON or one a line)'
 
     by_key = True
     grows = True
 
     def sniff(self, head: DumpHead) -> int:
-        return sniff_messages(head)
-
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+        """How sure it is that these are messages, or exchanges, as OpenAI's and Anthropic's APIs have them."""
         if head.shape == "object":
-            yield _document(source, head)
+            return _sniff_object(head)
+        fitting = sum(_is_message(value) or _is_conversation(value) or _is_exchange(value) for value in head.objects)
+        return 60 if head.objects and 2 * fitting >= len(head.objects) else 0
+
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        if head.shape == "object" and ("messages" not in head.keys or _is_exchange(head.document)):
+            yield SessionEntries(source.stem, whole_document(source))
+        elif head.shape == "object":
+            extra, entries = with_list(source, head, "messages", needed="session_id")
+            yield _session("the document", extra, source.stem, entries)
         elif any(map(_is_conversation, head.objects)):
             yield from each_session(entries_of(source, head), source.stem, _conversation)
         elif head.shape != "lines" and self.session_key is None and not mentions_keys(head.text):
@@ -72,14 +78,6 @@ class OpenAi(Format):
 
 
 plugin = OpenAi()
-
-
-def sniff_messages(head: DumpHead) -> int:
-    """How sure it is that these are messages, or exchanges, as OpenAI's and Anthropic's APIs have them."""
-    if head.shape == "object":
-        return _sniff_object(head)
-    fitting = sum(_is_message(sample) or _is_conversation(sample) or _is_exchange(sample) for sample in head.objects)
-    return 60 if head.objects and 2 * fitting >= len(head.objects) else 0
 
 
 def _sniff_object(head: DumpHead) -> int:
@@ -120,36 +118,25 @@ def _is_exchange(value: dict[str, Any]) -> bool:
         return True
     if as_object(value.get("message")).get("role") == "assistant" and "finish_reason" in value:  # Cohere's
         return True
-    has_request = any(key in value for key in ("request", "messages", "input", "custom_id"))
-    return (
-        "choices" in value
-        or ("response" in value and has_request)
-        or ("custom_id" in value and isinstance(value.get("result"), dict))
-        or (isinstance(value.get("output"), list) and "model" in value)
-    )
+    if "choices" in value or ("custom_id" in value and isinstance(value.get("result"), dict)):
+        return True
+    if "response" in value and value.keys() & {"request", "messages", "input", "custom_id"}:
+        return True
+    return isinstance(value.get("output"), list) and "model" in value
 
 
-def _document(source: Source, head: DumpHead) -> SessionEntries:
-    if "messages" not in head.keys or _is_exchange(head.document):
-        return SessionEntries(source.stem, whole_document(source))
-    extra, entries = with_list(source, head, "messages", needed="session_id")
-    return _session("the document", extra, source.stem, entries)
-
-
-def _session(at: str, extra: dict[str, Any], fallback: str, entries: Iterator[Entry | Problem]) -> SessionEntries:
+def _session(at: str, extra: dict[str, Any], fallback: str, entries: Entries) -> SessionEntries:
     ident = next((extra[key] for key in _IDS if extra.get(key) is not None), None)
     name = id_text(ident)
     name = fallback if name is None else name
-    with_problem = (entry for part in (id_problem(at, ident, name), entries) for entry in part)
-    return SessionEntries(name, with_problem, text(extra.get("title")), extra=extra)
+    return SessionEntries(name, chain(id_problem(at, ident, name), entries), text(extra.get("title")), extra=extra)
 
 
 def _conversation(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Problem:
     """One conversation a line, or an item of a list: each is a session."""
     if not _is_conversation(value):
         return Problem(at, "expected an object with a list of messages; skipped")
-    messages = value.pop("messages")
-    return _session(at, value, fallback, nested(at, "messages", messages))
+    return _session(at, value, fallback, nested(at, "messages", value.pop("messages")))
 
 
 def entry_turns(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -172,8 +159,7 @@ def failure_turns(value: dict[str, Any], key: str, conversation: Conversation) -
         if key in value and value[key] is None:
             conversation.notes.append(f"no answer under {key!r}")
         return []
-    reason = first_text(error, "message") or text_or_json(error, ())[0]
-    return [(Turn(0, "error", raw=reason, role=first_text(error, "type", "code")), None)]
+    return error_turns(error, first_text(error, "type", "code"))
 
 
 def _told_failure(value: dict[str, Any]) -> str | None:
@@ -182,10 +168,8 @@ def _told_failure(value: dict[str, Any]) -> str | None:
     if (ended := as_object(value.get("result")).get("type")) in ("expired", "canceled"):  # in Anthropic's batches
         return str(ended)
     status = text(value.get("status"))
-    is_sentence = status is not None and " " in status and "processed_time" in value
-    return (
-        first_text(value, "error_str") or first_text(information, "error_message") or (status if is_sentence else None)
-    )
+    reason = first_text(value, "error_str") or first_text(information, "error_message")
+    return reason or (status if status and " " in status and "processed_time" in value else None)
 
 
 def _message(value: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -199,9 +183,7 @@ def _message(value: dict[str, Any], conversation: Conversation) -> list[PlacedTu
 
 
 def _sent_at(value: dict[str, Any]) -> datetime | None:
-    if when := first_moment(value, *_TIMES):
-        return when
-    if when := first_moment(as_object(value.get("extra")), "timestamp"):  # mini-swe-agent's
+    if when := first_moment(value, *_TIMES) or first_moment(value.get("extra"), "timestamp"):  # mini-swe-agent's
         return when
     times = (first_moment(value, key) for key in _TIMES_OR_DURATIONS)
     return next((when for when in times if when is not None and when.year >= _DURATIONS_END), None)

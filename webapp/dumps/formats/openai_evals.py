@@ -6,35 +6,30 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.bodies import exchange
-from webapp.dumps.messages.turns import each_filled
-from webapp.dumps.records import Turn
-from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_object, id_text, text
+from webapp.dumps.messages.turns import event_turns
+from webapp.dumps.values import as_object, text
 
 
 class OpenAiEvals(Format):
-    name = "openai_evals"
     shapes = 'logs of OpenAI\'s evals {"run_id", "sample_id", "type": "sampling", "data"} one a line'
+    session_field = "sample_id"
+    times = ("created_at",)
 
     def sniff(self, head: DumpHead) -> int:
         events = [line for line in head.objects if {"run_id", "sample_id", "type", "data"} <= line.keys()]
         return 92 if head.shape in ("lines", "array") and events else 0
 
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return id_text(entry.get("sample_id"))
-
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         data, kind = as_object(entry.get("data")), text(entry.get("type"))
-        when = first_moment(entry, "created_at")
         if kind != "sampling":
-            return [(Turn(0, "event", role=kind, sent_at=when), None)]
+            return event_turns(kind)
         turns = exchange(data, data.get("sampled"), ("data",), ("data", "sampled"), conversation)
         if not any(turn.written_by_model for turn, _ in turns):
             conversation.notes.append("a sampling without what was sampled")
         sampled = data.get("sampled")
         if isinstance(sampled, list) and any(not isinstance(item, str | dict) for item in sampled):
             conversation.notes.append("something sampled is no text; it was left out")
-        return each_filled(turns or [(Turn(0, "event", role=kind), None)], sent_at=when)
+        return turns or event_turns(kind)
 
 
 plugin = OpenAiEvals()

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import of_zip
-from webapp.dumps.base import DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.branches import BranchedConversation
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.documents import with_list
-from webapp.dumps.entries import nested
-from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.entries import Entries, Entry, nested
+from webapp.dumps.messages.pieces import Piece
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, text_turns, turns_of, with_usage
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of, grouped
 from webapp.dumps.spilled_entries import microseconds, spilled
 from webapp.dumps.sqlite_tables import Tables, opened_tables, plain
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_text, id_text, number, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 _STORED = re.compile(r"(?:^|/)(session|message|part)/[^/]+/[^/]+\.json$")
 
 
 class OpenCode(Format):
-    name = "opencode"
     shapes = 'OpenCode\'s export {"info", "messages": [{"info", "parts"}]} or a zip of its storage'
-    conversation_type = BranchedConversation
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":
@@ -45,25 +41,23 @@ class OpenCode(Format):
         messages = [message for item in head.objects for message in as_list(item.get("messages"))[:1]]
         return 95 if messages and all(map(_is_message, messages)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "sqlite":
             yield from _of_database(source)
         elif head.shape == "zip":
             yield from _stored(source)
         elif head.shape == "object":
-            extra, entries = with_list(source, head, "messages", needed="info")
-            yield _session(source.stem, extra, entries)
+            yield _session(source.stem, *with_list(source, head, "messages", needed="info"))
         elif any(_is_message(item) or _is_run_line(item) for item in head.objects):
             yield from grouped(source, head, _session_id)
         else:
             yield from each_session(entries_of(source, head), source.stem, _listed)
 
-    def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
+    def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if _is_run_line(entry):
+            about = {"role": "assistant", "time": {"created": entry.get("timestamp")}, "error": entry.get("error")}
             counts = {key: as_object(entry.get("part")).get(key) for key in ("tokens", "cost")}
-            about = {"role": "assistant", "time": {"created": entry.get("timestamp")}, **counts}
-            about["error"] = entry.get("error")
-            entry = {"info": about, **_run_part(entry)}
+            entry = {"info": {**about, **counts}, "parts": [entry["part"]] if "part" in entry else []}
         info = as_object(entry.get("info"))
         role, parent = text(info.get("role")), id_text(info.get("parentID"))
         model = first_text(info, "modelID") or first_text(info.get("model"), "modelID")
@@ -73,11 +67,9 @@ class OpenCode(Format):
         for index, part in enumerate(as_list(entry.get("parts"))):
             turns += _part(as_object(part), index, role, model, conversation)
         if error := as_object(info.get("error")):
-            message = first_text(error.get("data"), "message") or first_text(error, "message", "name")
-            turns.append((Turn(0, "error", raw=message, role=text(error.get("name"))), None))
-        once = spent(info.get("tokens"), number(info.get("cost")))
-        when = moment(as_object(info.get("time")).get("created"))
-        return each_filled(with_once(turns, once), parent=parent, sent_at=when)
+            turns += error_turns(_reason(error), text(error.get("name")))
+        turns = with_usage(turns, info.get("tokens"), info.get("cost"))
+        return each_filled(turns, parent=parent, sent_at=moment(as_object(info.get("time")).get("created")))
 
 
 plugin = OpenCode()
@@ -92,59 +84,56 @@ def _is_run_line(value: dict[str, Any]) -> bool:
     return "sessionID" in value and isinstance(value.get("type"), str) and bool(value.keys() & {"part", "error"})
 
 
-def _run_part(line: dict[str, Any]) -> dict[str, Any]:
-    return {"parts": [line["part"]]} if "part" in line else {"parts": [], "error": line.get("error")}
-
-
 def _session_id(entry: dict[str, Any]) -> str | None:
     return id_text(entry.get("sessionID")) or id_text(as_object(entry.get("info")).get("sessionID"))
 
 
 def _listed(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
-    messages = nested(at, "messages", as_list(value.pop("messages", None)))
-    return _session(fallback, value, messages)
+    return _session(fallback, value, nested(at, "messages", as_list(value.pop("messages", None))))
 
 
-def _session(fallback: str, extra: dict[str, Any], entries: Iterator[Entry | Problem]) -> SessionEntries:
+def _session(fallback: str, extra: dict[str, Any], entries: Entries) -> SessionEntries:
     info = as_object(extra.get("info"))
     return SessionEntries(id_text(info.get("id")) or fallback, entries, text(info.get("title")), extra=extra)
 
 
 def _part(
-    part: dict[str, Any], index: int, role: str | None, model: str | None, conversation: BranchedConversation
+    part: dict[str, Any], index: int, role: str | None, model: str | None, conversation: Conversation
 ) -> list[PlacedTurn]:
     kind, at, raw = part.get("type"), ("parts", index), part.get("text")
     if kind == "text" and isinstance(raw, str):
         if part.get("synthetic") is True and role == "assistant":  # the program wrote it, not the model
-            return [(Turn(0, "event", raw=raw, role="synthetic"), (*at, "text"))]
-        return turns_of([Piece("text", raw, (*at, "text"))], role, conversation, model=model)
+            return event_turns("synthetic", raw, (*at, "text"))
+        return text_turns(raw, (*at, "text"), role, conversation, model=model)
     if not text(kind):
         conversation.notes.append(f"a part without a type (part {index} of the message)")
     if kind == "retry":
-        error = as_object(part.get("error"))
-        message = first_text(error.get("data"), "message") or first_text(error, "message", "name")
-        return [(Turn(0, "error", raw=message, role=kind), None)]
+        return error_turns(_reason(as_object(part.get("error"))), kind)
     if kind in ("text", "reasoning") and not isinstance(raw, str):
         conversation.notes.append(f"a part of type {kind!r} without a text (part {index} of the message)")
     if kind == "reasoning" and isinstance(raw, str):
         return turns_of([Piece("thinking", raw, (*at, "text"))], role, conversation, model=model)
     if kind == "tool":
         return turns_of(_tool(part), "assistant", conversation, model=model)
-    return [(Turn(0, "event", role=text(kind)), None)]
+    return event_turns(text(kind))
+
+
+def _reason(error: dict[str, Any]) -> str | None:
+    return first_text(error.get("data"), "message") or first_text(error, "message", "name")
 
 
 def _tool(part: dict[str, Any]) -> list[Piece]:
     """A call with what became of it, which is `error` where the tool was not run or failed."""
     state, name, ident = as_object(part.get("state")), text(part.get("tool")), text(part.get("callID"))
-    raw = text(state.get("raw")) or text_or_json(state.get("input"), ())[0]
-    pieces = [Piece("call", raw, None, name, ident, {"id": ident, "name": name, "arguments": state.get("input")})]
+    call = {"id": ident, "name": name, "arguments": state.get("input")}
+    pieces = [Piece.of_call(text(state.get("raw")) or state.get("input"), (), name, ident, call)]
     answer = state.get("error") if state.get("status") == "error" else state.get("output")
     if answer is not None:
-        pieces.append(Piece("result", text_or_json(answer, ())[0], None, name, ident))
+        pieces.append(Piece.of_result(answer, (), name, ident))
     return pieces
 
 
-def _of_database(source: Source) -> Iterator[SessionEntries | Problem]:
+def _of_database(source: Source) -> Sessions:
     """The sessions of opencode.db: messages and parts are JSON texts in rows that name their session and message."""
     with opened_tables(source) as tables:
         about = {row.get("id"): plain(row) for row in tables.rows("session")}
@@ -165,7 +154,7 @@ def _joined(tables: Tables, row: dict[str, Any]) -> Entry | Problem:
     return at, {"id": row.get("id"), "info": info, "parts": [json_or_none(str(part.get("data"))) for part in parts]}
 
 
-def _stored(source: Source) -> Iterator[SessionEntries | Problem]:
+def _stored(source: Source) -> Sessions:
     """The sessions of a storage folder: messages by their files' names, parts under the messages that they name."""
     with tempfile.TemporaryDirectory(prefix="storage-") as folder, spilled() as messages, spilled() as parts:
         infos: dict[str, dict[str, Any]] = {}

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from webapp.dumps.archive_members import of_zip
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.bodies import answer
 from webapp.dumps.messages.pieces import Piece, as_json, content, joined, text_or_json
-from webapp.dumps.messages.turns import each_filled, message_turns, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turn_values import unplaced
+from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, text_turns, turns_of
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, each_session, entries_of
 from webapp.dumps.spilled_entries import spilled
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_id, first_text, id_text, text
 
 _SAYING = ("message", "finish", "think")
@@ -44,8 +44,9 @@ class _Events(Conversation):
 
 
 class OpenHands(Format):
-    name = "openhands"
     shapes = 'OpenHands\' events [{"source", "action", "args"}] or {"instance_id", "history": […]} one a line'
+    times = ("timestamp",)
+    parent_key = "cause"
     conversation_type = _Events
 
     def sniff(self, head: DumpHead) -> int:
@@ -58,21 +59,33 @@ class OpenHands(Format):
             return 92 if any(map(_is_event, chain.from_iterable(map(_flat, listed)))) else 0
         return 92 if head.objects and sum(map(_is_event, head.objects)) * 2 > len(head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "zip":
-            yield from _event_files(source, _EVENT_FILE)
-            return
-        if head.shape == "object" and "trajectory" in head.items:
+            yield from _event_files(source)
+        elif head.shape == "object" and "trajectory" in head.items:
             yield document_session(source, head, "trajectory", needed="trajectory", ids=_IDS)
-            return
-        if not any("history" in item for item in head.objects):
+        elif any("history" in item for item in head.objects):
+            yield from each_session(entries_of(source, head), source.stem, _session)
+        else:
             yield SessionEntries(source.stem, entries_of(source, head))
-            return
-        yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
-        turns = _event(entry, conversation)
-        return each_filled(turns, sent_at=moment(entry.get("timestamp")), parent=id_text(entry.get("cause")))
+        if entry.get("kind") in _KINDS:
+            return _newer(entry, conversation)
+        metadata = as_object(entry.get("tool_call_metadata"))
+        name, ident = first_text(metadata, "function_name"), first_text(metadata, "tool_call_id")
+        if "observation" in entry:
+            content = entry.get("content")
+            answer, called = (
+                entry.get("message") if content is None else content,
+                name or text(entry.get("observation")),
+            )
+            turns = _response(as_object(metadata.get("model_response")), conversation)
+            return [*turns, *result_turns(answer, ("content",), conversation, called, ident)]
+        if response := as_object(metadata.get("model_response")) or as_object(entry.get("model_response")):
+            turns = _response(response, conversation)
+            return _with_thought(turns, entry, conversation) or event_turns(text(entry.get("action")))
+        return _said(entry, conversation)
 
 
 plugin = OpenHands()
@@ -90,29 +103,11 @@ def _flat(item: Any) -> list[Any]:
 
 
 def _is_event(value: Any) -> bool:
-    if isinstance(value, dict) and value.get("kind") in _KINDS and "source" in value:
+    keys = as_object(value).keys()
+    if "source" in keys and value.get("kind") in _KINDS:
         return True
-    if not isinstance(value, dict) or not value.keys() & {"action", "observation"}:
-        return False
-    return bool(value.keys() & {"source", "args", "thought", "content", "tool_call_metadata", "message"})
-
-
-def _event(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
-    if entry.get("kind") in _KINDS:
-        return _newer(entry, conversation)
-    metadata = as_object(entry.get("tool_call_metadata"))
-    name, ident = first_text(metadata, "function_name"), first_text(metadata, "tool_call_id")
-    if "observation" in entry:
-        content = entry.get("content")
-        raw, path = text_or_json(entry.get("message") if content is None else content, ("content",))
-        kind = name or text(entry.get("observation"))
-        piece = Piece("result", raw, None if content is None else path, kind, ident)
-        return [*_response(metadata, conversation), *turns_of([piece], "tool", conversation)]
-    response = as_object(metadata.get("model_response")) or as_object(entry.get("model_response"))
-    if response:
-        turns = _response({"model_response": response}, conversation)
-        return _with_thought(turns, entry, conversation) or [(Turn(0, "event", role=_action(entry)), None)]
-    return _said(entry, conversation)
+    beside = keys & {"source", "args", "thought", "content", "tool_call_metadata", "message"}
+    return bool(keys & {"action", "observation"} and beside)
 
 
 def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
@@ -135,27 +130,25 @@ def _newer(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
         observed = entry.get("observation")
         inner = as_object(observed)
         answer = next((inner[key] for key in ("output", "content", "text") if inner.get(key)), observed)
-        raw = joined(content(answer, ()))[0] if isinstance(answer, list) else text_or_json(answer, ())[0]
-        return turns_of([Piece("result", raw, None, name, ident)], "tool", conversation)
+        answer = joined(content(answer, ()))[0] if isinstance(answer, list) else answer
+        return result_turns(answer, (), conversation, name, ident)
     if kind == "AgentErrorEvent":
-        failure = text(entry.get("error"))
-        return turns_of([Piece("result", failure, ("error",), name, ident)], "tool", conversation)
+        return result_turns(text(entry.get("error")), ("error",), conversation, name, ident)
     if kind == "SystemPromptEvent":
         return turns_of(content(entry.get("system_prompt"), ("system_prompt",)), "system", conversation)
     if kind == "ConversationErrorEvent":
-        return [(Turn(0, "error", first_text(entry, "detail", "code"), str(kind)), None)]
-    return [(Turn(0, "event", role=str(kind)), None)]
+        return error_turns(first_text(entry, "detail", "code"), str(kind))
+    return event_turns(str(kind))
 
 
-def _response(metadata: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
+def _response(response: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
     """A model's whole answer, the first time that its id comes."""
-    response = as_object(metadata.get("model_response"))
     ident = id_text(response.get("id")) or as_json(response)
     if not response or ident in conversation.responses:
         return []
     conversation.responses.add(ident)
     conversation.model = text(response.get("model")) or conversation.model
-    turns: list[PlacedTurn] = [(turn, None) for turn, _ in answer(response, (), conversation)]
+    turns = unplaced(answer(response, (), conversation))
     if not turns:
         conversation.notes.append("a model's response of which nothing is known")
     return turns
@@ -169,51 +162,45 @@ def _with_thought(turns: list[PlacedTurn], entry: dict[str, Any], conversation: 
     if thought is None:
         conversation.notes.extend(_without_thought(entry))
         return turns
-    spoken = turns_of([Piece("text", thought)], "assistant", conversation)
+    spoken = text_turns(thought, None, "assistant", conversation)
     return [*spoken, *(placed for placed in turns if placed[0].kind != "response")]
 
 
 def _said(entry: dict[str, Any], conversation: _Events) -> list[PlacedTurn]:
     """An action without the model's response: a message, what it thought, or what it did."""
     arguments = as_object(entry.get("args"))
-    action, source = _action(entry), text(entry.get("source"))
+    action, source = text(entry.get("action")), text(entry.get("source"))
     raw = first_text(arguments, "content") or text(entry.get("content"))
     thought = first_text(arguments, "thought", "final_thought") or text(entry.get("thought"))
     if source == "user" or (source is None and action == "message"):
-        return turns_of([Piece("text", raw or text(entry.get("message")) or "", None)], "user", conversation)
+        return text_turns(raw or text(entry.get("message")) or "", None, "user", conversation)
     if action in _SAYING and (raw or thought):
-        return turns_of([Piece("text", raw or thought or "", None)], "assistant", conversation)
+        return text_turns(raw or thought or "", None, "assistant", conversation)
     if thought:
-        return turns_of(
-            [Piece("text", thought, ("thought",) if "thought" in entry else None)], "assistant", conversation
-        )
+        return text_turns(thought, ("thought",) if "thought" in entry else None, "assistant", conversation)
     if source == "agent" and action == "message":
         conversation.notes.append("a message of the agent's without its content")
     if source == "agent":
         conversation.notes.extend(_without_thought(entry))
-    return [(Turn(0, "event", role=action), None)]
+    return event_turns(action)
 
 
 def _without_thought(entry: dict[str, Any]) -> Iterator[str]:
     """What to say of an action whose arguments have no thought, were it an empty text, or one that is no text."""
-    action, arguments = _action(entry), as_object(entry.get("args"))
+    action, arguments = entry.get("action"), as_object(entry.get("args"))
     thoughts = [arguments[key] for key in ("thought", "final_thought") if key in arguments]
     if action in _SPEAKING and not (thoughts and all(isinstance(thought, str | None) for thought in thoughts)):
         yield f"an action {action!r} without what the model said or thought of it"
 
 
-def _action(entry: dict[str, Any]) -> str | None:
-    return text(entry.get("action"))
-
-
-def _event_files(source: Source, pattern: re.Pattern[str]) -> Iterator[SessionEntries | Problem]:
-    """A session for each folder with files whose names `pattern` finds; its first group is an event's number."""
+def _event_files(source: Source) -> Sessions:
+    """A session for each folder with files of events."""
     with tempfile.TemporaryDirectory(prefix="events-") as folder, spilled() as events:
         for member in of_zip(source.file, Path(folder)):
             if isinstance(member, Problem):
                 yield member
                 continue
-            match = pattern.search(member.name)
+            match = _EVENT_FILE.search(member.name)
             value = json_or_none(member.path.read_bytes().decode("utf-8", "surrogateescape")) if match else None
             if match is None or not isinstance(value, dict):
                 yield Problem(member.name, "not an event; it was left out")

@@ -5,44 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.branches import BranchedConversation, tree_entries
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import Entry
-from webapp.dumps.messages.turns import each_filled, message_turns, spent
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, spent
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import each_session, entries_of
 from webapp.dumps.sqlite_tables import opened_tables, plain
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
 class OpenWebUi(Format):
-    name = "openwebui"
     shapes = 'Open WebUI\'s export [{"id", "chat": {"history": {"messages": {…}}}}]'
     conversation_type = BranchedConversation
+    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "sqlite":
             return 90 if {"chat", "user", "auth"} <= set(head.names) else 0
         return 95 if head.objects and all(map(_is_chat, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         entries = _of_database(source) if head.shape == "sqlite" else entries_of(source, head)
         yield from each_session(entries, source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
         parent = id_text(entry.get("parentId"))
         branch = conversation.branch(id_text(entry.get("id")), parent)
-        about = {"sounding": branch, "parent": parent, "sent_at": moment(entry.get("timestamp"))}
         error = first_text(entry.get("error"), "content", "message") or text(entry.get("error"))
         turns: list[PlacedTurn] = []
         if error is None or text(entry.get("content")):
             once, model = spent(entry.get("usage")), first_text(entry, "model", "modelName")
             turns = message_turns(entry, conversation, once=once, model=model)
         if error is not None:
-            turns.append((Turn(0, "error", raw=error, role=text(entry.get("model"))), None))
-        return each_filled(turns, **about)
+            turns += error_turns(error, text(entry.get("model")))
+        return each_filled(turns, sounding=branch, parent=parent)
 
 
 plugin = OpenWebUi()

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.messages.turns import text_turns
-from webapp.dumps.records import Problem
 from webapp.dumps.values import text
 
 _HEADING = re.compile(r"(?:\A|\n)### (USER|ASSISTANT|SYSTEM)\r?\n")
 
 
 class OpenWebUiText(Format):
-    name = "openwebui_text"
     shapes = "Open WebUI's chats as plain text (### USER, ### ASSISTANT)"
 
     def sniff(self, head: DumpHead) -> int:
         first = _HEADING.match(head.text.lstrip("\ufeff")) if head.shape == "text" else None
         return 75 if first and "\n### ASSISTANT" in head.text.replace("\r", "") else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _messages(source))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -32,7 +29,7 @@ class OpenWebUiText(Format):
 plugin = OpenWebUiText()
 
 
-def _messages(source: Source) -> Iterator[Entry | Problem]:
+def _messages(source: Source) -> Entries:
     """What stands between the headings; Open WebUI ends each message with an empty line."""
     written = source.plain_text().lstrip("\ufeff")
     headings = list(_HEADING.finditer(written))

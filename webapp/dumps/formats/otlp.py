@@ -8,15 +8,15 @@ from itertools import chain, islice
 from typing import Any
 
 from webapp.dumps import otlp_protobuf
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.entries import RepeatedIds, entry_or_problem, objects
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.entries import Entries, Entry, RepeatedIds, entry_or_problem, objects
 from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.turns import numbered
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spans import logs
 from webapp.dumps.spans.answers import identity_of, is_outer, span_turns, spoken_for
-from webapp.dumps.spans.attributes import Attributes, id_hex
+from webapp.dumps.spans.attributes import Attributes
 from webapp.dumps.spans.requests import EntrySpan, opened_span
 from webapp.dumps.spans.unread_values import is_bare, unread_in_log, unread_values
 from webapp.dumps.spilled_entries import SpilledEntries, spilled
@@ -47,7 +47,6 @@ class Trace(Conversation):
 
 
 class Otlp(Format):
-    name = "otlp"
     shapes = 'OTLP traces {"resourceSpans": […]}, JSON (one a line, too) or protobuf'
     conversation_type = Trace
     twice = True
@@ -62,7 +61,7 @@ class Otlp(Format):
         samples = [sample for sample in head.objects if not sample.keys() & _METRICS]
         return 95 if samples and all(any(key in sample for key in _BOTH) for sample in samples) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         with spilled() as aside, spilled() as logged:
             problems, names, spans = [], dict[str, str](), set[str]()
             for entry in _spans(source, head):
@@ -78,12 +77,12 @@ class Otlp(Format):
                         _put(aside, names, *lone)
             aside.rename(names)
             for name, entries in aside.sessions():
-                yield _session_of(name, (entry_part for entry in entries for entry_part in _joined(entry, logged)))
+                yield _session_of(name, chain.from_iterable(_with_logs(entry, logged) for entry in entries))
             yield from problems
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
         span = {} if logs.has_no_span(entry) else as_object(entry.get("span"))
-        yield from ids.again(at, "span id", id_hex(span.get("spanId", span.get("span_id")), 8))
+        yield from ids.again(at, "span id", logs.span_of(span))
 
     def read_entry(self, entry: dict[str, Any], conversation: Trace) -> list[PlacedTurn]:
         span = self._known(opened_span(entry), entry, conversation)
@@ -109,7 +108,7 @@ class Otlp(Format):
 plugin = Otlp()
 
 
-def _session_of(name: str, entries: Iterator[Entry | Problem]) -> SessionEntries:
+def _session_of(name: str, entries: Entries) -> SessionEntries:
     """A session, whose first entry's resource says what the program is called and parses with."""
     early = list(islice(entries, 1))
     first = early[0] if early else None
@@ -134,31 +133,25 @@ class Identity:
 
 def identity(entry: dict[str, Any]) -> Identity:
     """Who the span of an entry `{"resource", "scope", "span"}` is."""
-    span, resource = entry["span"], entry.get("resource")
-    return Identity(
-        trace=id_hex(span.get("traceId", span.get("trace_id")), 16),
-        span=id_hex(span.get("spanId", span.get("span_id")), 8),
-        session=_session(span) or (_session(resource) if isinstance(resource, dict) else None),
-        started=_started(span),
-    )
+    span = entry["span"]
+    started = logs.nanoseconds(span.get("startTimeUnixNano", span.get("start_time_unix_nano")))
+    return Identity(logs.trace_of(span), logs.span_of(span), _session(span, entry.get("resource")), started)
 
 
 def session_of_log(entry: dict[str, Any]) -> str | None:
     """The session that a log record of an entry `{"resource", "log"}`, or its resource, names."""
-    resource = entry.get("resource")
-    return _session(entry["log"]) or (_session(resource) if isinstance(resource, dict) else None)
+    return _session(entry["log"], entry.get("resource"))
 
 
-def _session(holder: dict[str, Any]) -> str | None:
-    """The session that attributes name; most name none, and need not be opened."""
-    listed = holder.get("attributes")
-    if isinstance(listed, list):
-        listed = [pair for pair in listed if isinstance(pair, dict) and pair.get("key") in _SESSIONS]
-    return id_text(Attributes(listed, ()).first(*_SESSIONS)) if listed else None
-
-
-def _started(span: dict[str, Any]) -> int | None:
-    return logs.nanoseconds(span.get("startTimeUnixNano", span.get("start_time_unix_nano")))
+def _session(*holders: Any) -> str | None:
+    """The first session that the attributes of one of `holders` name; most name none, and need not be opened."""
+    for holder in holders:
+        listed = holder.get("attributes") if isinstance(holder, dict) else None
+        if isinstance(listed, list):
+            listed = [pair for pair in listed if isinstance(pair, dict) and pair.get("key") in _SESSIONS]
+        if listed and (name := id_text(Attributes(listed, ()).first(*_SESSIONS))):
+            return name
+    return None
 
 
 def _span_of(record: dict[str, Any]) -> str:
@@ -166,19 +159,17 @@ def _span_of(record: dict[str, Any]) -> str:
     return f"{logs.trace_of(record)}/{logs.span_of(record)}"
 
 
-def _with_logs(entry: Entry, aside: SpilledEntries) -> Iterator[Entry | Problem]:
-    """A span's entry with what was logged of it, each record once."""
+def _with_logs(entry: Entry, aside: SpilledEntries) -> Entries:
+    """A span's entry with what was logged of it, each record once; log records without a span have theirs already."""
     at, value = entry
+    if logs.has_no_span(value):
+        yield entry
+        return
     records: dict[bytes, dict[str, Any]] = {}
     for place, logged in aside.of(_span_of(value["span"])):
         if records.setdefault(logs.digest(logged["log"]), logged["log"]) is not logged["log"]:
             yield Problem(place, "this log record occurs twice in the dump; it was read once")
     yield at, logs.with_logs(value, list(records.values())) if records else value
-
-
-def _joined(entry: Entry, aside: SpilledEntries) -> Iterator[Entry | Problem]:
-    """The entry as it is read: log records without a span have what belongs to them already."""
-    return iter([entry]) if logs.has_no_span(entry[1]) else _with_logs(entry, aside)
 
 
 def _lone(records: list[Entry]) -> Iterator[Entry]:
@@ -198,7 +189,7 @@ def _put(aside: SpilledEntries, names: dict[str, str], at: str, entry: dict[str,
     return _span_of(entry["span"])
 
 
-def _spans(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+def _spans(source: Source, head: DumpHead) -> Entries:
     """The spans and log records of a dump; those that say nothing are one problem: a kilobyte may be a million."""
     first, count = "", 0
     for entry in _said(source, head):
@@ -215,22 +206,22 @@ def _is_bare(entry: dict[str, Any]) -> bool:
     return is_bare(entry["span"]) if "span" in entry else not any(as_object(entry.get("log")).values())
 
 
-def _said(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
-    for at, group in _groups(source, head):
+def _said(source: Source, head: DumpHead) -> Entries:
+    for group in _groups(source, head):
         if isinstance(group, Problem):
             yield group
-        else:
-            for entry in spans_of(at, group):
-                yield entry
-                if not isinstance(entry, Problem) and not is_bare(entry[1]["span"]):
-                    yield from unread_values(*entry)
-            for entry in logs.logs_of(at, group):
-                yield entry
-                if not isinstance(entry, Problem) and logs.is_of_a_model(entry[1]["log"]):
-                    yield from unread_in_log(entry[0], entry[1]["log"])
+            continue
+        for entry in spans_of(*group):
+            yield entry
+            if not isinstance(entry, Problem) and not is_bare(entry[1]["span"]):
+                yield from unread_values(*entry)
+        for entry in logs.logs_of(*group):
+            yield entry
+            if not isinstance(entry, Problem) and logs.is_of_a_model(entry[1]["log"]):
+                yield from unread_in_log(entry[0], entry[1]["log"])
 
 
-def spans_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:
+def spans_of(at: str, group: dict[str, Any]) -> Entries:
     """Each span of a ResourceSpans as `{"resource", "scope", "span"}`, with its place."""
     scopes = group.get("scopeSpans", group.get("scope_spans", group.get("instrumentationLibrarySpans")))
     for number, scope in enumerate(as_list(scopes)):
@@ -244,20 +235,17 @@ def spans_of(at: str, group: dict[str, Any]) -> Iterator[Entry | Problem]:
                 yield Problem(place, "expected an object; skipped")
 
 
-def _groups(source: Source, head: DumpHead) -> Iterator[tuple[str, dict[str, Any] | Problem]]:
+def _groups(source: Source, head: DumpHead) -> Entries:
     if head.shape == "protobuf":
-        yield from otlp_protobuf.groups(source.file)
-        return
+        groups = otlp_protobuf.groups(source.file)
+        return (group if isinstance(group, Problem) else (at, group) for at, group in groups)
     if head.shape == "object":
         keys = [key for key in _BOTH if key in head.items] or [_LISTS[0]]
-        groups = (entry for key in keys for entry in objects(walk(source.text(), frozenset(_BOTH)), key))
-    else:
-        groups = (group for line in entries_of(source, head) for group in _of_line(line))
-    for entry in groups:
-        yield (entry.at, entry) if isinstance(entry, Problem) else entry
+        return (entry for key in keys for entry in objects(walk(source.text(), frozenset(_BOTH)), key))
+    return (group for line in entries_of(source, head) for group in _of_line(line))
 
 
-def _of_line(line: Entry | Problem) -> Iterator[Entry | Problem]:
+def _of_line(line: Entry | Problem) -> Entries:
     if isinstance(line, Problem):
         yield line
         return

@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.pieces import Path, Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, each_with, message_turns, spent, text_turns, turns_of, with_once
-from webapp.dumps.times import first_moment
+from webapp.dumps.messages.pieces import Path, Piece
+from webapp.dumps.messages.turn_values import each_filled, each_with, with_usage
+from webapp.dumps.messages.turns import message_turns, result_turns, text_turns, turns_of
 from webapp.dumps.values import as_list, as_object, first_text
 
 PROMPTS = ("prompt", "question", "query", "input", "instruction")
@@ -21,8 +21,8 @@ _SYSTEM = ("system", "system_prompt")
 
 
 class Pairs(Format):
-    name = "pairs"
     shapes = 'a prompt and its answer as texts {"prompt", "output"} (or "completion", "response", "answer"), one a line'
+    times = _TIMES
 
     by_key = True
     grows = True
@@ -36,13 +36,11 @@ class Pairs(Format):
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         turns: list[PlacedTurn] = []
         for key, role in ((_key(entry, _SYSTEM), "system"), (_key(entry, PROMPTS), "user")):
-            if key is not None:
-                turns += text_turns(entry[key], (key,), role, conversation)
-            elif role == "user":
-                turns += _asked(entry, conversation)
+            turns += text_turns(entry[key], (key,), role, conversation) if key is not None else []
+        if _key(entry, PROMPTS) is None:
+            turns += _asked(entry, conversation)
         turns += _steps(as_list(entry.get("intermediate_steps")), conversation)
-        answers_key = next((name for name in ANSWERS if _are_messages(entry.get(name))), None)
-        if answers_key:
+        if answers_key := next((name for name in ANSWERS if _are_messages(entry.get(name))), None):
             turns += _messages(entry[answers_key], answers_key, conversation)
         key, model = _key(entry, ANSWERS), first_text(entry, "model", "model_name")
         if key is not None:
@@ -54,8 +52,7 @@ class Pairs(Format):
             if not answers:
                 conversation.notes.append(f"no known answer under {name!r}")
             turns += each_with(answers, sounding=branch)
-        turns = with_once(turns, spent(entry.get("usage") or entry))
-        return each_filled(turns, sent_at=first_moment(entry, *_TIMES))
+        return with_usage(turns, entry.get("usage") or entry)
 
 
 plugin = Pairs()
@@ -84,11 +81,9 @@ def _steps(steps: list[Any], conversation: Conversation) -> list[PlacedTurn]:
         if tool_input is None:
             conversation.notes.append(f"an action of no known shape in 'intermediate_steps[{index}]'; it was left out")
             continue
-        turns += turns_of(
-            [Piece("call", text_or_json(tool_input, ())[0], None, name, None, action)], "assistant", conversation
-        )
+        turns += turns_of([Piece.of_call(tool_input, (), name, None, action)], "assistant", conversation)
         if len(step) > 1:
-            turns += turns_of([Piece("result", text_or_json(step[1], ())[0], None, name)], "tool", conversation)
+            turns += result_turns(step[1], (), conversation, name)
     return turns
 
 
@@ -109,16 +104,10 @@ def _asked(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn
             return _messages(entry[name], name, conversation)
     for name in _preferences(entry)[:1]:
         if isinstance(entry[name], str):
-            return [
-                turn for role, spoken in _transcript(entry[name])[:-1] for turn in _part(spoken, role, conversation)
-            ]
+            parts = _transcript(entry[name])[:-1]
+            return [turn for role, spoken in parts for turn in text_turns(spoken, None, role, conversation)]
         return _messages(as_list(entry[name])[:-1], name, conversation)
     return []
-
-
-def _part(part_text: str, role: str, conversation: Conversation) -> list[PlacedTurn]:
-    """A part of a transcript, which has no place of its own in the entry."""
-    return text_turns(part_text, None, role, conversation)
 
 
 def _messages(values: list[Any], name: str, conversation: Conversation) -> list[PlacedTurn]:
@@ -129,12 +118,8 @@ def _messages(values: list[Any], name: str, conversation: Conversation) -> list[
 def _preferred(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
     """One of two answers: a text, or messages, of which the last is the answer."""
     if isinstance(value, str):
-        parts = _transcript(value)
-        return (
-            _part(parts[-1][1], parts[-1][0], conversation)
-            if parts
-            else text_turns(value, at, "assistant", conversation)
-        )
+        role, spoken = next(reversed(_transcript(value)), ("assistant", value))
+        return text_turns(spoken, at, role, conversation)
     messages = as_list(value)
     last = as_object(messages[-1]) if messages else {}
     return message_turns(last, conversation, (*at, len(messages) - 1)) if last.get("role") == "assistant" else []

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import DumpHead, PlacedTurn, SessionEntries, Source
-from webapp.dumps.documents import with_list
+from webapp.dumps.base import DumpHead, PlacedTurn, Sessions, Source
 from webapp.dumps.entries import RepeatedIds
 from webapp.dumps.formats.otlp import Otlp, Trace
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.python_repr import from_repr
 from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import page_entries
 from webapp.dumps.spilled_entries import by_time
 from webapp.dumps.values import first_id, text
 
@@ -26,7 +25,6 @@ _SESSIONS = ("attributes.session.id", "context.trace_id", "trace_id")
 
 
 class Phoenix(Otlp):
-    name = "phoenix"
     shapes = 'Phoenix\'s spans {"span_kind", "context.trace_id", "attributes.…"} one a line, or as Parquet'
 
     def sniff(self, head: DumpHead) -> int:
@@ -34,9 +32,8 @@ class Phoenix(Otlp):
             return 93
         return 93 if head.objects and all(map(_is_row, head.objects)) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        paged = head.shape == "object" and "data" in head.items
-        rows = with_list(source, head, "data", needed="data")[1] if paged else entries_of(source, head)
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        rows = page_entries(source, head, "data")
         yield from by_time(rows, lambda row: _session(row) or source.stem, lambda row: row.get("start_time"))
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
@@ -56,8 +53,7 @@ def _is_row(value: dict[str, Any]) -> bool:
 
 
 def _session(row: dict[str, Any]) -> str | None:
-    flat = _flat(row)
-    return first_id({key: value for key, value in flat.items() if value != "None"}, *_SESSIONS)
+    return first_id(_flat(row), *_SESSIONS)
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

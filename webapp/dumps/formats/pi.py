@@ -6,12 +6,11 @@ from typing import Any
 
 from webapp.dumps.base import DumpHead, Format, PlacedTurn
 from webapp.dumps.branches import BranchedConversation
-from webapp.dumps.messages.pieces import Path, Piece, block, joined, text_or_json
+from webapp.dumps.messages.pieces import Path, Piece, block, joined
 from webapp.dumps.messages.pieces import content as content_pieces
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
-from webapp.dumps.records import Turn
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, result_turns, turns_of, with_usage
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, id_text, number, text
+from webapp.dumps.values import as_object, id_text, text
 
 _ROLES = ("user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary")
 _GROWING = ("message_start", "message_update", "turn_end")
@@ -20,7 +19,6 @@ _FAILED = ("error", "aborted")
 
 
 class Pi(Format):
-    name = "pi"
     shapes = 'sessions of Pi or OpenClaw {"type": "session", "id"}, {"type": "message", "message"} one a line'
     grows = True
     conversation_type = BranchedConversation
@@ -41,8 +39,7 @@ class Pi(Format):
         elif isinstance(message, dict) and kind not in _GROWING:
             turns = _message(message, conversation)
         else:
-            raw = text(entry.get("summary"))
-            turns = [(Turn(0, "event", raw=raw, role=text(kind)), ("summary",) if raw else None)]
+            turns = event_turns(text(kind), text(entry.get("summary")), ("summary",))
         when = moment(entry.get("timestamp")) or moment(as_object(message).get("timestamp"))
         return each_filled(turns, sent_at=when, parent=parent, sounding=branch)
 
@@ -61,27 +58,25 @@ def _is_line(value: dict[str, Any]) -> bool:
 def _message(message: dict[str, Any], conversation: BranchedConversation) -> list[PlacedTurn]:
     role, at = text(message.get("role")), ("message", "content")
     if role == "bashExecution":
-        raw = text(message.get("output"))
-        return [(Turn(0, "event", raw=raw, role=role), ("message", "output") if raw else None)]
+        return event_turns(role, text(message.get("output")), ("message", "output"))
     if role == "toolResult":
         raw, path = joined(content_pieces(message.get("content"), at))
-        piece = Piece("result", raw, path, text(message.get("toolName")), text(message.get("toolCallId")))
-        return turns_of([piece], "tool", conversation)
-    usage = as_object(message.get("usage"))
-    once = spent(usage, number(as_object(usage.get("cost")).get("total")))
+        name, ident = text(message.get("toolName")), text(message.get("toolCallId"))
+        return result_turns(raw, path or (), conversation, name, ident)
     pieces = _pieces(message.get("content"), at)
     turns = turns_of(pieces, role, conversation, model=text(message.get("model"))) if pieces else []
     if message.get("stopReason") in _FAILED:
         reason = text(message.get("errorMessage")) or str(message["stopReason"])
-        turns.append((Turn(0, "error", raw=reason, role=str(message["stopReason"])), None))
-    return with_once(turns, once) or [(Turn(0, "event", role=role), None)]
+        turns += error_turns(reason, str(message["stopReason"]))
+    usage = as_object(message.get("usage"))
+    return with_usage(turns, usage, as_object(usage.get("cost")).get("total")) or event_turns(role)
 
 
 def _pieces(value: Any, at: Path) -> list[Piece]:
     if not isinstance(value, list):
         return content_pieces(value, at)
     pieces: list[Piece] = []
-    for index, inner in enumerate(as_list(value)):
+    for index, inner in enumerate(value):
         if isinstance(inner, dict) and inner.get("type") == "toolCall":
             pieces.append(_call(inner, (*at, index)))
         else:
@@ -94,5 +89,4 @@ def _call(value: dict[str, Any], at: Path) -> Piece:
     name, ident, partial = text(value.get("name")), text(value.get("id")), text(value.get("partialJson"))
     if partial is not None:
         return Piece("call", partial, (*at, "partialJson"), name, ident, dict(value), "the arguments are cut")
-    raw, path = text_or_json(value.get("arguments"), (*at, "arguments"))
-    return Piece("call", raw, path, name, ident, dict(value))
+    return Piece.of_call(value.get("arguments"), (*at, "arguments"), name, ident, dict(value))

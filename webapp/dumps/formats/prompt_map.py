@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
+from webapp.dumps.entries import Entries
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.stream import DocumentMember, walk
 
 
 class PromptMap(Format):
-    name = "prompt_map"
     shapes = "an object of prompts as keys and responses as values"
 
     def sniff(self, head: DumpHead) -> int:
@@ -23,7 +22,7 @@ class PromptMap(Format):
         spoken = sum(len(key.split()) > 1 for key in head.members)
         return 30 if texts and 2 * spoken > len(head.members) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _pairs(source))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -39,7 +38,7 @@ class PromptMap(Format):
 plugin = PromptMap()
 
 
-def _pairs(source: Source) -> Iterator[Entry | Problem]:
+def _pairs(source: Source) -> Entries:
     for number, part in enumerate(walk(source.text(), frozenset())):
         if isinstance(part, Problem):
             yield part

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import whole_document
+from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Path, Piece, as_json, text_or_json
-from webapp.dumps.messages.turns import each_filled, spent, turns_of, with_once
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turn_values import each_filled, with_usage
+from webapp.dumps.messages.turns import error_turns, event_turns, result_turns, text_turns, turns_of
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, each_session, entries_of
 from webapp.dumps.times import moment
-from webapp.dumps.values import as_object, first_id, id_text, text
+from webapp.dumps.values import as_list, as_object, first_id, text
 
 _IDS = ("session_id", "conversation_id", "thread_id", "run_id", "id")
 _LISTS = ("messages", "all_messages", "new_messages", "message_history", "history")
@@ -25,8 +26,9 @@ _MUTE = ("image-url", "audio-url", "video-url", "document-url", "binary", "uploa
 
 
 class PydanticAi(Format):
-    name = "pydantic_ai"
     shapes = 'Pydantic AI\'s messages [{"kind": "response", "parts": [{"part_kind"}]}] or {"messages": […]}'
+    times = ("timestamp",)
+    parent_key = "run_id"
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
@@ -34,7 +36,7 @@ class PydanticAi(Format):
             return 94 if any(map(_is_message, [head.document, *listed])) else 0
         return 94 if any(_is_message(sample) or _list_of(sample) for sample in head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         key = next((key for key in _LISTS if any(map(_is_message, head.items.get(key, [])))), None)
         if head.shape == "object" and key is not None:
             yield document_session(source, head, key, needed="usage", ids=_IDS)
@@ -57,8 +59,7 @@ class PydanticAi(Format):
             turns = turns_of([], "assistant", conversation)
         usage = as_object(entry.get("usage"))
         old = {"input_tokens": usage.get("request_tokens"), "output_tokens": usage.get("response_tokens")}
-        turns = with_once(turns, spent({**old, **usage}))
-        return each_filled(turns, sent_at=moment(entry.get("timestamp")), parent=id_text(entry.get("run_id")))
+        return with_usage(turns, {**old, **usage})
 
 
 plugin = PydanticAi()
@@ -83,13 +84,7 @@ def _run(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | Prob
     if key is None:
         return Problem(at, "expected an object with a list of messages; skipped")
     messages = value.pop(key)
-    return SessionEntries(first_id(value, *_IDS) or fallback, _nested(at, key, messages), extra=value)
-
-
-def _nested(at: str, key: str, messages: list[Any]) -> Iterator[tuple[str, dict[str, Any]] | Problem]:
-    for index, message in enumerate(messages):
-        place = f"{at}, {key}[{index}]"
-        yield (place, message) if isinstance(message, dict) else Problem(place, "expected an object; skipped")
+    return SessionEntries(first_id(value, *_IDS) or fallback, nested(at, key, messages), extra=value)
 
 
 def _instructions(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -98,7 +93,7 @@ def _instructions(entry: dict[str, Any], conversation: Conversation) -> list[Pla
     if said is None or hash(said) in conversation.answered:
         return []
     conversation.answered.add(hash(said))
-    return turns_of([Piece("text", said, ("instructions",))], "system", conversation)
+    return text_turns(said, ("instructions",), "system", conversation)
 
 
 def _part(part: Any, at: Path, wrote: bool, conversation: Conversation) -> list[PlacedTurn]:
@@ -115,7 +110,7 @@ def _part(part: Any, at: Path, wrote: bool, conversation: Conversation) -> list[
         piece = Piece("call", "" if raw is None else raw, path, name, ident, called)
         turns = turns_of([piece], "assistant", conversation)
     elif kind in _RETURNS:
-        turns = turns_of([Piece("result", *text_or_json(content, where), name, ident)], "tool", conversation)
+        turns = result_turns(content, where, conversation, name, ident)
     elif kind == "retry-prompt":
         turns = _retry(content, where, name, ident, conversation)
     elif kind in ("text", "thinking") and isinstance(content, str):
@@ -131,13 +126,13 @@ def _prompt(value: Any, at: Path, conversation: Conversation) -> list[Piece]:
     if isinstance(value, str):
         return [Piece("text", value, at)]
     pieces = []
-    for index, inner in enumerate(value if isinstance(value, list) else []):
-        content = inner.get("content") if isinstance(inner, dict) else None
+    for index, inner in enumerate(as_list(value)):
+        content = as_object(inner).get("content")
         if isinstance(inner, str):
             pieces.append(Piece("text", inner, (*at, index)))
         elif isinstance(content, str):
             pieces.append(Piece("text", content, (*at, index, "content")))
-        elif not isinstance(inner, dict) or inner.get("kind") not in _MUTE:
+        elif as_object(inner).get("kind") not in _MUTE:
             conversation.notes.append(f"item {index} of a prompt has no known text; it was left out")
     return pieces
 
@@ -146,7 +141,7 @@ def _retry(value: Any, at: Path, name: str | None, ident: str | None, conversati
     """What was wrong with the last answer: a list where the values did not validate, a text else."""
     raw, path = text_or_json(value, at)
     if name is None:
-        return [(Turn(0, "error", raw=raw, role="retry-prompt"), path)]
+        return error_turns(raw, "retry-prompt", path)
     failure = as_json(value) if isinstance(value, list) else None
     return turns_of([Piece("result", raw, path, name, ident, None, failure)], "tool", conversation)
 
@@ -156,4 +151,4 @@ def _other(part: dict[str, Any], kind: str, wrote: bool, conversation: Conversat
     if kind not in ("file", "compaction"):
         keys = ", ".join(repr(str(key)[:40]) for key in list(part)[:12])
         conversation.notes.append(f"a part of kind {kind[:40]!r} is not known (its keys: {keys}); it was left out")
-    return [] if wrote else [(Turn(0, "event", role=kind), None)]
+    return [] if wrote else event_turns(kind)

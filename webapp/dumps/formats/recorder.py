@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, get_args
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.records import Kind, Problem, Turn
 from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
@@ -24,7 +23,6 @@ class _Recording(Conversation):
 
 
 class Recorded(Format):
-    name = "recorder"
     shapes = 'a recording {"session_id", "kind", "text", "recorded_at", …} one a line'
     conversation_type = _Recording
     grows = True
@@ -34,15 +32,19 @@ class Recorded(Format):
             return 95
         return 60 if _is_entry(head.document) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         """By `session_of`; a session's first entry says what it is called and parsed with."""
         for session in grouped(source, head, self.session_of):
             if isinstance(session, Problem):
                 yield session
                 continue
             entries = iter(session.entries)
-            early = list(_up_to_first(entries))
-            first = next((entry[1] for entry in early if not isinstance(entry, Problem)), {})
+            early, first = list[Entry | Problem](), dict[str, Any]()
+            for entry in entries:
+                early.append(entry)
+                if not isinstance(entry, Problem):
+                    first = entry[1]
+                    break
             title, home = text(first.get("title")), text(first.get("home"))
             yield replace(session, entries=chain(early, entries), title=title, home=home)
 
@@ -58,13 +60,6 @@ plugin = Recorded()
 
 def _is_entry(value: dict[str, Any]) -> bool:
     return value.get("kind") in _KINDS and {"session_id", _MARK} <= value.keys()
-
-
-def _up_to_first(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
-    for entry in entries:
-        yield entry
-        if not isinstance(entry, Problem):
-            return
 
 
 def _turn(entry: dict[str, Any], written: int | None) -> Turn:

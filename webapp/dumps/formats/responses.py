@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.messages.pieces import Piece, text_or_json
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Format, PlacedTurn, Source
+from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import turns_of
-from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import lines
+from webapp.dumps.records import Turn
+from webapp.dumps.sessions import SessionEntries, Sessions, lines
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
@@ -26,7 +26,6 @@ _ENDINGS = (".txt", ".text", ".out", ".response")
 
 
 class Responses(Format):
-    name = "responses"
     shapes = '{"id", "text"} one a line, or a .txt file that is one response'
     id_key = "id"
     by_key = True
@@ -39,7 +38,7 @@ class Responses(Format):
             return 0
         return 10 if head.filename.lower().removesuffix(".gz").removesuffix(".zst").endswith(_ENDINGS) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if self.sniff(head) != 50:
             yield SessionEntries(source.stem, _whole_text(source))
         elif head.shape == "object":
@@ -47,21 +46,17 @@ class Responses(Format):
         else:
             yield from super().sessions(source, head)
 
-    def added_sessions(self, source: Source) -> Iterator[SessionEntries | Problem]:
+    def added_sessions(self, source: Source) -> Sessions:
         yield from super().sessions(source, DumpHead(source.filename, "", "lines"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         raw = entry.get("text")
         if not isinstance(raw, str):
             raise BadEntry("expected a text under the key 'text'")
-        ident, when = id_text(entry.get("id")), moment(entry.get("timestamp"))
-        model = text(entry.get("model"))
-        answered: PlacedTurn = (
-            Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when),
-            ("text",),
-        )
+        ident, when, model = id_text(entry.get("id")), moment(entry.get("timestamp")), text(entry.get("model"))
+        answer = Turn(0, "response", raw, "assistant", model=model, parent=ident, sent_at=when)
         calls = list(_calls(entry))
-        return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), answered]
+        return [*(turns_of(calls, "assistant", conversation, model=model) if calls else ()), (answer, ("text",))]
 
 
 plugin = Responses()
@@ -81,9 +76,8 @@ def _calls(entry: dict[str, Any]) -> Iterator[Piece]:
             name, ident = first_text(value, "toolName"), first_text(value, "toolCallId")
             if name and (ident is None or ident not in keys_before):
                 keys_before.add(ident)
-                raw = text_or_json(value.get("input", value.get("args")), ())[0]
-                yield Piece("call", raw, None, name, ident, value)
+                yield Piece.of_call(value.get("input", value.get("args")), (), name, ident, value)
 
 
-def _whole_text(source: Source) -> Iterator[Entry | Problem]:
+def _whole_text(source: Source) -> Entries:
     yield "the text", {"text": source.plain_text()}

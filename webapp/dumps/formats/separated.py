@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.amount import most_characters
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.messages.turns import text_turns
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.messages.turns import event_turns, text_turns
+from webapp.dumps.records import Problem
 from webapp.dumps.source import LONGEST_LINE, Cut, too_long
 from webapp.dumps.values import text
 
@@ -24,7 +23,6 @@ _MOST_BEFORE = 2000
 
 
 class Separated(Format):
-    name = "separated"
     shapes = "responses in one text below lines such as === response 3 ===; named, also between lines of --- or ==="
 
     def sniff(self, head: DumpHead) -> int:
@@ -34,19 +32,19 @@ class Separated(Format):
         headings = [index for index, line in enumerate(lines) if _HEADING.fullmatch(line)]
         return 58 if len(headings) > 1 and len("".join(lines[: headings[0]]).strip()) <= _MOST_BEFORE else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _texts(source, _HEADING if self.sniff(head) else _RULE))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if entry.get("before_first"):
-            return [(Turn(0, "event", raw=text(entry.get("text")), role="title"), ("text",))]
+            return event_turns("title", text(entry.get("text")), ("text",))
         return text_turns(str(entry.get("text")), ("text",), "assistant", conversation)
 
 
 plugin = Separated()
 
 
-def _texts(source: Source, mark: re.Pattern[str]) -> Iterator[Entry | Problem]:
+def _texts(source: Source, mark: re.Pattern[str]) -> Entries:
     """What stands between the marks, without empty lines around it."""
     heading, first, section, size = "", 1, list[str](), 0
     for number, (at, data) in enumerate(source.lines(), start=1):
@@ -63,7 +61,7 @@ def _texts(source: Source, mark: re.Pattern[str]) -> Iterator[Entry | Problem]:
     yield from _entry(heading, first, section, mark is _HEADING)
 
 
-def _entry(heading: str, number: int, lines: list[str], is_headed: bool) -> Iterator[Entry | Problem]:
+def _entry(heading: str, number: int, lines: list[str], is_headed: bool) -> Entries:
     written = "".join(lines).strip("\r\n").rstrip()
     if written.strip():
         entry: dict[str, Any] = {"heading": heading, "text": written}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.entries import nested
 from webapp.dumps.messages.pieces import Piece
 from webapp.dumps.messages.turns import each_with, message_turns, text_turns, turns_of
@@ -28,14 +27,14 @@ _PREFERENCES = {"chosen": 1, "rejected": 2}
 
 
 class ShareGpt(Format):
-    name = "sharegpt"
     shapes = 'ShareGPT data sets [{"conversations": [{"from", "value"}]}]'
 
     def sniff(self, head: DumpHead) -> int:
         fitting = sum(map(_is_conversation, head.objects))
-        return 95 if fitting and fitting + sum(map(_is_empty, head.objects)) == len(head.objects) else 0
+        empty = sum(any(value.get(key) == [] for key in _LISTS) for value in head.objects)  # stand in large data sets
+        return 95 if fitting and fitting + empty == len(head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield from each_session(entries_of(source, head), source.stem, _session)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
@@ -73,11 +72,6 @@ def _is_conversation(value: dict[str, Any]) -> bool:
     return bool(messages) and sum(map(_is_message, messages)) * 2 > len(messages)
 
 
-def _is_empty(value: dict[str, Any]) -> bool:
-    """A conversation in which nothing was said, as stands in every large data set."""
-    return any(value.get(key) == [] for key in _LISTS)
-
-
 def _is_message(item: Any) -> bool:
     if not isinstance(item, dict):
         return False
@@ -100,7 +94,6 @@ def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries | 
         messages.extend({**as_object(one), "preference": name} for one in answers)
     ident = first_id(value, "id", "conversation_id") or fallback
     missing = [name for name in _PREFERENCES if name not in value] if value.keys() & set(_PREFERENCES) else []
-    one_side = (
-        [Problem(at, f"of the preferred and the rejected answer one is missing ({missing[0]!r})")] if missing else []
-    )
+    words = "of the preferred and the rejected answer one is missing"
+    one_side = [Problem(at, f"{words} ({name!r})") for name in missing[:1]]
     return SessionEntries(ident, chain(one_side, nested(at, key, messages)), extra=value)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.documents import with_list
-from webapp.dumps.messages.pieces import Piece
-from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import each_filled, event_turns, text_turns
 from webapp.dumps.spilled_entries import by_time
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text
 
 _BOT = ("bot_id", "bot_profile")
 _DEEPEST = 10
@@ -20,8 +17,10 @@ _NO_SPEECH = ("channel_join", "channel_leave", "channel_topic", "channel_purpose
 
 
 class Slack(Format):
-    name = "slack"
     shapes = 'Slack\'s exports [{"type": "message", "text", "ts", "bot_id" or "user"}]'
+    times = ("ts",)
+    parent_key = "thread_ts"
+    session_field = None  # a file is a day of a channel; a thread goes over several
 
     def sniff(self, head: DumpHead) -> int:
         """Only where a bot speaks: of what people say to each other nothing is a model's answer."""
@@ -30,26 +29,20 @@ class Slack(Format):
         fits = head.shape in ("array", "lines", "object") and len(messages) * 2 > len(listed)
         return 85 if fits and (any(map(_is_bot, messages)) or head.mentions("bot_id")) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape != "object":
-            yield from super().sessions(source, head)
-            return
+            return super().sessions(source, head)
         _, entries = with_list(source, head, "messages", needed="messages")  # an answer of Slack's API, the last first
-        yield from by_time(entries, lambda message: source.stem, lambda message: message.get("ts"))
-
-    def session_of(self, entry: dict[str, Any]) -> str | None:
-        return None  # a file is a day of a channel; a thread goes over several
+        return by_time(entries, lambda message: source.stem, lambda message: message.get("ts"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        agent = _agent(entry)
         raw = text(entry.get("text")) or "".join(_block_texts(entry.get("blocks"))) or None
         if raw is None or entry.get("subtype") in _NO_SPEECH or entry.get("type") != "message":
-            turns: list[PlacedTurn] = [(Turn(0, "event", raw=raw, role=text(entry.get("subtype"))), None)]
+            turns = event_turns(text(entry.get("subtype")), raw)
         else:
             role = "assistant" if _is_bot(entry) else "user"
-            turns = turns_of([Piece("text", raw, ("text",) if text(entry.get("text")) else None)], role, conversation)
-        about = {"sent_at": moment(entry.get("ts")), "parent": id_text(entry.get("thread_ts"))}
-        return each_filled(turns, agent=agent, **about)
+            turns = text_turns(raw, ("text",) if text(entry.get("text")) else None, role, conversation)
+        return each_filled(turns, agent=_agent(entry))
 
 
 plugin = Slack()

@@ -7,8 +7,9 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.pieces import Piece, text_or_json
-from webapp.dumps.messages.turns import each_filled, message_turns, spent, text_turns, turns_of, with_once
-from webapp.dumps.records import Turn, changed
+from webapp.dumps.messages.turn_values import each_filled, spent, with_once
+from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, result_turns, text_turns, turns_of
+from webapp.dumps.records import changed
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text, text
 
@@ -18,8 +19,8 @@ _TASKS = {"task": "user", "system_prompt": "system"}
 
 
 class SmolAgents(Format):
-    name = "smolagents"
     shapes = 'smolagents\' steps {"step_number", "model_output", "observations"} in a list or one a line'
+    times = ("start_time",)
 
     def sniff(self, head: DumpHead) -> int:
         steps = [item for item in head.objects if item.keys() & {"step_number", "plan", "task", "system_prompt"}]
@@ -32,20 +33,17 @@ class SmolAgents(Format):
         for key, role in _TASKS.items():
             if text(entry.get(key)):
                 turns += text_turns(entry[key], (key,), role, conversation)
-        observed, path = text_or_json(entry.get("observations"), ("observations",))
-        if observed:
-            name = first_text(as_object(_calls(entry)[-1].get("function")), "name") if _calls(entry) else None
-            turns += turns_of([Piece("result", observed, path, name)], "tool", conversation)
-        if error := as_object(entry.get("error")):
-            raw = first_text(error, "message") or text_or_json(error, ())[0]
-            if error.get("type") == _UNPARSED:
-                turns = [(changed(turn, failure=raw) if turn.kind == "response" else turn, at) for turn, at in turns]
-            turns.append((Turn(0, "error", raw=raw, role=text(error.get("type"))), None))
-        elif isinstance(entry.get("error"), str):
-            turns.append((Turn(0, "error", raw=entry["error"]), ("error",)))
-        turns = turns or [(Turn(0, "event", role="step"), None)]
-        when = first_moment(as_object(entry.get("timing")), "start_time") or first_moment(entry, "start_time")
-        return each_filled(turns, sent_at=when)
+        if observed := text_or_json(entry.get("observations"), ())[0]:
+            name = first_text(_calls(entry)[-1].get("function"), "name") if _calls(entry) else None
+            turns += result_turns(observed, ("observations",), conversation, name)
+        error = entry.get("error")
+        if isinstance(error, str) or as_object(error):
+            failed = error_turns(error, first_text(error, "type"), ("error",))
+            for number, (turn, at) in enumerate(turns):
+                if failed[0][0].role == _UNPARSED and turn.kind == "response":
+                    turns[number] = (changed(turn, failure=failed[0][0].raw), at)
+            turns += failed
+        return each_filled(turns or event_turns("step"), sent_at=first_moment(entry.get("timing"), "start_time"))
 
 
 plugin = SmolAgents()
@@ -70,8 +68,8 @@ def _written(entry: dict[str, Any], conversation: Conversation) -> Iterator[Plac
     if not any(turn.kind == "tool_call" for turn, _ in turns) and not entry.get("code_action"):
         for call in _calls(entry):
             function = as_object(call.get("function"))
-            arguments = text_or_json(function.get("arguments"), ())[0]
-            if function.get("name") not in ("python_interpreter", "final_answer"):
-                piece = Piece("call", arguments, None, text(function.get("name")), text(call.get("id")), call)
+            name, ident = text(function.get("name")), text(call.get("id"))
+            if name not in ("python_interpreter", "final_answer"):
+                piece = Piece.of_call(function.get("arguments"), (), name, ident, call)
                 turns += turns_of([piece], "assistant", conversation)
     yield from with_once(turns, usage)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from webapp import jsontext
-from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
 from webapp.dumps.messages.bodies import answer, exchange
 from webapp.dumps.messages.streams import assembled, ends_early, stream_faults
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.messages.ui_streams import is_data_stream
 from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.sessions import SessionEntries, Sessions, entries_of
 from webapp.dumps.source import Cut, too_long
 from webapp.dumps.values import first_text
 
@@ -37,7 +37,6 @@ _MOST = 16 * 1024 * 1024
 
 
 class SseText(Format):
-    name = "sse_text"
     shapes = "a stream saved as text (data: {…} lines, chunks one a line)"
 
     def sniff(self, head: DumpHead) -> int:
@@ -56,7 +55,7 @@ class SseText(Format):
         chunks = sum(map(_is_chunk, head.objects)) if head.shape in ("lines", "object") else 0
         return 85 if chunks and chunks + sum("error" in value for value in head.objects) >= len(head.objects) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "array" and _all(_is_chat_chunk, head):
             yield SessionEntries(source.stem, _as_stream(entries_of(source, head)))
         elif head.shape in ("object", "array"):  # an answer that was not streamed, pretty-printed
@@ -96,7 +95,7 @@ def _is_event(value: dict[str, Any]) -> bool:
 def _is_chunk(value: dict[str, Any]) -> bool:
     if "event_type" in value and isinstance(value.get("is_finished"), bool):  # Cohere's older stream
         return True
-    return _is_ollama(value) or value.get("object") in ("chat.completion.chunk", "text_completion.chunk")
+    return _is_ollama(value) or _is_chat_chunk(value)
 
 
 def _is_chat_chunk(value: dict[str, Any]) -> bool:
@@ -107,7 +106,7 @@ def _all(fits: Callable[[dict[str, Any]], bool], head: DumpHead) -> bool:
     return all(map(fits, head.objects))
 
 
-def _as_stream(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
+def _as_stream(entries: Entries) -> Entries:
     """The chunks of a list, as lines of one stream each: an answer ends where the next has another id."""
     run: list[dict[str, Any]] = []
     first = ""
@@ -128,7 +127,7 @@ def _is_ollama(value: dict[str, Any]) -> bool:
     return isinstance(value.get("done"), bool) and ("response" in value or "message" in value)
 
 
-def _streams(source: Source) -> Iterator[Entry | Problem]:
+def _streams(source: Source) -> Entries:
     """Each stream as one entry: up to the event that ends it, or before the one that begins the next."""
     lines, first, begun = list[bytes](), source.start, False
     for at, line in source.lines():

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import members
 from webapp.dumps.entries import entry_or_problem, objects
-from webapp.dumps.messages.turns import each_filled, each_with, message_turns, text_turns
+from webapp.dumps.messages.turns import each_filled, each_with, event_turns, message_turns, text_turns
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.stream import DocumentMember, Item, ListStart, walk
 from webapp.dumps.values import text
@@ -30,7 +29,6 @@ class _Run(Conversation):
 
 
 class SweAgent(Format):
-    name = "swe_agent"
     shapes = 'SWE-agent trajectories {"trajectory": […], "history": […], "info"}'
     conversation_type = _Run
 
@@ -47,7 +45,7 @@ class SweAgent(Format):
         alone = "role" in history and "trajectory" not in head.items
         return 85 if alone and ("agent" in history or "info" in head.keys or "is_demo" in history) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         extra = {key: value for key, value in _beside(source, head).items() if key not in _LISTS}
         demos = [entry[1] for entry in _history(source, head, demos=True) if not isinstance(entry, Problem)]
         if demos:
@@ -70,7 +68,7 @@ def _beside(source: Source, head: DumpHead) -> dict[str, Any]:
     return {part.key: part.value for part in walk(source.text(), _LISTS) if isinstance(part, DocumentMember)}
 
 
-def _entries(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
+def _entries(source: Source, head: DumpHead) -> Entries:
     """The history's messages, then the trajectory's steps, then which of the two is missing: neither holds all."""
     yield from _history(source, head, demos=False)
     if head.shape == "array":
@@ -87,7 +85,7 @@ def _entries(source: Source, head: DumpHead) -> Iterator[Entry | Problem]:
         yield Problem(key, f"the document has no {key}, which holds {held}; the rest was read")
 
 
-def _history(source: Source, head: DumpHead, *, demos: bool) -> Iterator[Entry | Problem]:
+def _history(source: Source, head: DumpHead, *, demos: bool) -> Entries:
     for entry in objects(walk(source.text(), _LISTS), "" if head.shape == "array" else "history"):
         if isinstance(entry, Problem) or (entry[1].get("is_demo") is True) == demos:
             yield entry
@@ -107,7 +105,7 @@ def _message(value: dict[str, Any], run: _Run) -> list[PlacedTurn]:
 def _step(value: dict[str, Any], run: _Run) -> list[PlacedTurn]:
     """A step's raw response, which repeats the history's unless that was cut, and what the environment answered."""
     raw, first = value.get("response"), None
-    turns: list[PlacedTurn] = [(Turn(0, "event"), None)]
+    turns = event_turns()
     if isinstance(raw, str):
         first = _first_entry(raw.strip(), run)
         turns = each_with(text_turns(raw, ("response",), "assistant", run), duplicate_of=first)

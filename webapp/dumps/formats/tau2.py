@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import nested
+from webapp.dumps.formats.tau_bench import trial_name
 from webapp.dumps.messages.pieces import call, text_or_json
-from webapp.dumps.messages.turns import each_filled, message_turns, spent, with_once
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.turns import event_turns, message_turns, with_usage
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
-from webapp.dumps.times import moment
-from webapp.dumps.values import as_list, as_object, first_text, id_text, text
+from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 
 class Tau2(Format):
-    name = "tau2"
     shapes = 'tau2-bench\'s results {"simulations": [{"task_id", "trial", "messages"}]}'
+    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
             return 95 if {"task_id", "messages"} <= head.first_of("simulations").keys() else 0
         return 93 if head.all_have("task_id", "messages", "termination_reason") else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         extra: dict[str, Any] = {}
         entries = entries_of(source, head)
         if head.shape == "object":
@@ -36,19 +35,15 @@ class Tau2(Format):
                 yield entry
                 continue
             at, value = entry
-            task, trial = id_text(value.get("task_id")), id_text(value.get("trial"))
-            name = f"{source.stem}-{number}" if task is None else task if trial is None else f"{task}/{trial}"
             messages = nested(at, "messages", as_list(value.pop("messages", None)))
-            yield SessionEntries(name, messages, extra={**value, **extra})
+            yield SessionEntries(trial_name(value) or f"{source.stem}-{number}", messages, extra={**value, **extra})
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         raw = as_object(entry.get("raw_data"))
         message = as_object(as_object((as_list(raw.get("choices")) or [None])[0]).get("message"))
         written = {call(value, ()).id: value for value in as_list(message.get("tool_calls")) if isinstance(value, dict)}
-        calls = [
-            written.get(text(as_object(tool_call).get("id")), tool_call)
-            for tool_call in as_list(entry.get("tool_calls"))
-        ]
+        listed = as_list(entry.get("tool_calls"))
+        calls = [written.get(first_text(tool_call, "id"), tool_call) for tool_call in listed]
         message_with_calls = {**entry, "tool_calls": calls if entry.get("role") == "assistant" else None}
         if entry.get("role") == "tool":
             message_with_calls["tool_call_id"] = entry.get("id")
@@ -56,14 +51,10 @@ class Tau2(Format):
         if calls:  # their texts may stand in the raw data
             turns = [(turn, path if turn.kind != "tool_call" else None) for turn, path in turns]
         if calls and entry.get("role") == "user":
-            tool_names = {id_text(as_object(value).get("id")) or "": first_text(value, "name") or "" for value in calls}
-            conversation.tools.update(tool_names)
-            turns += [
-                (Turn(0, "event", text_or_json(as_object(value).get("arguments"), ())[0], "user/tool_call"), None)
-                for value in calls
-            ]
-        turns = with_once(turns, spent(entry.get("usage"), entry.get("cost")))
-        return each_filled(turns, sent_at=moment(entry.get("timestamp")))
+            for value in map(as_object, calls):
+                conversation.tools[id_text(value.get("id")) or ""] = first_text(value, "name") or ""
+                turns += event_turns("user/tool_call", text_or_json(value.get("arguments"), ())[0])
+        return with_usage(turns, entry.get("usage"), entry.get("cost"))
 
 
 plugin = Tau2()

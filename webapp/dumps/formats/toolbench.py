@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import whole_document
 from webapp.dumps.entries import entry_or_problem
-from webapp.dumps.messages.pieces import Piece, as_json, text_or_json
-from webapp.dumps.messages.turns import each_with, note_unknown_kind, text_turns, turns_of
+from webapp.dumps.messages.pieces import Piece, text_or_json
+from webapp.dumps.messages.turns import each_with, event_turns, note_unknown_kind, text_turns, turns_of
 from webapp.dumps.python_repr import from_repr
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Problem
 from webapp.dumps.stream import DocumentMember, Item, walk
 from webapp.dumps.values import as_list, as_object, short_title, text
 
@@ -39,7 +38,6 @@ class _Tree(Conversation):
 
 
 class ToolBench(Format):
-    name = "toolbench"
     shapes = 'ToolBench trees {"tree", "answer_generation"} or chains {"query", "answer": {"answer_details"}}'
     conversation_type = _Tree
 
@@ -50,15 +48,16 @@ class ToolBench(Format):
             return 95
         return 95 if _is_chain(head.document) or any(map(_is_chain, head.members.values())) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        if "tree" in head.keys or _mentions_tree(head):
-            for entry in whole_document(source):
-                yield entry if isinstance(entry, Problem) else _tree(source.stem, entry[1])
-        elif _is_chain(head.document):
-            for entry in whole_document(source):
-                yield entry if isinstance(entry, Problem) else _chain(source.stem, *entry)
-        else:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
+        is_tree = "tree" in head.keys or _mentions_tree(head)
+        if not is_tree and not _is_chain(head.document):
             yield from _chains(source)
+            return
+        for entry in whole_document(source):
+            if isinstance(entry, Problem):
+                yield entry
+            else:
+                yield _tree(source.stem, entry[1]) if is_tree else _chain(source.stem, *entry)
 
     def read_entry(self, entry: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
         path, node, above = as_list(entry.get("path")), as_object(entry.get("node")), conversation.above
@@ -66,7 +65,7 @@ class ToolBench(Format):
         del above[max(0, len(path) - 1) :]
         action = above[-1] if above else None
         above.append(text(node.get("description")) if node.get("node_type") == "Action" else None)
-        turns: list[PlacedTurn] = _node(node, action, conversation) if node else [(Turn(0, "event"), None)]
+        turns: list[PlacedTurn] = _node(node, action, conversation) if node else event_turns()
         parent = ".".join(map(str, path[:-1])) or None
         return each_with(turns, parent=parent, sounding=conversation.branch or None)
 
@@ -82,10 +81,9 @@ def _mentions_tree(head: DumpHead) -> bool:
 def _is_chain(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    answer = value.get("answer")
-    if isinstance(answer, dict) and "answer_details" in answer:
-        return True
-    return "role" in value and isinstance(value.get("next"), list)
+    return "answer_details" in as_object(value.get("answer")) or (
+        "role" in value and isinstance(value.get("next"), list)
+    )
 
 
 def _tree(stem: str, value: dict[str, Any]) -> SessionEntries:
@@ -97,7 +95,7 @@ def _tree(stem: str, value: dict[str, Any]) -> SessionEntries:
     return SessionEntries(stem, _nodes([root], "children"), title, extra=value)
 
 
-def _chains(source: Source) -> Iterator[SessionEntries | Problem]:
+def _chains(source: Source) -> Sessions:
     """Several chains, as members of an object or as items of a list."""
     for part in walk(source.text(), frozenset()):
         if isinstance(part, Problem):
@@ -113,8 +111,7 @@ def _chain(name: str, at: str, value: Any) -> SessionEntries | Problem:
         return Problem(at, "expected an object with an answer; skipped")
     if "role" in value:
         return SessionEntries(name, _nodes([value], "next"))
-    answer = value.get("answer")
-    roots = answer.pop("answer_details", None) if isinstance(answer, dict) else None
+    roots = as_object(value.get("answer")).pop("answer_details", None)
     if not isinstance(roots, list):
         return Problem(at, "expected a list under answer.answer_details; skipped")
     return SessionEntries(name, _nodes(roots, "next"), _title(value), extra=value)
@@ -124,7 +121,7 @@ def _title(value: dict[str, Any]) -> str | None:
     return short_title(text(value.get("query")))
 
 
-def _nodes(roots: list[Any], below: str) -> Iterator[Entry | Problem]:
+def _nodes(roots: list[Any], below: str) -> Entries:
     """Every node before those below it: `{"path": [0, 1, …], "node": …}`, with nothing below in `node`."""
     waiting = [([index], root) for index, root in reversed(list(enumerate(roots)))]
     while waiting:
@@ -167,7 +164,7 @@ def _node(node: dict[str, Any], action: str | None, conversation: _Tree) -> list
     if kind != "Action" and description:
         note_unknown_kind(kind, conversation)
     agent = description if kind == "Action" else None
-    return [(Turn(0, "event", raw=description, role=text(kind), agent=agent), where)]
+    return event_turns(text(kind), description, where, agent=agent)
 
 
 def _input(
@@ -190,16 +187,13 @@ def _message(node: dict[str, Any], conversation: _Tree) -> list[PlacedTurn]:
     call = (from_repr(message, _LONGEST_REPR) or _cut_repr(message)) if role == "tool" else None
     if isinstance(call, dict) and "arguments" in call:
         name = text(call.get("name"))
-        pieces = [Piece("call", _text(call["arguments"]), None, name, None, call)]
+        arguments = "null" if call["arguments"] is None else call["arguments"]
+        pieces = [Piece.of_call(arguments, (), name, None, call)]
         if call.get("response") is not None:
-            pieces.append(Piece("result", _text(call["response"]), None, name))
+            pieces.append(Piece.of_result(call["response"], (), name))
         return turns_of(pieces, "assistant", conversation)
     raw, path = text_or_json(message, ("node", "message"))
     return turns_of([] if raw is None else [Piece("text", raw, path)], role, conversation)
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else as_json(value)
 
 
 def _cut_repr(value: Any) -> dict[str, Any] | None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.messages.turns import text_turns
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.values import text
 
 _USER = r"User|Human|You|You said|Me|Prompt"
@@ -37,19 +35,18 @@ _MOST_BEFORE = 2000
 
 
 class Transcript(Format):
-    name = "transcript"
     shapes = "a chat as Markdown or text, who speaks on a line of its own (**User**, ## Assistant, Human:)"
 
     def sniff(self, head: DumpHead) -> int:
         return 60 if head.shape == "text" and _style(head.text) is not None else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         yield SessionEntries(source.stem, _messages(source, _style(head.text) or _HEADINGS[0]))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         raw = str(entry.get("content"))
         if entry.get("role") == _TITLE_ROLE:
-            return [(Turn(0, "event", raw=raw, role=_TITLE_ROLE), ("content",))]
+            return event_turns(_TITLE_ROLE, raw, ("content",))
         return text_turns(raw, ("content",), text(entry.get("role")), conversation)
 
 
@@ -82,7 +79,7 @@ def _role(who: str) -> str:
     return "user" if re.fullmatch(_USER, who) else "assistant"
 
 
-def _messages(source: Source, style: re.Pattern[str]) -> Iterator[Entry | Problem]:
+def _messages(source: Source, style: re.Pattern[str]) -> Entries:
     """What stands between the names, without empty lines around it and the rule that ends it."""
     written = source.plain_text()
     marks = _marks(style, written)

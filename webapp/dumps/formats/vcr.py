@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.messages.http import http_turns, speaks_of_models
 from webapp.dumps.messages.recorded import recorded
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.records import Problem
 from webapp.dumps.yaml_items import items
 
 _LISTS = ("interactions", "http_interactions")
@@ -22,7 +21,6 @@ _YAML = re.compile(r"(?:\A|\n)((?:http_)?interactions):[ \t]*\r?\n\s*- ")
 
 
 class Vcr(Format):
-    name = "vcr"
     shapes = "cassettes of vcrpy (interactions of request and response, YAML or JSON)"
 
     def sniff(self, head: DumpHead) -> int:
@@ -30,23 +28,24 @@ class Vcr(Format):
             return 95 if _YAML.search(head.text) else 94 if _APART.search(head.text) else 0
         return 95 if any({"request", "response"} <= head.first_of(key).keys() for key in _LISTS) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "text":
             match = _YAML.search(head.text)
             entries = items(source, match[1]) if match else _paired(source)
         else:
             key = next((key for key in _LISTS if key in head.items), _LISTS[0])
             _, entries = with_list(source, head, key, needed="version")
-        yield SessionEntries(source.stem, _asked(entries))
+        asked = (each for each in entries if isinstance(each, Problem) or speaks_of_models(recorded(each[1])))
+        yield SessionEntries(source.stem, asked)
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
-        return http_turns(recorded(entry), conversation) or [(Turn(0, "event"), None)]
+        return http_turns(recorded(entry), conversation)
 
 
 plugin = Vcr()
 
 
-def _paired(source: Source) -> Iterator[Entry | Problem]:
+def _paired(source: Source) -> Entries:
     """Requests with their responses, by their numbers; those without the other are named."""
     requests = list(items(source, "requests"))
     responses = items(source, "responses")
@@ -58,9 +57,3 @@ def _paired(source: Source) -> Iterator[Entry | Problem]:
             yield Problem(at, f"a {'request' if response is None else 'response'} without the other side; skipped")
         else:
             yield at, {"request": request[1], "response": response[1]}
-
-
-def _asked(entries: Iterator[Entry | Problem]) -> Iterator[Entry | Problem]:
-    for entry in entries:
-        if isinstance(entry, Problem) or speaks_of_models(recorded(entry[1])):
-            yield entry

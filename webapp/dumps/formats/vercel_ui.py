@@ -5,34 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
-from webapp.dumps.entries import nested
-from webapp.dumps.messages.pieces import Path, Piece, block, text_or_json
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
+from webapp.dumps.messages.pieces import Path, Piece, block
 from webapp.dumps.messages.turns import each_filled, turns_of
-from webapp.dumps.records import Problem
-from webapp.dumps.sessions import document_session, each_session, entries_of
+from webapp.dumps.sessions import document_session, each_list, entries_of
 from webapp.dumps.times import first_moment
-from webapp.dumps.values import as_list, as_object, first_id, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text
 
 _IDS = ("session_id", "chatId", "chat_id", "id")
 
 
 class VercelUi(Format):
-    name = "vercel_ui"
     shapes = 'the Vercel AI SDK\'s UI messages {"role", "parts": [{"type": "text", …}]}'
 
     def sniff(self, head: DumpHead) -> int:
         messages = head.items.get("messages", []) if head.shape == "object" else head.objects
-        chats = [item for value in head.objects for item in as_list(value.get("messages"))] if head.objects else []
-        return 72 if any(map(_is_message, messages)) or any(map(_is_message, chats)) else 0
+        chats = [item for value in head.objects for item in as_list(value.get("messages"))]
+        return 72 if any(map(_is_message, [*messages, *chats])) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object":
             yield document_session(source, head, "messages", needed="id", ids=_IDS, title=("title",))
         elif any(map(_is_message, head.objects)):
             yield SessionEntries(source.stem, entries_of(source, head))
         else:
-            yield from each_session(entries_of(source, head), source.stem, _session)
+            yield from each_list(source, head, "messages", ids=_IDS, title=("title",))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         parts, role = entry.get("parts"), text(entry.get("role"))
@@ -52,24 +49,15 @@ class VercelUi(Format):
 plugin = VercelUi()
 
 
-def _session(fallback: str, at: str, value: dict[str, Any]) -> SessionEntries:
-    messages = nested(at, "messages", as_list(value.pop("messages", None)))
-    return SessionEntries(first_id(value, *_IDS) or fallback, messages, first_text(value, "title"), extra=value)
-
-
 def _is_message(value: Any) -> bool:
     if not isinstance(value, dict) or not isinstance(value.get("role"), str):
         return False
-    if isinstance(value.get("toolInvocations"), list):
-        return True
-    parts = value.get("parts")
-    return any(isinstance(part, dict) and isinstance(part.get("type"), str) for part in as_list(parts))
+    typed = (isinstance(as_object(part).get("type"), str) for part in as_list(value.get("parts")))
+    return isinstance(value.get("toolInvocations"), list) or any(typed)
 
 
 def _part(part: Any, at: Path) -> Iterator[Piece]:
-    if not isinstance(part, dict):
-        return
-    kind = str(part.get("type"))
+    kind = str(as_object(part).get("type"))
     if kind == "tool-invocation":
         invocation = as_object(part.get("toolInvocation"))
         yield from _tool(invocation, text(invocation.get("toolName")), "args", "result")
@@ -83,8 +71,8 @@ def _part(part: Any, at: Path) -> Iterator[Piece]:
 def _tool(part: dict[str, Any], name: str | None, input_key: str, answered: str) -> Iterator[Piece]:
     """A call with what became of it; `rawInput` is what the model wrote where that could not be read."""
     ident, error = text(part.get("toolCallId")), text(part.get("errorText"))
-    raw, failed = text_or_json(part.get(input_key), ())[0], input_key == "rawInput" and error is not None
-    yield Piece("call", raw, None, name, ident, dict(part), error if failed else None)
+    failed = input_key == "rawInput" and error is not None
+    yield Piece.of_call(part.get(input_key), (), name, ident, dict(part), error if failed else None)
     answer = part.get(answered, error if not failed else None)
     if answer is not None:
-        yield Piece("result", text_or_json(answer, ())[0], None, name, ident)
+        yield Piece.of_result(answer, (), name, ident)

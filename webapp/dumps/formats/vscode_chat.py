@@ -6,27 +6,26 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.entries import nested
-from webapp.dumps.messages.pieces import Piece, call, text_or_json
-from webapp.dumps.messages.turns import each_filled, text_turns, turns_of
-from webapp.dumps.records import Problem, Turn
+from webapp.dumps.messages.pieces import Piece, call
+from webapp.dumps.messages.turns import error_turns, text_turns, turns_of
+from webapp.dumps.records import Problem
 from webapp.dumps.sessions import document_session, entries_of
-from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
 
 class VsCodeChat(Format):
-    name = "vscode_chat"
     shapes = 'Copilot\'s chats of VS Code {"requests": [{"message", "response", "result"}]}'
+    times = ("timestamp",)
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape in ("lines", "object") and _is_log(head):
             return 94
-        request = head.first_of("requests")
-        return 94 if {"requestId", "message"} <= request.keys() or {"message", "response"} <= request.keys() else 0
+        keys = head.first_of("requests").keys()
+        return 94 if "message" in keys and keys & {"requestId", "response"} else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if _is_log(head):
             yield from _changed(source, head)
             return
@@ -48,8 +47,8 @@ class VsCodeChat(Format):
         if not pieces and error is None:
             conversation.notes.append("a request without a readable response")
         if error is not None:
-            turns.append((Turn(0, "error", raw=error, role="provider"), None))
-        return each_filled(turns or [(Turn(0, "event"), None)], sent_at=moment(entry.get("timestamp")))
+            turns += error_turns(error, "provider")
+        return turns
 
 
 plugin = VsCodeChat()
@@ -61,7 +60,7 @@ def _is_log(head: DumpHead) -> bool:
     return first.get("kind") == 0 and "requests" in as_object(first.get("v"))
 
 
-def _changed(source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+def _changed(source: Source, head: DumpHead) -> Sessions:
     """The chat that the changes lead to; a change that leads nowhere is named."""
     chat: dict[str, Any] = {}
     for entry in entries_of(source, head):
@@ -117,7 +116,7 @@ def _rounds(rounds: list[Any], metadata: dict[str, Any]) -> Iterator[Piece]:
             if isinstance(value, dict):
                 yield (tool_call := call(value, (*at, "toolCalls", index)))
                 if (answer := results.get(tool_call.id or "")) is not None:
-                    yield Piece("result", text_or_json(answer, ())[0], None, tool_call.name, tool_call.id)
+                    yield Piece.of_result(answer, (), tool_call.name, tool_call.id)
 
 
 def _shown_text(part: Any) -> str | None:

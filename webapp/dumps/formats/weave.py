@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
-from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Source
+from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
 from webapp.dumps.messages.bodies import exchange, is_answer
-from webapp.dumps.messages.turns import each_filled
-from webapp.dumps.records import Problem, Turn
-from webapp.dumps.sessions import grouped
-from webapp.dumps.times import first_moment
+from webapp.dumps.messages.turns import each_filled, error_turns, event_turns
 from webapp.dumps.values import as_object, first_id, text
 
 _OPERATION = re.compile(r"weave:///[^/]+/[^/]+/op/([^:]+)")
@@ -19,8 +15,8 @@ _ASKING = ("messages", "contents", "prompt", "input", "chat_history")
 
 
 class Weave(Format):
-    name = "weave"
     shapes = 'Weave\'s calls {"op_name", "trace_id", "inputs", "output"} one a line or a list'
+    times = ("started_at",)
     id_key = "id"
 
     def sniff(self, head: DumpHead) -> int:
@@ -29,30 +25,21 @@ class Weave(Format):
     def session_of(self, entry: dict[str, Any]) -> str | None:
         return first_id(entry, "thread_id", "trace_id")
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
-        return grouped(source, head, self.session_of)
-
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         inputs, output = as_object(entry.get("inputs")), entry.get("output")
         match = _OPERATION.match(str(entry.get("op_name")))
         name = match[1] if match else text(entry.get("op_name"))
         turns: list[PlacedTurn] = []
-        has_request = any(map(inputs.get, _ASKING)) and "model" in inputs
-        if is_answer(output) or has_request:
+        if is_answer(output) or ("model" in inputs and any(map(inputs.get, _ASKING))):
             turns = exchange(inputs, output, ("inputs",), ("output",), conversation)
-            if (
-                not entry.get("exception")
-                and not conversation.notes
-                and not any(turn.written_by_model for turn, _ in turns)
-            ):
+            answered = any(turn.written_by_model for turn, _ in turns)
+            if not answered and not entry.get("exception") and not conversation.notes:
                 conversation.notes.append("a model was asked, and its output says nothing that is known")
         if reason := text(entry.get("exception")):
-            turns.append((Turn(0, "error", raw=reason), ("exception",)))
+            turns += error_turns(reason, path=("exception",))
         if not turns:  # what an operation of the program took and gave, which its calls of a model say, too
-            turns = [(Turn(0, "event", role=name), None)]
-        return each_filled(
-            turns, phase=name, sent_at=first_moment(entry, "started_at"), parent=text(entry.get("parent_id"))
-        )
+            turns = event_turns(name)
+        return each_filled(turns, phase=name, parent=text(entry.get("parent_id")))
 
 
 plugin = Weave()

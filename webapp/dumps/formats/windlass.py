@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from typing import Any, cast
 
-from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionEntries, Source
+from webapp.dumps.base import Context, DumpHead, Entries, Entry, Format, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import id_problem
 from webapp.dumps.formats import _windlass
@@ -23,7 +23,6 @@ _FIELDS = ("node_type", "cascade_id", "cascade_file", "phase_name", "cell_name",
 
 
 class Windlass(Format):
-    name = "windlass"
     home = HOME
     grows = True
     shapes = 'a Windlass dump {"session_id", "entries": […]} or its entries one a line'
@@ -35,7 +34,7 @@ class Windlass(Format):
             return 0
         return 80 if head.any_has(*_FIELDS) or (head.objects and all(map(_is_early, head.objects))) else 0
 
-    def sessions(self, source: Source, head: DumpHead) -> Iterator[SessionEntries | Problem]:
+    def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "object" and ("node_type" not in head.members or "entries" in head.keys):
             yield _document(source, head)
             return
@@ -64,15 +63,9 @@ def _sniff_object(head: DumpHead) -> int:
         fitting = [entry for entry in entries if isinstance(entry, dict) and any(key in entry for key in _FIELDS)]
         session_keys = head.keys & {"session_id", "dumped_at"}
         too_long = not entries and not head.whole and head.mentions(*_FIELDS)
-        return (
-            90
-            if fitting or too_long or (session_keys and not entries)
-            else 60
-            if session_keys
-            else 20
-            if entries
-            else 0
-        )
+        if fitting or too_long or (session_keys and not entries):
+            return 90
+        return 60 if session_keys else 20 if entries else 0
     if "entries" in head.members or {"session_id", "dumped_at"} <= head.keys:
         return 50
     return 80 if "node_type" in head.members else 0
@@ -94,11 +87,10 @@ def _session_id(source: Source, head: DumpHead, beside: dict[str, Any]) -> str:
     if ident is not None:
         return ident
     entries = [entry for entry in head.items.get("entries", []) if isinstance(entry, dict)]
-    names = (id_text(entry.get("session_id")) for entry in entries)
-    return next((name for name in names if name), None) or source.stem
+    return next((name for entry in entries if (name := id_text(entry.get("session_id")))), source.stem)
 
 
-def _counted(entries: Iterator[Entry | Problem], count_said: Any) -> Iterator[Entry | Problem]:
+def _counted(entries: Entries, count_said: Any) -> Entries:
     """Pass the entries on; say where they are other than the dump itself says."""
     count, sound = 0, True
     for entry in entries:

@@ -41,6 +41,18 @@ class Piece:
     call: Any = None
     failure: str | None = None
 
+    @classmethod
+    def of_call(
+        cls, arguments: Any, at: Path, name: str | None, ident: str | None, call: Any, failure: str | None = None
+    ) -> Piece:
+        """A call; arguments that are no text stand in it as JSON, without a place."""
+        return cls("call", *text_or_json(arguments, at), name, ident, call, failure)
+
+    @classmethod
+    def of_result(cls, answer: Any, at: Path, name: str | None, ident: str | None = None) -> Piece:
+        """What a tool answered; what is no text stands in it as JSON, without a place."""
+        return cls("result", *text_or_json(answer, at), name, ident)
+
 
 def beside(message: dict[str, Any], at: Path) -> Iterator[Piece]:
     """The calls beside the content: `tool_calls` (LangChain's as its provider sent them), `function_call`."""

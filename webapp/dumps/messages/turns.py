@@ -7,12 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.messages.histories import Histories
-from webapp.dumps.messages.pieces import Path, Piece, joined, pieces
+from webapp.dumps.messages.pieces import Path, Piece, joined, pieces, text_or_json
+from webapp.dumps.messages.turn_values import PlacedTurn as PlacedTurn
+from webapp.dumps.messages.turn_values import each_filled as each_filled
+from webapp.dumps.messages.turn_values import each_with as each_with
+from webapp.dumps.messages.turn_values import filled as filled
+from webapp.dumps.messages.turn_values import spent as spent
+from webapp.dumps.messages.turn_values import unplaced as unplaced
+from webapp.dumps.messages.turn_values import with_once as with_once
+from webapp.dumps.messages.turn_values import with_usage as with_usage
 from webapp.dumps.records import Kind, Turn, changed
-from webapp.dumps.values import number, text, whole
-
-PlacedTurn = tuple[Turn, Path | None]
-"""A turn, not yet numbered, and where its text stands in the entry word for word."""
+from webapp.dumps.values import first_text, text
 
 _ROLES = {
     **dict.fromkeys(("model", "ai", "bot", "chatbot", "gpt"), "assistant"),
@@ -24,14 +29,6 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("system", "developer", "user"), "prompt"),
     **dict.fromkeys(("tool", "function", "environment"), "tool_result"),
 }
-_IN = (
-    *("input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount", "prompt_token_count"),
-    "input",
-)
-_OUT = (
-    *("output_tokens", "completion_tokens", "outputTokens", "completionTokens"),
-    *("candidatesTokenCount", "candidates_token_count", "output"),
-)
 
 
 @dataclass(slots=True)
@@ -64,17 +61,6 @@ class Conversation:
     def unfinished(self) -> str | None:
         """What to say behind the last entry, where an answer had begun and did not end."""
         return None
-
-
-def spent(usage: Any, cost: Any = None) -> dict[str, Any]:
-    """`tokens_in`, `tokens_out` and `cost` of a provider's usage object, those that it names."""
-    usage = usage if isinstance(usage, dict) else {}
-    amounts = {
-        "tokens_in": next((whole(usage[key]) for key in _IN if usage.get(key) is not None), None),
-        "tokens_out": next((whole(usage[key]) for key in _OUT if usage.get(key) is not None), None),
-        "cost": number(cost),
-    }
-    return {key: amount for key, amount in amounts.items() if amount is not None}
 
 
 def role_of(message: dict[str, Any]) -> str | None:
@@ -140,6 +126,26 @@ def text_turns(
     return turns_of([Piece("text", raw, path)], role, conversation, **about)
 
 
+def event_turns(
+    role: str | None = None, raw: str | None = None, path: Path | None = None, **about: Any
+) -> list[PlacedTurn]:
+    """What is no message, as a turn of its own; `path` counts where a text stands there."""
+    return [(Turn(0, "event", raw, role, **about), path)]
+
+
+def error_turns(error: Any, role: str | None = None, path: Path | None = None, **about: Any) -> list[PlacedTurn]:
+    """What went wrong, as a turn of its own: a text, or the message of an object, else that as JSON."""
+    reason = first_text(error, "message") or text_or_json(error, ())[0]
+    return [(Turn(0, "error", reason, role, **about), path)]
+
+
+def result_turns(
+    answer: Any, at: Path, conversation: Conversation, name: str | None = None, ident: str | None = None
+) -> list[PlacedTurn]:
+    """What a tool answered, as a turn of its own."""
+    return turns_of([Piece.of_result(answer, at, name, ident)], "tool", conversation)
+
+
 def _grouped(parts: list[Piece]) -> Iterator[list[Piece]]:
     """Adjoining texts together, every other piece alone."""
     texts: list[Piece] = []
@@ -184,50 +190,22 @@ def _turn(
     return Turn(0, "tool_result", raw=first.text, role="tool", failure=first.failure, **about), first.path
 
 
-def with_once(turns: list[PlacedTurn], once: dict[str, Any] | None) -> list[PlacedTurn]:
-    """`turns` with what was spent on the first that the model wrote, else on the first."""
-    if not once or not turns:
-        return turns
-    wrote = next((index for index, (turn, _) in enumerate(turns) if turn.kind in ("response", "tool_call")), 0)
-    turn, path = turns[wrote]
-    turns[wrote] = (changed(turn, **once), path)
-    return turns
-
-
-def each_with(turns: list[PlacedTurn], **values: Any) -> list[PlacedTurn]:
-    """`turns` with these values where they are not None."""
-    values = {key: value for key, value in values.items() if value is not None}
-    return [(changed(turn, **values), path) for turn, path in turns] if values else turns
-
-
-def each_filled(turns: list[PlacedTurn], **values: Any) -> list[PlacedTurn]:
-    """`turns` with these values where they have none of their own."""
-    return [(filled(turn, **values), path) for turn, path in turns]
-
-
-def filled(turn: Turn, **values: Any) -> Turn:
-    """`turn` with these values where it has none of its own."""
-    missing = {key: value for key, value in values.items() if value is not None and getattr(turn, key) is None}
-    return changed(turn, **missing) if missing else turn
-
-
-def unplaced(turns: list[PlacedTurn]) -> list[PlacedTurn]:
-    """`turns` of a text that was put together, whose parts have no place in the entry."""
-    return [(turn, None) for turn, _ in turns]
-
-
-def numbered(count: int, source: Any, turns: Iterable[PlacedTurn]) -> Iterator[Turn]:
+def numbered(
+    count: int, source: Any, turns: Iterable[PlacedTurn], about: dict[str, Any] | None = None
+) -> Iterator[Turn]:
     """Number the entry's turns; the first carries the entry, with None where its own text stands.
 
-    `source` itself is not changed: whoever gave it may have to read it again.
+    What is `about` the entry goes on turns that do not say it. `source` itself is not changed: whoever gave it may
+    have to read it again.
     """
     for index, (turn, path) in enumerate(turns):
+        missing = {key: value for key, value in about.items() if getattr(turn, key) is None} if about else {}
         if index:
-            yield changed(turn, entry=count)
+            yield changed(turn, entry=count, **missing)
         elif path is None or turn.raw is None or not _leads_to(source, path, turn.raw):
-            yield changed(turn, entry=count, source=source)
+            yield changed(turn, entry=count, source=source, **missing)
         else:
-            yield changed(turn, entry=count, source=_without(source, path), raw_at=path)
+            yield changed(turn, entry=count, source=_without(source, path), raw_at=path, **missing)
 
 
 def _leads_to(value: Any, path: Path, raw: str) -> bool:

@@ -9,16 +9,8 @@ from typing import Any
 from webapp.dumps.messages.bodies import answer, exchange, is_answer
 from webapp.dumps.messages.pieces import Piece, content, joined, pieces, speaks, text_or_json
 from webapp.dumps.messages.repetition import noted_answers
-from webapp.dumps.messages.turns import (
-    Conversation,
-    PlacedTurn,
-    each_filled,
-    filled,
-    spent,
-    text_turns,
-    turns_of,
-    unplaced,
-)
+from webapp.dumps.messages.turn_values import PlacedTurn, each_filled, filled, spent, unplaced
+from webapp.dumps.messages.turns import Conversation, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
 from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested
@@ -43,6 +35,7 @@ _TOKENS_OUT = (
     "ai.usage.completionTokens",
     "ai.usage.outputTokens",
 )
+_OF_MODELS = ("gen_ai.", "llm.", "ai.", "openinference.span.kind")
 _COSTS = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost")
 _AGENTS = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name")
 _TOOLS = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
@@ -89,7 +82,7 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
         "parent": id_hex(value.get("parentSpanId", value.get("parent_span_id")), 8),
         "phase": _phase(span),
     }
-    if _is_tool(attributes):
+    if any(attributes.first(key) == value for key, value in _TOOL_SPANS):
         return _tool_result(span, about, conversation)
     conversation.model = attributes.text(*_MODELS)
     agent = attributes.text(*_AGENTS)
@@ -147,10 +140,6 @@ def _phase(span: EntrySpan) -> str | None:
     return operation.partition(".do")[0] if operation else text(span.value.get("name"))
 
 
-def _is_tool(attributes: Attributes) -> bool:
-    return any(attributes.first(key) == value for key, value in _TOOL_SPANS)
-
-
 def _tool_result(span: EntrySpan, about: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     attributes = span.attributes
     key = next((key for key in _RESULTS if attributes.values.get(key) is not None), "")
@@ -198,13 +187,9 @@ def _places(span: EntrySpan, conversation: Conversation) -> Iterator[list[Placed
     if isinstance(body, dict):
         streamed = text_turns(text(body.get("combined_chunk_content")) or "", None, "assistant", conversation)
         yield streamed if "combined_chunk_content" in body else unplaced(answer(body, (), conversation))
-    if attributes.first("openinference.span.kind") in (None, "LLM") and _speaks_of_models(attributes):
+    of_models = any(key.startswith(_OF_MODELS) for key in attributes.values)
+    if of_models and attributes.first("openinference.span.kind") in (None, "LLM"):
         yield _written(attributes, "output.value", conversation)
-
-
-def _speaks_of_models(attributes: Attributes) -> bool:
-    beginnings = ("gen_ai.", "llm.", "ai.", "openinference.span.kind")
-    return any(key.startswith(beginnings) for key in attributes.values)
 
 
 def _written(attributes: Attributes, key: str, conversation: Conversation) -> list[PlacedTurn]:
@@ -214,15 +199,10 @@ def _written(attributes: Attributes, key: str, conversation: Conversation) -> li
         return []
     value = parsed(raw)
     if isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value):
-        return _said([piece for message in value for piece in pieces(message)], conversation)
+        return unplaced(turns_of([piece for message in value for piece in pieces(message)], "assistant", conversation))
     if is_answer(value) and key != "gen_ai.completion":
         return unplaced(answer(value, (), conversation))
     return text_turns(text_or_json(raw, ())[0] or "", attributes.paths.get(key), "assistant", conversation)
-
-
-def _said(parts: list[Piece], conversation: Conversation) -> list[PlacedTurn]:
-    """What an answer says that stands in the span as JSON text, where nothing has a place of its own."""
-    return unplaced(turns_of(parts, "assistant", conversation))
 
 
 def _listed(attributes: Attributes, prefix: str, inner: str, conversation: Conversation) -> list[PlacedTurn]:
@@ -237,10 +217,10 @@ def _choice(event: Attributes, conversation: Conversation) -> list[PlacedTurn]:
     """The event of the conventions up to 1.36: `message` as JSON text or structured, or `content` beside it."""
     message = parsed(event.first("message", "gen_ai.event.content"))
     if isinstance(listed := blocks(message), list):
-        return _said(content(listed, ()), conversation)
+        return unplaced(turns_of(content(listed, ()), "assistant", conversation))
     if isinstance(message, dict):
         inner = message.get("message")
-        return _said(pieces(inner if isinstance(inner, dict) else message), conversation)
+        return unplaced(turns_of(pieces(inner if isinstance(inner, dict) else message), "assistant", conversation))
     raw = event.first("message", "content")
     path = event.paths.get("message") or event.paths.get("content")
     return text_turns(raw, path, "assistant", conversation) if isinstance(raw, str) else []
@@ -254,6 +234,6 @@ def _vercel(attributes: Attributes, conversation: Conversation) -> list[PlacedTu
         parts.append(Piece("text", attributes.text(key), attributes.paths.get(key)))
     for call in as_list(parsed(attributes.first("ai.response.toolCalls", "ai.result.toolCalls"))):
         if isinstance(call, dict):
-            arguments, _ = text_or_json(call.get("args", call.get("input")), ())
-            parts.append(Piece("call", arguments, None, text(call.get("toolName")), text(call.get("toolCallId")), call))
+            name, ident = text(call.get("toolName")), text(call.get("toolCallId"))
+            parts.append(Piece.of_call(call.get("args", call.get("input")), (), name, ident, call))
     return turns_of(parts, "assistant", conversation) if parts else []

@@ -12,15 +12,7 @@ from webapp.dumps.values import as_list
 
 SCALARS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
 _TYPES = frozenset((*SCALARS, "arrayValue", "kvlistValue"))
-SNAKE = {
-    "string_value": "stringValue",
-    "int_value": "intValue",
-    "double_value": "doubleValue",
-    "bool_value": "boolValue",
-    "bytes_value": "bytesValue",
-    "array_value": "arrayValue",
-    "kvlist_value": "kvlistValue",
-}
+SNAKE = {name.replace("Value", "_value"): name for name in _TYPES}
 """Protobuf's JSON may spell a field as its definition does, and readers accept both."""
 KNOWN = _TYPES | SNAKE.keys()
 _TEXTS = ("stringValue", "string_value")
@@ -54,16 +46,14 @@ class Attributes:
     def first(self, *keys: str) -> Any:
         """The value of the first of `keys` that there is and that is neither None nor empty."""
         for key in keys if self.values else ():
-            value = self.values.get(key)
-            if value is not None and value != "":
+            if (value := self.values.get(key)) is not None and value != "":
                 return value
         return None
 
     def text(self, *keys: str) -> str | None:
         """The first of `keys` that is a text."""
         for key in keys if self.values else ():
-            value = self.values.get(key)
-            if isinstance(value, str) and value:
+            if isinstance(value := self.values.get(key), str) and value:
                 return value
         return None
 

@@ -88,7 +88,7 @@ def requested(span: EntrySpan) -> Iterator[dict[str, Any]]:
         if listed := attributes.indexed(prefix):
             yield from (_message({key.removeprefix(inner): pair for key, pair in item.items()}) for item in listed)
             return
-    if value := _input(span):
+    if attributes.first("openinference.span.kind") == "LLM" and (value := parsed(attributes.first("input.value"))):
         yield from _messages(value)
         return
     for name, event in span.events:
@@ -105,12 +105,6 @@ def blocks(value: Any) -> Any:
     if not isinstance(listed, list) or not listed:
         return value
     return listed if all(isinstance(item, dict) and item.keys() & _BLOCKS for item in listed) else value
-
-
-def _input(span: EntrySpan) -> Any:
-    """What an LLM span of OpenInference was given, where its messages are no attributes of their own."""
-    is_model = span.attributes.first("openinference.span.kind") == "LLM"
-    return parsed(span.attributes.first("input.value")) if is_model else None
 
 
 def _messages(value: Any) -> Iterator[dict[str, Any]]:

@@ -26,14 +26,16 @@ def unread_values(at: str, entry: dict[str, Any]) -> Iterator[Problem]:
     span = entry["span"]
     yield from _unknown_fields(at, span)
     events = [event.get("attributes") for event in as_list(span.get("events")) if isinstance(event, dict)]
-    for key, names in chain.from_iterable(map(unread, (span.get("attributes"), *events))):
-        types = ", ".join(names[:5])
-        yield Problem(at, f"the value of {key} is of no type that OTLP has ({types}); it was left out")
+    yield from _untyped(at, span.get("attributes"), *events)
 
 
 def unread_in_log(at: str, record: dict[str, Any]) -> Iterator[Problem]:
     """The same of a log record: its attributes, and its body."""
-    for key, names in unread([*as_list(record.get("attributes")), {"key": "the body", "value": record.get("body")}]):
+    yield from _untyped(at, [*as_list(record.get("attributes")), {"key": "the body", "value": record.get("body")}])
+
+
+def _untyped(at: str, *listed: Any) -> Iterator[Problem]:
+    for key, names in chain.from_iterable(map(unread, listed)):
         yield Problem(at, f"the value of {key} is of no type that OTLP has ({', '.join(names[:5])}); it was left out")
 
 

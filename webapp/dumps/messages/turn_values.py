@@ -1,0 +1,69 @@
+"""Turns with values that an entry says of all of them, or of one: times, names, what was spent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.dumps.messages.calls import Path
+from webapp.dumps.records import Turn, changed
+from webapp.dumps.values import number, whole
+
+_IN = (
+    *("input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount", "prompt_token_count"),
+    "input",
+)
+_OUT = (
+    *("output_tokens", "completion_tokens", "outputTokens", "completionTokens"),
+    *("candidatesTokenCount", "candidates_token_count", "output"),
+)
+
+PlacedTurn = tuple[Turn, Path | None]
+"""A turn, not yet numbered, and where its text stands in the entry word for word."""
+
+
+def spent(usage: Any, cost: Any = None) -> dict[str, Any]:
+    """`tokens_in`, `tokens_out` and `cost` of a provider's usage object, those that it names."""
+    usage = usage if isinstance(usage, dict) else {}
+    amounts = {
+        "tokens_in": next((whole(usage[key]) for key in _IN if usage.get(key) is not None), None),
+        "tokens_out": next((whole(usage[key]) for key in _OUT if usage.get(key) is not None), None),
+        "cost": number(cost),
+    }
+    return {key: amount for key, amount in amounts.items() if amount is not None}
+
+
+def with_once(turns: list[PlacedTurn], once: dict[str, Any] | None) -> list[PlacedTurn]:
+    """`turns` with what was spent on the first that the model wrote, else on the first."""
+    if not once or not turns:
+        return turns
+    wrote = next((index for index, (turn, _) in enumerate(turns) if turn.kind in ("response", "tool_call")), 0)
+    turn, path = turns[wrote]
+    turns[wrote] = (changed(turn, **once), path)
+    return turns
+
+
+def with_usage(turns: list[PlacedTurn], usage: Any, cost: Any = None) -> list[PlacedTurn]:
+    """As `with_once`, of a provider's usage object and the cost in dollars."""
+    return with_once(turns, spent(usage, cost))
+
+
+def each_with(turns: list[PlacedTurn], **values: Any) -> list[PlacedTurn]:
+    """`turns` with these values where they are not None."""
+    values = {key: value for key, value in values.items() if value is not None}
+    return [(changed(turn, **values), path) for turn, path in turns] if values else turns
+
+
+def each_filled(turns: list[PlacedTurn], **values: Any) -> list[PlacedTurn]:
+    """`turns` with these values where they have none of their own."""
+    return [(filled(turn, **values), path) for turn, path in turns]
+
+
+def filled(turn: Turn, **values: Any) -> Turn:
+    """`turn` with these values where it has none of its own."""
+    missing = {key: value for key, value in values.items() if value is not None and getattr(turn, key) is None}
+    return changed(turn, **missing) if missing else turn
+
+
+def unplaced(turns: list[PlacedTurn]) -> list[PlacedTurn]:
+    """`turns` of a text that was put together, whose parts have no place in the entry."""
+    return [(turn, None) for turn, _ in turns]
