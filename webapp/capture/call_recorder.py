@@ -92,18 +92,8 @@ class CallRecorder:
                 self.dropped += 1
                 return
             self.characters += len(text)
-            calls.append(
-                {
-                    "sink": sink,
-                    "text": text,
-                    "ok": ok,
-                    "value": value,
-                    "error": error,
-                    "site": site,
-                    "inside": inside,
-                    "count": count,
-                }
-            )
+            call = {"sink": sink, "text": text, "ok": ok, "value": value, "error": error, "site": site}
+            calls.append({**call, "inside": inside, "count": count})
 
 
 RECORDER = CallRecorder()

@@ -92,19 +92,15 @@ def end_with_parent() -> None:
 
 
 def answer(parser: Callable[[str], Any], text: str) -> dict[str, Any]:
-    call_recorder.RECORDER.start(text)
+    recorder = call_recorder.RECORDER
+    recorder.start(text)
     started = time.perf_counter_ns()
     try:
         outcome = {"ok": True, "value": parser(text)}
     except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever the parser raises is the outcome
         outcome = {"ok": False, "error": plain_values.failure_of(error)}
     microseconds = (time.perf_counter_ns() - started) // 1000
-    return {
-        **outcome,
-        "calls": call_recorder.RECORDER.stop(),
-        "dropped": call_recorder.RECORDER.dropped,
-        "microseconds": microseconds,
-    }
+    return {**outcome, "calls": recorder.stop(), "dropped": recorder.dropped, "microseconds": microseconds}
 
 
 def limit_memory(size: int) -> None:
