@@ -80,11 +80,7 @@ def _restrict(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA query_only = ON")
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    connection.set_authorizer(_authorised)
-
-
-def _authorised(action: int, *_: Any) -> int:
-    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+    connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY)
 
 
 def _quoted(name: str) -> str:
@@ -93,8 +89,7 @@ def _quoted(name: str) -> str:
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
     """A row as JSON has it: bytes as base64."""
-    return {key: _plain(value) for key, value in row.items()}
-
-
-def _plain(value: Any) -> Any:
-    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
+    return {
+        key: base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
+        for key, value in row.items()
+    }
