@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import Decoder
-from webapp.dumps.documents import array_as_lines, whole_document
+from webapp.dumps.documents import Place, as_lines, whole_document
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
 from webapp.dumps.session_keys import (
@@ -24,7 +22,7 @@ from webapp.dumps.session_keys import (
     rank_of,
     session_named,
 )
-from webapp.dumps.sessions import Place, Runs, SessionEntries, lines, lines_of, object_of
+from webapp.dumps.sessions import Runs, SessionEntries, lines, lines_of, object_of
 from webapp.dumps.source import LinesRead, ReadsOtherwise, Source
 
 Follows = Callable[[dict[str, Any]], bool]
@@ -120,7 +118,7 @@ def _keys(value: dict[str, Any], given_key: str | None) -> Iterator[tuple[str, s
 
 def session_keys(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> SessionKeys:
     """The keys of a dump's entries, and the one that `keyed` takes."""
-    with _as_lines(source, head) as (recoded, _, _):
+    with as_lines(source, head) as (recoded, _, _):
         return line_keys(recoded, given_key, follows).report(given_key)
 
 
@@ -131,7 +129,7 @@ def keyed(
     if head.shape == "object":
         yield _only(source, given_key)
         return
-    with _as_lines(source, head) as (recoded, problems, place):
+    with as_lines(source, head) as (recoded, problems, place):
         yield from problems
         keys = line_keys(recoded, given_key, follows)
         report = keys.report(given_key)
@@ -144,9 +142,9 @@ def keyed(
         if not report.entries:
             yield from (entry for entry in lines(recoded, place) if isinstance(entry, Problem))
         elif report.key is None:
-            yield SessionEntries(source.stem, lines(recoded, place if recoded is not source else None))
+            yield SessionEntries(source.stem, lines(recoded, place))
         else:
-            yield from _named_sessions(recoded, source.stem, keys, report.key, place)
+            yield from _named_sessions(recoded, source.stem, keys, report.key, place or "line {}".format)
 
 
 def _only(source: Source, given_key: str | None) -> SessionEntries:
@@ -172,14 +170,3 @@ def _named_sessions(
         yield problem
     for name, places in runs.items():
         yield SessionEntries(name, lines_of(source, places, place), extra={OPTION: key})
-
-
-@contextmanager
-def _as_lines(source: Source, head: DumpHead) -> Iterator[tuple[Source, list[Problem], Place]]:
-    """A list, and a table's rows, put aside as lines; lines as they are."""
-    if head.shape not in ("array", "parquet"):
-        yield source, [], "line {}".format
-        return
-    table = parquet_rows.rows(source) if head.shape == "parquet" else None
-    with array_as_lines(source, table) as (recoded, problems):
-        yield recoded, list(problems), lambda number: f"[{number - 1}]"

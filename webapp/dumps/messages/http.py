@@ -7,6 +7,7 @@ import binascii
 import re
 import sys
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -32,6 +33,9 @@ _MARKS = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta
 _WRAPPED = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content|output|completion|done)"')
 _LOOKED_AT = 4096
 _DEEPEST = 3
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+_GZIP_OR_ZLIB, _BARE = 47, -15
+"""zlib's `wbits`"""
 _MOST_BODY = 64 * 1024 * 1024
 """bytes that a compressed body may become"""
 
@@ -64,35 +68,14 @@ def body_text(value: Any, encoding: str | None = None) -> str | None:
 
 def _unpacked(data: bytes) -> str | None:
     """Bytes of a body as text, unpacked where they are gzip, zstd or deflate; None where they are nothing of these."""
-    if data[:2] == b"\x1f\x8b":
-        return _as_text(_inflated(data, 31))
-    if data[:4] == b"\x28\xb5\x2f\xfd":
-        return _as_text(_from_zstd(data))
-    plain = _as_text(data)
-    if plain is None and b"event-type" in data:
+    with suppress(UnicodeDecodeError):
+        return data.decode("utf-8")
+    if b"event-type" in data and not data.startswith(_PACKED):
         return data.decode("latin-1")  # Amazon's frames, whose JSON is ASCII
-    return plain if plain is not None else _as_text(_inflated(data, 15) or _inflated(data, -15))
-
-
-def _inflated(data: bytes, window: int) -> bytes | None:
-    try:
-        return zlib.decompressobj(wbits=window).decompress(data, _MOST_BODY)
-    except zlib.error:
-        return None
-
-
-def _from_zstd(data: bytes) -> bytes | None:
-    try:
-        return zstd.ZstdDecompressor().decompress(data, _MOST_BODY)
-    except zstd.ZstdError:
-        return None
-
-
-def _as_text(data: bytes | None) -> str | None:
-    try:
-        return None if data is None else data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    for unpacker in (zstd.ZstdDecompressor(), zlib.decompressobj(_GZIP_OR_ZLIB), zlib.decompressobj(_BARE)):
+        with suppress(zstd.ZstdError, zlib.error, UnicodeDecodeError):
+            return unpacker.decompress(data, _MOST_BODY).decode("utf-8")
+    return None
 
 
 def parsed_body(value: Any) -> Any:
@@ -147,12 +130,8 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTur
     turns = exchange(request, response, ("request",), ("response",), conversation)
     refused = isinstance(http.status, int) and not 200 <= http.status < 300
     if response is None and not (refused and http.response == "") and _asks(request):
-        response_text = text(http.response)
-        lost = (
-            "holds no body"
-            if response_text is None
-            else f"of {len(response_text):,} characters is neither JSON nor a known stream"
-        )
+        size = len(text(http.response) or "")
+        lost = f"of {size:,} characters is neither JSON nor a known stream" if size else "holds no body"
         conversation.notes.append(f"a model was asked, and the response {lost}")
     if isinstance(http.status, int) and http.status >= 400:
         conversation.notes.clear()

@@ -94,18 +94,15 @@ def is_older_cohere(event: dict[str, Any]) -> bool:
 def older_cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
     """The answer of the API's first version: as it ends, or where it was cut, what came of it."""
     states = [event["response"] for event in events if isinstance(event.get("response"), dict)]
-    generated_text = "".join(
-        or_empty(event.get("text")) for event in events if event["event_type"] == "text-generation"
-    )
+    texts = [or_empty(event.get("text")) for event in events if event["event_type"] == "text-generation"]
     last = states[-1] if states else {}
-    return {**last, "text": or_empty(last.get("text")) or generated_text}
+    return {**last, "text": or_empty(last.get("text")) or "".join(texts)}
 
 
 def _grow_block(block: dict[str, Any], delta: dict[str, Any]) -> None:
     for key, value in delta.items():
-        block[key] = (
-            or_empty(block.get(key)) + value if key in ("text", "thinking") and isinstance(value, str) else value
-        )
+        grows = key in ("text", "thinking") and isinstance(value, str)
+        block[key] = or_empty(block.get(key)) + value if grows else value
 
 
 def grow_call(call: dict[str, Any], delta: dict[str, Any]) -> None:

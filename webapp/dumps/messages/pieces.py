@@ -9,15 +9,7 @@ from typing import Any, Literal
 from webapp.dumps.messages.calls import Path as Path
 from webapp.dumps.messages.calls import Piece as Piece
 from webapp.dumps.messages.calls import as_json as as_json
-from webapp.dumps.messages.calls import (
-    beside,
-    call_id,
-    copied,
-    has_arguments,
-    invocation_of,
-    invoked,
-    item_call,
-)
+from webapp.dumps.messages.calls import beside, call_id, copied, has_arguments, invocation_of, invoked, item_call
 from webapp.dumps.messages.calls import call as call
 from webapp.dumps.messages.calls import text_or_json as text_or_json
 from webapp.dumps.messages.left_over import CONTENTS, SAYING, THINKING, left_over

@@ -32,7 +32,7 @@ _ROLES = (
 def spoken(value: Any) -> dict[str, Any] | None:
     """A message as {"role", "content"}, the latter unless it only calls; None where nobody who is known speaks."""
     for holder in (value, *(as_object(value).get(key) for key in _INNER)):
-        if isinstance(holder, dict) and (role := _role(holder)):
+        if isinstance(holder, dict) and (role := speaker(holder)):
             key = _said_under(holder)
             rest = {name: inner for name, inner in holder.items() if name not in (*_BY_USER, *_WHO, *SAID, *_INNER)}
             if key is not None or any(holder.get(name) for name in CALL_LISTS):
@@ -42,30 +42,22 @@ def spoken(value: Any) -> dict[str, Any] | None:
 
 def speaker(holder: dict[str, Any]) -> str | None:
     """Who speaks in a message, where that is known, whether or not anything is said."""
-    return _role(holder)
-
-
-def _role(holder: dict[str, Any]) -> str | None:
     for key in _BY_USER:
         if isinstance(holder.get(key), bool):
             return "user" if holder[key] else "assistant"
     for key in _WHO:
         who = holder.get(key)
         words = [who] if isinstance(who, str) else [as_object(who).get(name) for name in _NAMES]
-        for word in words:
-            if isinstance(word, str) and (role := _role_of(word)):
+        for word in (word.strip().lower() for word in words if isinstance(word, str)):
+            if role := next((role for role, pattern in _ROLES if pattern.fullmatch(word)), None):
                 return role
     return None
 
 
-def _role_of(word: str) -> str | None:
-    return next((role for role, pattern in _ROLES if pattern.fullmatch(word.strip().lower())), None)
-
-
 def _said_under(holder: dict[str, Any]) -> str | None:
     """The key of what was said; an empty text where there is nothing else."""
-    texts = [key for key in SAID if text(holder.get(key)) or (holder.get(key) and _is_content(holder[key]))]
-    return next(iter(texts), None) or next((key for key in SAID if holder.get(key) == ""), None)
+    texts = (key for key in SAID if text(holder.get(key)) or (holder.get(key) and _is_content(holder[key])))
+    return next(texts, None) or next((key for key in SAID if holder.get(key) == ""), None)
 
 
 def _is_content(value: Any) -> bool:

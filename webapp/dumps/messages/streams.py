@@ -135,20 +135,15 @@ def _anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
             _grow(blocks.setdefault(_number(event), {"type": "text"}), delta)
         if isinstance(event.get("usage"), dict):
             message["usage"] = {**(message.get("usage") or {}), **event["usage"]}
-    return {
-        **message,
-        "content": [
-            {**block, "without_arguments": True} if block.get("input") == "" else block for block in blocks.values()
-        ],
-    }
+    content = [{**block, "without_arguments": True} if block.get("input") == "" else block for block in blocks.values()]
+    return {**message, "content": content}
 
 
 def _grow(block: dict[str, Any], delta: dict[str, Any]) -> None:
     """Add a delta to its block; the arguments of a call stay the text that the model wrote."""
     kind = str(delta.get("type"))
     if kind == "input_json_delta":
-        before = block.get("input")
-        block["input"] = (before if isinstance(before, str) else "") + or_empty(delta.get("partial_json"))
+        block["input"] = or_empty(block.get("input")) + or_empty(delta.get("partial_json"))
     elif kind in _DELTAS:
         key, part = _DELTAS[kind]
         block[key] = or_empty(block.get(key)) + or_empty(delta.get(part))
