@@ -183,32 +183,28 @@ def checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
     """
     counts: dict[str, int] = {}
     early: list[Problem] = []
-    for record in _guarded(records, counts):
-        if source.problem is not None:
-            yield from _once(source, counts, early)
-        if isinstance(record, Turn):
-            yield record
-        elif isinstance(record, SessionStart):
-            yield from _unique(record, counts)
-            yield from early
-            early.clear()
-        elif counts:
-            yield record
-        elif len(early) < MOST_EARLY:
-            early.append(record)
-    yield from _once(source, counts, early)
-    if not counts:
-        first = early[0] if early else Problem("byte 0", "the dump contains no session")
-        raise BadDump(first.reason, first.at)
-
-
-def _guarded(records: Iterator[Record], counts: dict[str, int]) -> Iterator[Record]:
     try:
-        yield from records
+        for record in records:
+            if source.problem is not None:
+                yield from _once(source, counts, early)
+            if isinstance(record, Turn):
+                yield record
+            elif isinstance(record, SessionStart):
+                yield from _unique(record, counts)
+                yield from early
+                early.clear()
+            elif counts:
+                yield record
+            elif len(early) < MOST_EARLY:
+                early.append(record)
     except BadDump as bad:
         if not counts:
             raise
         yield Problem(bad.at, bad.reason)
+    yield from _once(source, counts, early)
+    if not counts:
+        first = early[0] if early else Problem("byte 0", "the dump contains no session")
+        raise BadDump(first.reason, first.at)
 
 
 def _once(source: Source, counts: dict[str, int], early: list[Problem]) -> Iterator[Problem]:
