@@ -53,7 +53,8 @@ def members(source: Source, head: DumpHead, streamed: str, *, needed: str) -> di
     if head.whole:
         return beside
     beside |= {key: value for key, value in trailing(source).items() if key != streamed}
-    if reached and (needed in beside or _closes_with_list(source)):
+    closes_with_list = "".join(source.tail(1000).split()).endswith("]}")  # the document's last member is one
+    if reached and (needed in beside or closes_with_list):
         return beside
     return _beside(walk(source.text(), frozenset((streamed,))), streamed)[0]
 
@@ -67,11 +68,6 @@ def _beside(parts: Iterator[Part], streamed: str) -> tuple[dict[str, Any], bool]
         if isinstance(part, DocumentMember):
             beside.setdefault(part.key, part.value)
     return beside, reached
-
-
-def _closes_with_list(source: Source) -> bool:
-    """Whether the document's last member is a list."""
-    return "".join(source.tail(1000).split()).endswith("]}")
 
 
 def whole_document(source: Source) -> Iterator[Entry | Problem]:

@@ -82,7 +82,8 @@ def _twin(turn: Turn, candidates: Iterable[Slot]) -> Slot | None:
         return same
     if turn.kind in ("response", "tool_call"):
         return None
-    holding = next((slot for slot in near if _holds(_stripped(slot.turn), text)), None)
+    texts = [(slot, _stripped(slot.turn)) for slot in near] if text else []
+    holding = next((slot for slot, first in texts if first and (first in text or text in first)), None)
     return holding or (near[0] if near and turn.kind == "error" else None)
 
 
@@ -90,10 +91,6 @@ def _same_place(first: Turn | Problem, later: Turn) -> bool:
     """No contradiction in where they stand; an error's twin answers the same response."""
     places = ((getattr(first, name, None), getattr(later, name)) for name in _PLACE)
     return all(before is None or after is None or before == after for before, after in places)
-
-
-def _holds(first: str, later: str) -> bool:
-    return bool(first and later) and (first in later or later in first)
 
 
 def _stripped(turn: Turn | Problem) -> str:

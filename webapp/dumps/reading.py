@@ -100,15 +100,7 @@ def _read(
             kind = kind.with_key(key)
         if tail is not None and kind.grows and head.shape == "lines" and source.start == 0 and not source.aside:
             kind = kind.noted_by(tail)
-        records = checked(keyless(kind, kind.read(source, head)), source)
-        yield from watched(records, (lambda _: None) if tail is None else tail.end)
-
-
-def keyless(kind: Format, records: Iterator[Record]) -> Iterator[Record]:
-    """The records; a problem where a session key was told and the format cannot use it."""
-    if kind.session_key is not None and not kind.by_key:
-        yield Problem("the session key", f"the format {kind.name} names its sessions itself; the key was not used")
-    yield from records
+        yield from watched(checked(kind, source, head), (lambda _: None) if tail is None else tail.end)
 
 
 def _named(name: str | None, head: DumpHead) -> Format:
@@ -176,15 +168,18 @@ def _what_to_do_with_text(head: DumpHead) -> str:
     return f"Read it {words}: fencepost ingest --format {name} {shlex.quote(head.filename)}"
 
 
-def checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
-    """Pass records on, each session id once. Raises `BadDump` where there is no session.
+def checked(kind: Format, source: Source, head: DumpHead) -> Iterator[Record]:
+    """The records of a dump, each session id once. Raises `BadDump` where there is no session.
 
     Problems are held back until the first session, so that a dump without one can be refused as a whole.
     """
     counts: dict[str, int] = {}
     early: list[Problem] = []
+    if kind.session_key is not None and not kind.by_key:
+        unused = f"the format {kind.name} names its sessions itself; the key was not used"
+        early.append(Problem("the session key", unused))
     try:
-        for record in records:
+        for record in kind.read(source, head):
             if source.problem is not None:
                 yield from _once(source, counts, early)
             if isinstance(record, Turn):

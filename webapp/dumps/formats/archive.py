@@ -105,7 +105,7 @@ class Archive(Format):
         with opened(path, name) as source:
             head = look(source)
             kind = self._kind(head)
-            yield from reading.checked(reading.keyless(kind, kind.read(source, head)), source)
+            yield from reading.checked(kind, source, head)
 
     def _kind(self, head: DumpHead) -> Format:
         """The format of a member, by the session key that was told. Raises `BadDump` for another archive."""

@@ -16,16 +16,13 @@ _STEPS = 4
 THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 """where a message holds what was thought beside its content"""
 SAYING = {"content", "parts", "refusal", *CONTENTS}
-_KNOWN = frozenset(
-    (
-        *(*SAYING, *THINKING, *CALL_LISTS, "thinking_blocks", "invalid_tool_calls", "additional_kwargs", "extra"),
-        *("role", "name", "id", "type", "model", "usage", "usage_metadata", "response_metadata", "metadata", "meta"),
-        *("tool_call_id", "tool_results", "tool_call_chunks", "stop_reason", "finish_reason"),
-        *("timestamp", "created_at"),
-        *("function_call", "reasoning_details", "provider_specific_fields", "cache_control", "signature", "summary"),
-        *("annotations", "audio", "cost", "phase", "status", "output", "result", "agent", "title"),
-    )
-)
+_KNOWN = {
+    *(*SAYING, *THINKING, *CALL_LISTS, "thinking_blocks", "invalid_tool_calls", "additional_kwargs", "extra"),
+    *("role", "name", "id", "type", "model", "usage", "usage_metadata", "response_metadata", "metadata", "meta"),
+    *("tool_call_id", "tool_results", "tool_call_chunks", "stop_reason", "timestamp", "created_at"),
+    *("function_call", "reasoning_details", "provider_specific_fields", "cache_control", "signature", "summary"),
+    *("annotations", "audio", "cost", "phase", "status", "output", "result", "agent", "title", "finish_reason"),
+}
 
 
 def left_over(message: dict[str, Any], read_pieces: list[Piece]) -> Iterator[Piece]:

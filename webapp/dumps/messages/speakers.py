@@ -14,14 +14,12 @@ _NAMES = ("role", "type", "name")
 """who spoke, where that is an object"""
 SAID = ("content", "text", "message", "mes", "say", "said", "value", "body", "parts", "contentParts", "markdown")
 _INNER = ("message", "response", "data", "node")
+_MODEL_NAMES = r"(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen)[\w .:\-]{0,40}"
 _ROLES = (
     ("user", re.compile(r"user|human|prompt|prompter|you|me|customer|request|question|client|visitor")),
     (
         "assistant",
-        re.compile(
-            r"assistant|ai|bot|chatbot|model|response|answer|agent|llm|reply|completion"
-            r"|(?:chatgpt|gpt|claude|grok|gemini|copilot|deepseek|llama|mistral|qwen)[\w .:\-]{0,40}"
-        ),
+        re.compile(rf"assistant|ai|(?:chat)?bot|model|response|answer|agent|llm|reply|completion|{_MODEL_NAMES}"),
     ),
     ("system", re.compile(r"system|developer|context")),
     ("tool", re.compile(r"tool|function|observation|tool_result")),

@@ -59,9 +59,8 @@ def says(detail: Detail) -> str:
     why = f": {why}" if why else ""
     if ran:
         return f"{calls} of {number(calls + ran, 'tool call')} that were written never ran{why}"
-    return (
-        f"{number(calls, 'tool call')} {'was written and never ran' if calls == 1 else 'were written, none ran'}{why}"
-    )
+    were = "was written and never ran" if calls == 1 else "were written, none ran"
+    return f"{number(calls, 'tool call')} {were}{why}"
 
 
 plugin = Rule("lost_tool_call", "high", 10, ("response", "tool_call", "tool_result", "prompt"), LostToolCalls, says)

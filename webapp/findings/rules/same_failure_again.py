@@ -38,10 +38,8 @@ class RecurringFailures(Observer):
                 del self.recent[next(iter(self.recent))]
 
     def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
-        often = sorted(
-            (item for item in self.kinds.items() if item[1].count >= _ENOUGH), key=lambda item: -item[1].count
-        )
-        for (who, how), marks in often[:5]:
+        often = [item for item in self.kinds.items() if item[1].count >= _ENOUGH]
+        for (who, how), marks in sorted(often, key=lambda item: -item[1].count)[:5]:
             yield marks, {"who": who, "how": how, "times": marks.count}
 
     def _fail(self, turn: TurnView, message: str | None) -> None:
