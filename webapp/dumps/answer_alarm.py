@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from webapp.dumps.json_texts import long_texts
-from webapp.dumps.records import Problem, Record, Turn
+from webapp.dumps.records import MODEL_KINDS, Problem, Record, Turn
 from webapp.dumps.values import as_object
 
 MOST_NAMED = 20
@@ -32,11 +33,10 @@ class SessionAnswers:
     """What was read of one session, and the first of its entries that said nothing."""
 
     name: str
-    turns: int = 0
-    counts: dict[str, int] = field(default_factory=lambda: {"response": 0, "tool_call": 0})
-    empty: dict[str, int] = field(default_factory=lambda: {"response": 0, "tool_call": 0})
-    errors: int = 0
-    prompts: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    """how many turns of each kind there are"""
+    empty: Counter[str] = field(default_factory=Counter)
+    """and how many of a model's are empty"""
     bare: int = 0
     """calls without arguments: an empty text, which a stream gives, is no loss, unless most calls are so"""
     blank: int = 0
@@ -50,21 +50,17 @@ class SessionAnswers:
     """what stands beside the entries: where they hold no answer, it may"""
 
     def add(self, turn: Turn) -> None:
-        self.turns += 1
-        if turn.kind != "event":
-            self.last = turn.kind
-        says_nothing = not turn.raw
-        if turn.kind in self.counts:
-            self.counts[turn.kind] += 1
-            bare = turn.kind == "tool_call" and turn.raw == "" and bool(turn.tool_calls)
-            says_nothing = not turn.raw and not bare
-            self.empty[turn.kind] += says_nothing
-            self.bare += bare
-            self.blank += bare and not (turn.tool_calls and as_object(turn.tool_calls[0]).get("without_arguments"))
-        elif turn.kind == "event":
+        self.kinds[turn.kind] += 1
+        is_bare = turn.kind == "tool_call" and turn.raw == "" and bool(turn.tool_calls)
+        says_nothing = not turn.raw and not is_bare
+        if turn.kind == "event":
             self.mute += not (turn.raw or turn.role or turn.phase or turn.agent)
-        self.errors += turn.kind == "error"
-        self.prompts += turn.kind == "prompt"
+        else:
+            self.last = turn.kind
+        if turn.kind in MODEL_KINDS:
+            self.empty[turn.kind] += says_nothing
+            self.bare += is_bare
+            self.blank += is_bare and not (turn.tool_calls and as_object(turn.tool_calls[0]).get("without_arguments"))
         if says_nothing and len(self.samples) < _SAMPLES and isinstance(turn.source, dict):
             self.samples.append(turn.source)
 
@@ -73,29 +69,30 @@ class SessionAnswers:
 
         None where nothing seems to be, or errors are all that came.
         """
-        answers, empty = sum(self.counts.values()), sum(self.empty.values())
-        if self.errors and self.errors + self.prompts == self.turns:
+        count, prompts, calls = self.kinds.total(), self.kinds["prompt"], self.kinds["tool_call"]
+        answers, empty = self.kinds["response"] + calls, self.empty.total()
+        if self.kinds["error"] and self.kinds["error"] + prompts == count:
             return None
         if answers == empty:
-            turns = "its only turn" if self.turns == 1 else f"its {self.turns:,} turns"
-            if not self.turns:
+            turns = "its only turn" if count == 1 else f"its {count:,} turns"
+            if not count:
                 return MissingAnswers(self._place, "it is empty: it has no entries")
             return self._named(f"no answer of a model was read from {turns}")
         for kind, words in (("response", "answers"), ("tool_call", "tool calls")):
-            if self.empty[kind] and self.empty[kind] >= EMPTY_SHARE * self.counts[kind]:
-                return self._named(f"{self.empty[kind]:,} of its {self.counts[kind]:,} {words} are empty")
-        if self.bare > 1 and 2 * self.bare > self.counts["tool_call"]:
-            return self._named(f"{self.bare:,} of its {self.counts['tool_call']:,} tool calls have no arguments")
-        if 2 * self.mute > self.turns:
-            return self._named(f"nothing was read from {self.mute:,} of its {self.turns:,} entries")
-        if not self.prompts and self.mute > 1 and 2 * self.mute == self.turns:  # one side of two
-            counts = f"{self.mute:,} of its {self.turns:,} entries"
+            if self.empty[kind] and self.empty[kind] >= EMPTY_SHARE * self.kinds[kind]:
+                return self._named(f"{self.empty[kind]:,} of its {self.kinds[kind]:,} {words} are empty")
+        if self.bare > 1 and 2 * self.bare > calls:
+            return self._named(f"{self.bare:,} of its {calls:,} tool calls have no arguments")
+        if 2 * self.mute > count:
+            return self._named(f"nothing was read from {self.mute:,} of its {count:,} entries")
+        if not prompts and self.mute > 1 and 2 * self.mute == count:  # one side of two
+            counts = f"{self.mute:,} of its {count:,} entries"
             return Problem(self._place, self._named(f"no prompt was read, and nothing from {counts}").reason)
-        if any(self.empty.values()):
-            counts = f"{sum(self.empty.values()):,} of its {answers:,} answers and calls are empty"
+        if empty:
+            counts = f"{empty:,} of its {answers:,} answers and calls are empty"
             return Problem(self._place, self._named(counts).reason)
         if self.blank:
-            counts = f"{self.blank:,} of its {self.counts['tool_call']:,} tool calls"
+            counts = f"{self.blank:,} of its {calls:,} tool calls"
             return Problem(self._place, f"{counts} have an empty text as arguments")
         return self._beside() if self.last == "prompt" and self.about else None
 

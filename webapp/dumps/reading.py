@@ -62,8 +62,18 @@ def read(
     `tail` notes where the reading ended, for `webapp.dumps.tail_reading`.
     """
     key = told_key(mapping)
-    by = None if mapping is None or key is not None else collect("webapp.dumps.formats")["mapped"].by(mapping)
-    return _read(path, filename, format, by, key, on_progress, tail if mapping is None else None)
+    mapped = None if mapping is None or key is not None else collect("webapp.dumps.formats")["mapped"].by(mapping)
+
+    def records() -> Iterator[Record]:
+        with opened(path, filename, on_progress) as source:
+            head = look(source)
+            kind = _named(format, head) if mapped is None else _fitting(mapped, head)
+            grows = kind.grows and head.shape == "lines" and source.start == 0 and not source.aside
+            noted_by = tail if mapping is None and grows else None
+            kind = kind.with_options(session_key=key, tail=noted_by)
+            yield from watched(checked(kind, source, head), (lambda _: None) if noted_by is None else noted_by.end)
+
+    return records()
 
 
 def session_keys(
@@ -81,26 +91,7 @@ def session_keys(
     with opened(path, filename) as source:
         head = look(source)
         kind = _named(format, head)
-        return (kind if key is None else kind.with_key(key)).keys(source, head, most)
-
-
-def _read(
-    path: Path,
-    filename: str,
-    name: str | None,
-    mapped: Format | None,
-    key: str | None,
-    on_progress: Callable[[int], None] | None,
-    tail: ReadTail | None,
-) -> Iterator[Record]:
-    with opened(path, filename, on_progress) as source:
-        head = look(source)
-        kind = _named(name, head) if mapped is None else _fitting(mapped, head)
-        if key is not None:
-            kind = kind.with_key(key)
-        if tail is not None and kind.grows and head.shape == "lines" and source.start == 0 and not source.aside:
-            kind = kind.noted_by(tail)
-        yield from watched(checked(kind, source, head), (lambda _: None) if tail is None else tail.end)
+        return kind.with_options(session_key=key).keys(source, head, most)
 
 
 def _named(name: str | None, head: DumpHead) -> Format:
