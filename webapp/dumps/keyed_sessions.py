@@ -11,17 +11,7 @@ from webapp.dumps.decoding import Decoder
 from webapp.dumps.documents import Place, as_lines, whole_document
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
-from webapp.dumps.session_keys import (
-    MOST_KEYS,
-    NO_KEY,
-    OPTION,
-    KeyChoice,
-    SessionKeys,
-    chosen,
-    found_keys,
-    rank_of,
-    session_named,
-)
+from webapp.dumps.session_keys import MOST_KEYS, NO_KEY, OPTION, KeyChoice, SessionKeys, chosen, named_by, rank_of
 from webapp.dumps.sessions import Runs, SessionEntries, lines, lines_of, object_of
 from webapp.dumps.source import LinesRead, ReadsOtherwise, Source
 
@@ -104,16 +94,10 @@ def line_keys(source: Source, given_key: str | None, follows: Follows) -> LineKe
         keys.places.append(at)
         value = object_of(source, decoder, data, at)
         keys.kinds.append(_NOTHING if value is None else _FOLLOWER if follows(value) else _ALONE)
-        for key, name in () if value is None else _keys(value, given_key):
+        for key, name in () if value is None else named_by(value, given_key):
             if key in keys.columns or len(keys.columns) < MOST_KEYS:
                 keys.columns.setdefault(key, _Column()).put(number, name)
     return keys
-
-
-def _keys(value: dict[str, Any], given_key: str | None) -> Iterator[tuple[str, str]]:
-    if given_key and (name := session_named(value, given_key)):
-        yield given_key, name
-    yield from ((key, name) for key, name in found_keys(value) if key != given_key)
 
 
 def session_keys(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> SessionKeys:
@@ -151,7 +135,7 @@ def _only(source: Source, given_key: str | None) -> SessionEntries:
     """The document as the only entry of its session."""
     entries = list(whole_document(source))
     values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
-    keys = [] if given_key == NO_KEY else [pair for value in values for pair in _keys(value, given_key)]
+    keys = [] if given_key == NO_KEY else [pair for value in values for pair in named_by(value, given_key)]
     key, name = min(
         keys, key=lambda pair: -1 if pair[0] == given_key else rank_of(pair[0]), default=(None, source.stem)
     )

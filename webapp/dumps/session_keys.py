@@ -120,6 +120,13 @@ def found_keys(entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
         level = below
 
 
+def named_by(entry: dict[str, Any], given_key: str | None) -> Iterator[tuple[str, str]]:
+    """As `found_keys`, behind the key that was given."""
+    if given_key and (name := session_named(entry, given_key)):
+        yield given_key, name
+    yield from ((key, name) for key, name in found_keys(entry) if key != given_key)
+
+
 def session_named(entry: dict[str, Any], key: str) -> str | None:
     """What stands at a key, as `metadata.user.session`: members may have dots in their own names."""
     steps = key.removeprefix("$.").split(".")

@@ -9,8 +9,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, SessionEntries, Source
 from webapp.dumps.documents import with_list
-from webapp.dumps.messages.http import http_turns, speaks_of_models
-from webapp.dumps.messages.recorded import recorded
+from webapp.dumps.messages.http import http_turns, recorded, speaks_of_models
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.yaml_items import items
 

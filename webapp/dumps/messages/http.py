@@ -19,7 +19,8 @@ from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.streams import assembled, ends_early, put_together, stream_faults
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
 from webapp.dumps.records import Turn
-from webapp.dumps.values import as_list, as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text, whole
+from webapp.dumps.yaml_items import BINARY
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -38,6 +39,10 @@ _GZIP_OR_ZLIB, _BARE = 47, -15
 """zlib's `wbits`"""
 _MOST_BODY = 64 * 1024 * 1024
 """bytes that a compressed body may become"""
+_WHERE = ("uri", "url")
+_BODIES = ("body", "content", "text", "json", "data")
+_STATUS = ("status", "status_code", "statusCode")
+"""where recorders have a request's address, a body, and a response's status"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,34 @@ class HttpExchange:
     response_at: Path | None = None
     plain: bool = False
     """whether a response that is neither JSON nor a stream is what a model said"""
+
+
+def is_recorded(value: dict[str, Any]) -> bool:
+    """Whether an entry holds a request with its address and a response with its body."""
+    request, response = as_object(value.get("request")), as_object(value.get("response"))
+    return first_text(request, *_WHERE) is not None and any(response.get(key) is not None for key in _BODIES)
+
+
+def recorded(entry: dict[str, Any]) -> HttpExchange:
+    """The exchange of such an entry."""
+    request, response = as_object(entry.get("request")), as_object(entry.get("response"))
+    status = next((response[key] for key in _STATUS if response.get(key) is not None), None)
+    code = whole(status.get("code") if isinstance(status, dict) else status)
+    return HttpExchange(first_text(request, *_WHERE) or "", body_of(request), body_of(response), code)
+
+
+def body_of(holder: dict[str, Any]) -> Any:
+    """The body of a request or a response: as it was parsed, as text, or as the base64 of bytes."""
+    if holder.get("parsed_body") is not None:
+        return holder["parsed_body"]
+    body = next((holder[key] for key in _BODIES if key in holder), None)
+    if isinstance(body, dict) and BINARY not in body:
+        if isinstance(body.get("base64_string"), str):
+            return body_text(body["base64_string"], "base64")
+        body = body.get("string", body)
+    if isinstance(body, dict) and isinstance(body.get(BINARY), str):
+        return body_text(body[BINARY], "base64")
+    return body
 
 
 def body_text(value: Any, encoding: str | None = None) -> str | None:
