@@ -63,12 +63,9 @@ def loaded_code(target: str, before: set[str]) -> str:
     """
     digest = hashlib.sha256(target.rpartition(":")[2].encode("utf-8", "surrogatepass"))
     for name, module in sorted(sys.modules.items()):
-        path = getattr(module, "__file__", None)
-        if (
-            not path
-            or name in before
-            or (path.startswith(call_recorder.STANDARD_FOLDERS) and "site-packages" not in path)
-        ):
+        path = getattr(module, "__file__", None) or ""
+        is_standard = path.startswith(call_recorder.STANDARD_FOLDERS) and "site-packages" not in path
+        if not path or name in before or is_standard:
             continue
         try:
             size = Path(path).stat().st_size

@@ -142,9 +142,8 @@ class _PydanticPlugin:
     def on_error(self, error: Any) -> None:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         kind, words = first["type"], shortened(first["msg"])
-        position = (
-            position_of(error, words, RECORDER.thread.validations[-1][0] or "") if kind == "json_invalid" else None
-        )
+        text = RECORDER.thread.validations[-1][0] or ""
+        position = position_of(error, words, text) if kind == "json_invalid" else None
         self._ended(False, None, (kind, words, words, position))
 
     def on_exception(self, exception: BaseException) -> None:

@@ -202,9 +202,8 @@ class Resync:
             window.more()
         match = _FIRST_KEY.match(window.text, window.at)
         first = match[1] if match else self._first
-        return (
-            re.compile(r",\s*(?=\{\s*" + re.escape(json.dumps(first, ensure_ascii=False)) + r"\s*:)") if first else None
-        )
+        key = re.escape(json.dumps(first, ensure_ascii=False))
+        return re.compile(rf",\s*(?=\{{\s*{key}\s*:)") if first else None
 
     def _is_next(self, window: Window, anchor: re.Pattern[str], quoted: bool) -> bool:
         if len(window.text) - window.at < 512 and not window.ended:

@@ -9,7 +9,7 @@ from typing import Any
 from webapp import jsontext
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
 from webapp.dumps.messages import chatgpt_streams, item_streams, ui_streams
-from webapp.dumps.messages.item_streams import grow_call, or_empty, streamed
+from webapp.dumps.messages.item_streams import grow, grow_call, or_empty, streamed
 from webapp.dumps.values import as_list, as_object
 
 _LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
@@ -155,8 +155,7 @@ def _bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
-    if isinstance(delta.get("text"), str):
-        block["text"] = or_empty(block.get("text")) + delta["text"]
+    grow(block, delta, "text")
     use, thought, result = delta.get("toolUse"), delta.get("reasoningContent"), delta.get("toolResult")
     if isinstance(use, dict):
         inner = block.setdefault("toolUse", {})
@@ -214,9 +213,7 @@ def _chat(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
-    for key in ("content", "reasoning_content", "reasoning", "refusal"):
-        if isinstance(delta.get(key), str):
-            message[key] = or_empty(message.get(key)) + delta[key]
+    grow(message, delta, "content", "reasoning_content", "reasoning", "refusal")
     if isinstance(delta.get("function_call"), dict):  # the older way
         called = message.setdefault("function_call", {"name": None, "arguments": ""})
         called["name"] = called["name"] or delta["function_call"].get("name")
