@@ -120,7 +120,8 @@ def _messages(body: dict[str, Any], at: Path) -> list[list[Piece]]:
     """What was said, one list for each message."""
     output = body.get("output")
     if isinstance(output, list) and output and all(isinstance(piece, str) for piece in output):
-        return [_predicted(body, at)]
+        path = (*at, "output", 0) if len(output) == 1 else None
+        return [[Piece("text", "".join(output), path)]]  # Replicate's predictions hold the pieces of one text
     if isinstance(output, list):
         return [said_item(item, (*at, "output", index)) for index, item in enumerate(output) if isinstance(item, dict)]
     if isinstance(output, dict) and isinstance(output.get("message"), dict):
@@ -149,12 +150,6 @@ def _bare(body: dict[str, Any], at: Path) -> list[list[Piece]]:
     if isinstance(body.get("generated_text"), str):  # Hugging Face's
         return [[Piece("text", body["generated_text"], (*at, "generated_text"))]]
     return [[Piece("text", body[bare], (*at, bare))]] if bare is not None and "stop_reason" in body else []
-
-
-def _predicted(body: dict[str, Any], at: Path) -> list[Piece]:
-    """What Replicate's predictions hold: the pieces of one text."""
-    pieces = [piece for piece in as_list(body.get("output")) if isinstance(piece, str)]
-    return [Piece("text", "".join(pieces), (*at, "output", 0) if len(pieces) == 1 else None)]
 
 
 def _choice(choice: Any, inner: str, at: Path) -> list[Piece]:

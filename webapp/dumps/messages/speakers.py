@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from webapp.dumps.messages.calls import CALL_LISTS
-from webapp.dumps.values import as_object, text
+from webapp.dumps.values import as_object
 
 _BY_USER = ("isCreatedByUser", "is_user", "isUser", "fromUser", "from_user", "isHuman")
 _WHO = ("role", "sender", "from", "author", "speaker", "who", "sender_type", "senderType", "type")
@@ -54,13 +54,10 @@ def speaker(holder: dict[str, Any]) -> str | None:
 
 def _said_under(holder: dict[str, Any]) -> str | None:
     """The key of what was said; an empty text where there is nothing else."""
-    texts = (key for key in SAID if text(holder.get(key)) or (holder.get(key) and _is_content(holder[key])))
-    return next(texts, None) or next((key for key in SAID if holder.get(key) == ""), None)
-
-
-def _is_content(value: Any) -> bool:
-    """Whether it may be blocks of a content, or an object of parts, and no message."""
-    return isinstance(value, list) or (isinstance(value, dict) and "parts" in value)
+    for key in SAID:
+        if (value := holder.get(key)) and (isinstance(value, str | list) or "parts" in as_object(value)):
+            return key
+    return next((key for key in SAID if holder.get(key) == ""), None)
 
 
 def is_chat(items: list[Any], most: int = 50) -> bool:
