@@ -46,9 +46,6 @@ class _AnyKeys:
     def __eq__(self, other: object) -> bool:
         return True
 
-    def __ne__(self, other: object) -> bool:
-        return False
-
     __hash__ = object.__hash__
 
 

@@ -80,11 +80,8 @@ class CallRecorder:
         with self.lock:
             if not self.active:
                 return
-            if (
-                not ok
-                and len(calls) >= REPEATS
-                and all(c["site"] == site and not c["ok"] and c["sink"] == sink for c in calls[-REPEATS:])
-            ):
+            before = [] if ok or len(calls) < REPEATS else calls[-REPEATS:]
+            if before and all(c["site"] == site and not c["ok"] and c["sink"] == sink for c in before):
                 last = calls.pop()
                 count += last["count"]
                 self.characters -= len(last["text"])
@@ -92,18 +89,8 @@ class CallRecorder:
                 self.dropped += 1
                 return
             self.characters += len(text)
-            calls.append(
-                {
-                    "sink": sink,
-                    "text": text,
-                    "ok": ok,
-                    "value": value,
-                    "error": error,
-                    "site": site,
-                    "inside": inside,
-                    "count": count,
-                }
-            )
+            call = {"sink": sink, "text": text, "ok": ok, "value": value, "error": error, "site": site}
+            calls.append({**call, "inside": inside, "count": count})
 
 
 RECORDER = CallRecorder()

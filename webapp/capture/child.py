@@ -63,12 +63,9 @@ def loaded_code(target: str, before: set[str]) -> str:
     """
     digest = hashlib.sha256(target.rpartition(":")[2].encode("utf-8", "surrogatepass"))
     for name, module in sorted(sys.modules.items()):
-        path = getattr(module, "__file__", None)
-        if (
-            not path
-            or name in before
-            or (path.startswith(call_recorder.STANDARD_FOLDERS) and "site-packages" not in path)
-        ):
+        path = getattr(module, "__file__", None) or ""
+        is_standard = path.startswith(call_recorder.STANDARD_FOLDERS) and "site-packages" not in path
+        if not path or name in before or is_standard:
             continue
         try:
             size = Path(path).stat().st_size
@@ -92,19 +89,15 @@ def end_with_parent() -> None:
 
 
 def answer(parser: Callable[[str], Any], text: str) -> dict[str, Any]:
-    call_recorder.RECORDER.start(text)
+    recorder = call_recorder.RECORDER
+    recorder.start(text)
     started = time.perf_counter_ns()
     try:
         outcome = {"ok": True, "value": parser(text)}
     except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever the parser raises is the outcome
         outcome = {"ok": False, "error": plain_values.failure_of(error)}
     microseconds = (time.perf_counter_ns() - started) // 1000
-    return {
-        **outcome,
-        "calls": call_recorder.RECORDER.stop(),
-        "dropped": call_recorder.RECORDER.dropped,
-        "microseconds": microseconds,
-    }
+    return {**outcome, "calls": recorder.stop(), "dropped": recorder.dropped, "microseconds": microseconds}
 
 
 def limit_memory(size: int) -> None:

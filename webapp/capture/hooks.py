@@ -68,13 +68,6 @@ def hook_json() -> None:
     json.JSONDecoder.raw_decode = recorded_raw_decode  # type: ignore[method-assign]
 
 
-def hook_module(module: Any) -> None:
-    for name in _MODULES[module.__name__]:
-        function = getattr(module, name, None)
-        if callable(function) and not hasattr(function, "__fencepost__"):
-            setattr(module, name, _recorded(f"{module.__name__}.{name}", function))
-
-
 def _recorded(sink: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
@@ -123,19 +116,21 @@ def hook(module: Any) -> None:
     if module.__name__ == _PYDANTIC:
         load = module.get_plugins
         module.get_plugins = lambda: [*load(), _PydanticPlugin()]
-    else:
-        hook_module(module)
+        return
+    for name in _MODULES[module.__name__]:
+        function = getattr(module, name, None)
+        if callable(function) and not hasattr(function, "__fencepost__"):
+            setattr(module, name, _recorded(f"{module.__name__}.{name}", function))
 
 
 class _PydanticPlugin:
-    """Pydantic decodes JSON in Rust behind an immutable type; its plugin protocol says what goes in and comes out."""
+    """Pydantic decodes JSON in Rust behind an immutable type; its plugin protocol says what goes in and comes out.
 
-    def new_schema_validator(self, *args: Any, **kwargs: Any) -> tuple[None, _PydanticHandler, None]:
-        return None, _PydanticHandler(), None
+    The plugin is every validator's handler as well: one may be used by several threads, and within itself.
+    """
 
-
-class _PydanticHandler:
-    """A validator may be used by several threads, and within itself."""
+    def new_schema_validator(self, *args: Any, **kwargs: Any) -> tuple[None, _PydanticPlugin, None]:
+        return None, self, None
 
     def on_enter(self, input: Any, **kwargs: Any) -> None:  # noqa: A002 — the protocol's own name
         call = (as_text(input), caller_of(sys._getframe(1))) if RECORDER.active else (None, None)
@@ -147,9 +142,8 @@ class _PydanticHandler:
     def on_error(self, error: Any) -> None:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         kind, words = first["type"], shortened(first["msg"])
-        position = (
-            position_of(error, words, RECORDER.thread.validations[-1][0] or "") if kind == "json_invalid" else None
-        )
+        text = RECORDER.thread.validations[-1][0] or ""
+        position = position_of(error, words, text) if kind == "json_invalid" else None
         self._ended(False, None, (kind, words, words, position))
 
     def on_exception(self, exception: BaseException) -> None:

@@ -11,17 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from webapp.capture.alignment import (
-    WORK,
-    Alignment,
-    Budget,
-    Replacement,
-    align_from,
-    apply,
-    follow,
-    joined,
-    starts,
-)
+from webapp.capture.alignment import WORK, Alignment, Budget, Replacement, align_from, apply, follow, joined, starts
 from webapp.capture.process import Call
 
 How = Literal["whole", "exact", "ambiguous", "edited", "derived", "unlocated"]

@@ -110,16 +110,9 @@ def encoded(message: dict[str, Any]) -> str:
 
 
 def as_text(text: object) -> str | None:
-    if isinstance(text, str):
-        return text
-    if isinstance(text, (bytes, bytearray, memoryview)):
-        return bytes(text).decode("utf-8", "surrogatepass" if _is_utf8(text) else "replace")
-    return None
-
-
-def _is_utf8(data: bytes | bytearray | memoryview) -> bool:
+    if not isinstance(text, (bytes, bytearray, memoryview)):
+        return text if isinstance(text, str) else None
     try:
-        bytes(data).decode("utf-8", "surrogatepass")
+        return bytes(text).decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        return False
-    return True
+        return bytes(text).decode("utf-8", "replace")

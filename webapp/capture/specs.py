@@ -8,7 +8,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -27,37 +27,33 @@ class BadSpec(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class ParserSpec:
-    """A parser of somebody's own, called `name`.
+class Defaults:
+    """What holds for every parser of one place: the interpreter `python`, and the `folder` in which it is run.
 
-    `target` is `module:function` or `file.py:function`, run by the interpreter `python`, or after `cmd:` a command
-    line. Both are run in `folder`, for at most `seconds` a response and in `memory` bytes. `origin` is the setting
-    that names it.
+    A response may take `seconds` and `memory` bytes. `origin` is the setting that names the parsers.
     """
 
-    name: str
-    target: str
     python: str
     folder: Path
     origin: str
     seconds: float = 10.0
     memory: int = 4 << 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParserSpec(Defaults):
+    """A parser of somebody's own, called `name`.
+
+    `target` is `module:function` or `file.py:function`, or after `cmd:` a command line.
+    """
+
+    name: str
+    target: str
 
     @property
     def command(self) -> str | None:
         """The command line, None for a Python callable."""
         return self.target.removeprefix(COMMAND) if self.target.startswith(COMMAND) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Defaults:
-    """What holds for every parser of one place: the interpreter, the folder and the limits."""
-
-    python: str
-    folder: Path
-    origin: str
-    seconds: float = 10.0
-    memory: int = 4 << 30
 
 
 def configured(environ: Mapping[str, str] = os.environ) -> Mapping[str, ParserSpec]:
@@ -128,7 +124,7 @@ def read_one(text: str, defaults: Defaults, name: str | None = None) -> ParserSp
     name = name or target
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise BadSpec(f"{defaults.origin}: {name[:40]!r}… is too long for a name; give it one: name={target[:20]}…")
-    return ParserSpec(name, target, python, defaults.folder, defaults.origin, defaults.seconds, defaults.memory)
+    return ParserSpec(name=name, target=target, **asdict(replace(defaults, python=python)))
 
 
 @lru_cache(maxsize=16)
@@ -146,9 +142,7 @@ def _configured(variable: str, folder: str) -> Mapping[str, ParserSpec]:
 
 def _from_environment(defaults: Defaults | None, folder: Path) -> Defaults:
     """The project's defaults hold for the variable as well, so that python = is said once."""
-    if defaults is None:
-        return Defaults(sys.executable, folder, VARIABLE)
-    return replace(defaults, origin=VARIABLE)
+    return replace(defaults, origin=VARIABLE) if defaults else Defaults(sys.executable, folder, VARIABLE)
 
 
 def project(folder: Path) -> tuple[Defaults | None, list[ParserSpec]]:

@@ -44,11 +44,8 @@ def most_values(most: int) -> int:
 
 def where_more_may() -> str:
     """What to add to the words about what is too large."""
-    return (
-        ""
-        if _packed.get() is None
-        else " of compressed data; sent uncompressed, or read by `fencepost ingest`, it may be larger"
-    )
+    larger = " of compressed data; sent uncompressed, or read by `fencepost ingest`, it may be larger"
+    return "" if _packed.get() is None else larger
 
 
 class Allowance:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from webapp.dumps.json_texts import long_texts
-from webapp.dumps.records import Problem, Record, SessionStart, Turn
+from webapp.dumps.records import MODEL_KINDS, Problem, Record, Turn
 from webapp.dumps.values import as_object
 
 MOST_NAMED = 20
@@ -31,11 +33,10 @@ class SessionAnswers:
     """What was read of one session, and the first of its entries that said nothing."""
 
     name: str
-    turns: int = 0
-    counts: dict[str, int] = field(default_factory=lambda: {"response": 0, "tool_call": 0})
-    empty: dict[str, int] = field(default_factory=lambda: {"response": 0, "tool_call": 0})
-    errors: int = 0
-    prompts: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    """how many turns of each kind there are"""
+    empty: Counter[str] = field(default_factory=Counter)
+    """and how many of a model's are empty"""
     bare: int = 0
     """calls without arguments: an empty text, which a stream gives, is no loss, unless most calls are so"""
     blank: int = 0
@@ -49,21 +50,17 @@ class SessionAnswers:
     """what stands beside the entries: where they hold no answer, it may"""
 
     def add(self, turn: Turn) -> None:
-        self.turns += 1
-        if turn.kind != "event":
-            self.last = turn.kind
-        says_nothing = not turn.raw
-        if turn.kind in self.counts:
-            self.counts[turn.kind] += 1
-            bare = turn.kind == "tool_call" and turn.raw == "" and bool(turn.tool_calls)
-            says_nothing = not turn.raw and not bare
-            self.empty[turn.kind] += says_nothing
-            self.bare += bare
-            self.blank += bare and not (turn.tool_calls and as_object(turn.tool_calls[0]).get("without_arguments"))
-        elif turn.kind == "event":
+        self.kinds[turn.kind] += 1
+        is_bare = turn.kind == "tool_call" and turn.raw == "" and bool(turn.tool_calls)
+        says_nothing = not turn.raw and not is_bare
+        if turn.kind == "event":
             self.mute += not (turn.raw or turn.role or turn.phase or turn.agent)
-        self.errors += turn.kind == "error"
-        self.prompts += turn.kind == "prompt"
+        else:
+            self.last = turn.kind
+        if turn.kind in MODEL_KINDS:
+            self.empty[turn.kind] += says_nothing
+            self.bare += is_bare
+            self.blank += is_bare and not (turn.tool_calls and as_object(turn.tool_calls[0]).get("without_arguments"))
         if says_nothing and len(self.samples) < _SAMPLES and isinstance(turn.source, dict):
             self.samples.append(turn.source)
 
@@ -72,32 +69,36 @@ class SessionAnswers:
 
         None where nothing seems to be, or errors are all that came.
         """
-        answers, empty = sum(self.counts.values()), sum(self.empty.values())
-        if self.errors and self.errors + self.prompts == self.turns:
+        count, prompts, calls = self.kinds.total(), self.kinds["prompt"], self.kinds["tool_call"]
+        answers, empty = self.kinds["response"] + calls, self.empty.total()
+        if self.kinds["error"] and self.kinds["error"] + prompts == count:
             return None
         if answers == empty:
-            turns = "its only turn" if self.turns == 1 else f"its {self.turns:,} turns"
-            if not self.turns:
-                return MissingAnswers(f"session {self.name[:200]!r}", "it is empty: it has no entries")
+            turns = "its only turn" if count == 1 else f"its {count:,} turns"
+            if not count:
+                return MissingAnswers(self._place, "it is empty: it has no entries")
             return self._named(f"no answer of a model was read from {turns}")
         for kind, words in (("response", "answers"), ("tool_call", "tool calls")):
-            if self.empty[kind] and self.empty[kind] >= EMPTY_SHARE * self.counts[kind]:
-                return self._named(f"{self.empty[kind]:,} of its {self.counts[kind]:,} {words} are empty")
-        if self.bare > 1 and 2 * self.bare > self.counts["tool_call"]:
-            return self._named(f"{self.bare:,} of its {self.counts['tool_call']:,} tool calls have no arguments")
-        if 2 * self.mute > self.turns:
-            return self._named(f"nothing was read from {self.mute:,} of its {self.turns:,} entries")
-        if not self.prompts and self.mute > 1 and 2 * self.mute == self.turns:  # one side of two
-            counts = f"{self.mute:,} of its {self.turns:,} entries"
-            reason = self._named(f"no prompt was read, and nothing from {counts}").reason
-            return Problem(f"session {self.name[:200]!r}", reason)
-        if any(self.empty.values()):
-            counts = f"{sum(self.empty.values()):,} of its {answers:,} answers and calls are empty"
-            return Problem(f"session {self.name[:200]!r}", self._named(counts).reason)
+            if self.empty[kind] and self.empty[kind] >= EMPTY_SHARE * self.kinds[kind]:
+                return self._named(f"{self.empty[kind]:,} of its {self.kinds[kind]:,} {words} are empty")
+        if self.bare > 1 and 2 * self.bare > calls:
+            return self._named(f"{self.bare:,} of its {calls:,} tool calls have no arguments")
+        if 2 * self.mute > count:
+            return self._named(f"nothing was read from {self.mute:,} of its {count:,} entries")
+        if not prompts and self.mute > 1 and 2 * self.mute == count:  # one side of two
+            counts = f"{self.mute:,} of its {count:,} entries"
+            return Problem(self._place, self._named(f"no prompt was read, and nothing from {counts}").reason)
+        if empty:
+            counts = f"{empty:,} of its {answers:,} answers and calls are empty"
+            return Problem(self._place, self._named(counts).reason)
         if self.blank:
-            counts = f"{self.blank:,} of its {self.counts['tool_call']:,} tool calls"
-            return Problem(f"session {self.name[:200]!r}", f"{counts} have an empty text as arguments")
+            counts = f"{self.blank:,} of its {calls:,} tool calls"
+            return Problem(self._place, f"{counts} have an empty text as arguments")
         return self._beside() if self.last == "prompt" and self.about else None
+
+    @property
+    def _place(self) -> str:
+        return f"session {self.name[:200]!r}"
 
     def _beside(self) -> Problem | None:
         """What may be the answer to the last prompt and stands beside the entries, which were read."""
@@ -106,11 +107,8 @@ class SessionAnswers:
         if not (paths := long_texts([{key: about[key] for key in keys}])):
             return None
         where = ", ".join(paths)
-        return Problem(
-            f"session {self.name[:200]!r}",
-            f"it ends with a prompt, and a text next to its messages was not read as an answer (texts at {where});"
-            f" try --map raw={paths[0]}",
-        )
+        reason = f"it ends with a prompt, and a text next to its messages was not read as an answer (texts at {where})"
+        return Problem(self._place, f"{reason}; try --map raw={paths[0]}")
 
     def _named(self, reason: str) -> MissingAnswers:
         samples = self.samples or ([self.about] if self.about else [])
@@ -119,29 +117,26 @@ class SessionAnswers:
         about = [f"keys: {', '.join(keys)}" if keys else "", f"texts at {', '.join(paths)}" if paths else ""]
         shape = "; ".join(part for part in about if part)
         advice = f"--map raw={paths[0]}, or --format NAME" if paths else "--format NAME, or --map raw=$.PATH"
-        return MissingAnswers(f"session {self.name[:200]!r}", f"{reason}{f' ({shape})' if shape else ''}; try {advice}")
+        return MissingAnswers(self._place, f"{reason}{f' ({shape})' if shape else ''}; try {advice}")
 
 
 def watched(records: Iterable[Record], on_end: Callable[[SessionAnswers], None] = lambda _: None) -> Iterator[Record]:
     """Pass the records on; behind each session say what seems to be missing of it. `on_end` hears of each."""
     session: SessionAnswers | None = None
     count = 0
-    for record in records:
-        if isinstance(record, SessionStart):
+    for record in chain(records, (None,)):
+        if isinstance(record, Turn):
+            if session is not None:
+                session.add(record)
+        elif not isinstance(record, Problem):  # another session begins, or the dump ends
             if session is not None:
                 on_end(session)
-            problem = session.problem() if session is not None else None
-            count += problem is not None
-            if problem is not None and count <= MOST_NAMED:
-                yield problem
-            session = SessionAnswers(record.external_id, about=record.extra)
-        elif isinstance(record, Turn) and session is not None:
-            session.add(record)
-        yield record
-    if session is not None:
-        on_end(session)
-    problem = session.problem() if session is not None else None
-    if problem is not None and count < MOST_NAMED:
-        yield problem
-    if (count := count + (problem is not None)) > MOST_NAMED:
+                problem = session.problem()
+                count += problem is not None
+                if problem is not None and count <= MOST_NAMED:
+                    yield problem
+            session = None if record is None else SessionAnswers(record.external_id, about=record.extra)
+        if record is not None:
+            yield record
+    if count > MOST_NAMED:
         yield MissingAnswers("the dump", f"{count:,} sessions in total have no answers, or mostly empty ones")

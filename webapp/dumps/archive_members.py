@@ -49,13 +49,6 @@ class _Budget:
     def is_spent(self) -> bool:
         return self.most is not None and self.size >= self.most
 
-    def refuse_declared(self, infos: list[zipfile.ZipInfo]) -> None:
-        """Refuse a bomb before anything is read, by what its own directory says; what it conceals, `take` finds."""
-        for info in infos:
-            if info.file_size > MEMBER_RATIO_FROM and info.file_size > MEMBER_RATIO * max(info.compress_size, 1):
-                reason = f"a decompression bomb: {info.compress_size} bytes become {info.file_size // PIECE} MB"
-                raise TooLarge(reason, info.filename)
-
     def take(self, count: int, name: str) -> None:
         self.size += count
         if self.size > MOST_BYTES:
@@ -77,7 +70,8 @@ def of_zip(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[Ar
         infos = archive.infolist()
         _refuse_many(len(infos))
         budget = _Budget(file.seek(0, 2), most)
-        budget.refuse_declared(infos)
+        for info in infos:  # what a bomb's own directory conceals is found while it is read
+            _refuse_bomb(info.compress_size, info.file_size, info.filename, "become")
         for info in infos:
             if budget.is_spent:
                 return
@@ -88,8 +82,7 @@ def of_zip(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[Ar
             elif info.flag_bits & 1:
                 yield Problem(info.filename, "this member is encrypted; skipped")
             else:
-                copy = _Copy(info.filename, folder, info.compress_size, budget)
-                yield from copy.member(partial(archive.open, info))
+                yield from _copied(info.filename, info.compress_size, partial(archive.open, info), folder, budget)
 
 
 def of_tar(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[ArchiveMember | Problem]:
@@ -115,8 +108,7 @@ def of_tar(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[Ar
             if (reason := _unsafe(info.name, not info.isreg())) is not None:
                 yield Problem(info.name, reason)
             else:
-                copy = _Copy(info.name, folder, info.size, budget)
-                yield from copy.member(partial(archive.extractfile, info))
+                yield from _copied(info.name, info.size, partial(archive.extractfile, info), folder, budget)
 
 
 def _entries(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo | Problem]:
@@ -146,40 +138,28 @@ def _unsafe(name: str, special: bool) -> str | None:
     return "a link, or no file at all; skipped" if special else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    """A member on its way to disk."""
+def _refuse_bomb(packed: int, size: int, name: str, became: str = "became more than") -> None:
+    if size > MEMBER_RATIO_FROM and size > MEMBER_RATIO * max(packed, 1):
+        raise TooLarge(f"a decompression bomb: {packed} bytes {became} {size // PIECE} MB", name)
 
-    name: str
-    folder: Path
-    packed: int
-    budget: _Budget
 
-    def member(self, opener: Callable[[], IO[bytes] | None]) -> Iterator[ArchiveMember | Problem]:
-        handle, name = tempfile.mkstemp(prefix="member-", dir=self.folder)
-        path = Path(name)
+def _copied(
+    name: str, packed: int, opener: Callable[[], IO[bytes] | None], folder: Path, budget: _Budget
+) -> Iterator[ArchiveMember | Problem]:
+    """A member as far as it can be read, behind what is wrong with it."""
+    handle, copy_name = tempfile.mkstemp(prefix="member-", dir=folder)
+    path, size = Path(copy_name), 0
+    try:
         try:
             with os.fdopen(handle, "wb") as out:
-                damage = self._write(opener, out)
-            if damage is not None:
-                yield damage
-            yield ArchiveMember(self.name, path)
-        finally:
-            path.unlink(missing_ok=True)
-
-    def _write(self, opener: Callable[[], IO[bytes] | None], out: BinaryIO) -> Problem | None:
-        size = 0
-        try:
-            stream = opener()
-            while stream is not None and (piece := stream.read(PIECE)):
-                size += len(piece)
-                self.budget.take(len(piece), self.name)
-                if size > MEMBER_RATIO_FROM and size > MEMBER_RATIO * max(self.packed, 1):
-                    reason = f"a decompression bomb: {self.packed} bytes became more than {size // PIECE} MB"
-                    raise TooLarge(reason, self.name)
-                out.write(piece)
-                if self.budget.is_spent:
-                    break
+                stream = opener()
+                while stream is not None and not budget.is_spent and (piece := stream.read(PIECE)):
+                    size += len(piece)
+                    budget.take(len(piece), name)
+                    _refuse_bomb(packed, size, name)
+                    out.write(piece)
         except _DAMAGE as error:
-            return Problem(self.name, f"this member is damaged ({error}); what came before was read")
-        return None
+            yield Problem(name, f"this member is damaged ({error}); what came before was read")
+        yield ArchiveMember(name, path)
+    finally:
+        path.unlink(missing_ok=True)

@@ -112,16 +112,10 @@ class Format:
             return keyed(source, head, self.session_key, self.follows)
         return grouped(source, head, self.session_of)
 
-    def with_key(self, key: str) -> Format:
-        """This, for sessions by the key `key`."""
+    def with_options(self, *, session_key: str | None = None, tail: ReadTail | None = None) -> Format:
+        """This, for sessions by the key `session_key`, and with `tail` noting where the reading ends."""
         other = copy(self)
-        other.session_key = key
-        return other
-
-    def noted_by(self, tail: ReadTail) -> Format:
-        """This, with `tail` noting where the reading ends."""
-        other = copy(self)
-        other.tail = tail
+        other.session_key, other.tail = session_key, tail
         return other
 
     def added_sessions(self, source: Source) -> Sessions:

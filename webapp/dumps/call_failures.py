@@ -33,25 +33,21 @@ class CallFailures(TurnWindow):
     def put(self, turn: Turn | Problem) -> Iterator[Turn | Problem]:
         """Take a turn; gives those that leave for it."""
         slot = Slot(turn)
-        if isinstance(turn, Turn):
-            _enter(slot, turn, self._calls)
+        if isinstance(turn, Turn) and turn.kind == "tool_call" and (name := call_id(turn)) is not None:
+            slot.call = name
+            self._calls[name] = slot
+        elif isinstance(turn, Turn) and turn.kind == "tool_result" and turn.parent in self._calls:
+            call_slot = self._calls[turn.parent]
+            call = call_slot.turn
+            if isinstance(call, Turn) and (reason := turn.failure or _unread_reason(turn.raw, call.raw)):
+                call_slot.turn = changed(call, failure=call.failure or reason)
+                slot.turn = changed(turn, failure=None)
         return self.push(slot)
 
     def leave(self, slot: Slot) -> Turn | Problem:
         if slot.call is not None and self._calls.get(slot.call) is slot:
             del self._calls[slot.call]
         return slot.turn
-
-
-def _enter(slot: Slot, turn: Turn, calls: dict[str, Slot]) -> None:
-    if turn.kind == "tool_call" and (name := call_id(turn)) is not None:
-        slot.call = name
-        calls[name] = slot
-    elif turn.kind == "tool_result" and turn.parent in calls:
-        call = calls[turn.parent].turn
-        if isinstance(call, Turn) and (reason := turn.failure or _unread_reason(turn.raw, call.raw)):
-            calls[turn.parent].turn = changed(call, failure=call.failure or reason)
-            slot.turn = changed(turn, failure=None)
 
 
 def call_id(turn: Turn) -> str | None:

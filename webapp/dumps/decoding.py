@@ -44,7 +44,7 @@ class Decoder:
         try:
             value, end = self._scan(text, at)
         except json.JSONDecodeError as error:
-            raise Damage(_lower(error.msg), error.pos) from None
+            raise Damage(error.msg[:1].lower() + error.msg[1:], error.pos) from None
         except RecursionError:
             raise Damage(f"nested deeper than {MAX_DEPTH} levels", at) from None
         except ValueError:
@@ -95,10 +95,6 @@ def kind_of(value: Any) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     names = ((dict, "an object"), (list, "a list"), (str, "a text"), (int | float, "a number"))
     return next((name for kind, name in names if isinstance(value, kind)), type(value).__name__)
-
-
-def _lower(message: str) -> str:
-    return message[:1].lower() + message[1:]
 
 
 def skip_space(text: str, at: int) -> int:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from webapp import jsontext
+from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.entries import Entry, objects
 from webapp.dumps.head import DumpHead, trailing
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import Source
 from webapp.dumps.stream import DocumentMember, Item, ListStart, Part, walk
+
+Place = Callable[[int], str]
+"""What a line is called, by its number from 1."""
 
 
 def with_list(
@@ -49,7 +53,8 @@ def members(source: Source, head: DumpHead, streamed: str, *, needed: str) -> di
     if head.whole:
         return beside
     beside |= {key: value for key, value in trailing(source).items() if key != streamed}
-    if reached and (needed in beside or _closes_with_list(source)):
+    closes_with_list = "".join(source.tail(1000).split()).endswith("]}")  # the document's last member is one
+    if reached and (needed in beside or closes_with_list):
         return beside
     return _beside(walk(source.text(), frozenset((streamed,))), streamed)[0]
 
@@ -65,11 +70,6 @@ def _beside(parts: Iterator[Part], streamed: str) -> tuple[dict[str, Any], bool]
     return beside, reached
 
 
-def _closes_with_list(source: Source) -> bool:
-    """Whether the document's last member is a list."""
-    return "".join(source.tail(1000).split()).endswith("]}")
-
-
 def whole_document(source: Source) -> Iterator[Entry | Problem]:
     """What is wrong with a document, then the document as one entry."""
     value: dict[str, Any] = {}
@@ -82,22 +82,26 @@ def whole_document(source: Source) -> Iterator[Entry | Problem]:
 
 
 @contextmanager
-def array_as_lines(source: Source, values: Iterator[Any] | None = None) -> Iterator[tuple[Source, list[Problem]]]:
-    """The items of a list that is the document itself, one a line in a file aside, and what was wrong with others.
+def as_lines(source: Source, head: DumpHead) -> Iterator[tuple[Source, list[Problem], Place | None]]:
+    """A list's items, or a table's rows, one a line in a file aside; what was wrong with others; and their places.
 
-    With `values`, these are the items. A damaged item's line is empty, so that line `n` is item `n - 1`.
+    A damaged item's line is empty, so that line `n` is item `n - 1`. Lines are given as they are, without places.
     """
+    if head.shape not in ("array", "parquet"):
+        yield source, [], None
+        return
+    is_table = head.shape == "parquet"
+    rows = (Item("", index, row) for index, row in enumerate(parquet_rows.rows(source) if is_table else ()))
     problems: list[Problem] = []
     with tempfile.TemporaryFile() as lines:
         written = 0
-        items = (Item("", index, value) for index, value in enumerate(values or ()))
-        for part in walk(source.text(), frozenset()) if values is None else items:
+        for part in rows if is_table else walk(source.text(), frozenset()):
             if isinstance(part, Problem):
                 problems.append(part)
             elif isinstance(part, Item):
                 lines.write(b"\n" * (part.index - written) + jsontext.dumps(part.value).encode("ascii") + b"\n")
                 written = part.index + 1
-        yield Source(lines, source.filename), problems
+        yield Source(lines, source.filename), problems, lambda number: f"[{number - 1}]"
 
 
 def inner_list(chunks: Iterator[str], outer: str, inner: str) -> Iterator[Part]:

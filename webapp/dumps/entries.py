@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from webapp.dumps.decoding import kind_of
@@ -70,15 +71,13 @@ def joined_runs(
 
     It stands where the first stood.
     """
-    run: list[Entry] = []
-    for entry in entries:
-        joined = not isinstance(entry, Problem) and joins(entry[1])
-        if run and (isinstance(entry, Problem) or not joined or ident(entry[1]) != ident(run[0][1])):
-            yield run[0][0], {key: [value for _, value in run]}
-            run = []
-        if joined and not isinstance(entry, Problem):
-            run.append(entry)
+
+    def run_of(entry: Entry | Problem) -> tuple[Any] | None:
+        return (ident(entry[1]),) if not isinstance(entry, Problem) and joins(entry[1]) else None
+
+    for run, members in groupby(entries, run_of):
+        if run is None:
+            yield from members
         else:
-            yield entry
-    if run:
-        yield run[0][0], {key: [value for _, value in run]}
+            joined = [entry for entry in members if not isinstance(entry, Problem)]
+            yield joined[0][0], {key: [value for _, value in joined]}

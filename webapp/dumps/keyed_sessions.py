@@ -4,27 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import Decoder
-from webapp.dumps.documents import array_as_lines, whole_document
+from webapp.dumps.documents import Place, as_lines, whole_document
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
-from webapp.dumps.session_keys import (
-    MOST_KEYS,
-    NO_KEY,
-    OPTION,
-    KeyChoice,
-    SessionKeys,
-    chosen,
-    found_keys,
-    rank_of,
-    session_named,
-)
-from webapp.dumps.sessions import Place, Runs, SessionEntries, lines, lines_of, object_of
+from webapp.dumps.session_keys import MOST_KEYS, NO_KEY, OPTION, KeyChoice, SessionKeys, chosen, named_by, rank_of
+from webapp.dumps.sessions import Runs, SessionEntries, lines, lines_of, object_of
 from webapp.dumps.source import LinesRead, ReadsOtherwise, Source
 
 Follows = Callable[[dict[str, Any]], bool]
@@ -106,21 +94,15 @@ def line_keys(source: Source, given_key: str | None, follows: Follows) -> LineKe
         keys.places.append(at)
         value = object_of(source, decoder, data, at)
         keys.kinds.append(_NOTHING if value is None else _FOLLOWER if follows(value) else _ALONE)
-        for key, name in () if value is None else _keys(value, given_key):
+        for key, name in () if value is None else named_by(value, given_key):
             if key in keys.columns or len(keys.columns) < MOST_KEYS:
                 keys.columns.setdefault(key, _Column()).put(number, name)
     return keys
 
 
-def _keys(value: dict[str, Any], given_key: str | None) -> Iterator[tuple[str, str]]:
-    if given_key and (name := session_named(value, given_key)):
-        yield given_key, name
-    yield from ((key, name) for key, name in found_keys(value) if key != given_key)
-
-
 def session_keys(source: Source, head: DumpHead, given_key: str | None, follows: Follows) -> SessionKeys:
     """The keys of a dump's entries, and the one that `keyed` takes."""
-    with _as_lines(source, head) as (recoded, _, _):
+    with as_lines(source, head) as (recoded, _, _):
         return line_keys(recoded, given_key, follows).report(given_key)
 
 
@@ -131,7 +113,7 @@ def keyed(
     if head.shape == "object":
         yield _only(source, given_key)
         return
-    with _as_lines(source, head) as (recoded, problems, place):
+    with as_lines(source, head) as (recoded, problems, place):
         yield from problems
         keys = line_keys(recoded, given_key, follows)
         report = keys.report(given_key)
@@ -144,16 +126,16 @@ def keyed(
         if not report.entries:
             yield from (entry for entry in lines(recoded, place) if isinstance(entry, Problem))
         elif report.key is None:
-            yield SessionEntries(source.stem, lines(recoded, place if recoded is not source else None))
+            yield SessionEntries(source.stem, lines(recoded, place))
         else:
-            yield from _named_sessions(recoded, source.stem, keys, report.key, place)
+            yield from _named_sessions(recoded, source.stem, keys, report.key, place or "line {}".format)
 
 
 def _only(source: Source, given_key: str | None) -> SessionEntries:
     """The document as the only entry of its session."""
     entries = list(whole_document(source))
     values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
-    keys = [] if given_key == NO_KEY else [pair for value in values for pair in _keys(value, given_key)]
+    keys = [] if given_key == NO_KEY else [pair for value in values for pair in named_by(value, given_key)]
     key, name = min(
         keys, key=lambda pair: -1 if pair[0] == given_key else rank_of(pair[0]), default=(None, source.stem)
     )
@@ -172,14 +154,3 @@ def _named_sessions(
         yield problem
     for name, places in runs.items():
         yield SessionEntries(name, lines_of(source, places, place), extra={OPTION: key})
-
-
-@contextmanager
-def _as_lines(source: Source, head: DumpHead) -> Iterator[tuple[Source, list[Problem], Place]]:
-    """A list, and a table's rows, put aside as lines; lines as they are."""
-    if head.shape not in ("array", "parquet"):
-        yield source, [], "line {}".format
-        return
-    table = parquet_rows.rows(source) if head.shape == "parquet" else None
-    with array_as_lines(source, table) as (recoded, problems):
-        yield recoded, list(problems), lambda number: f"[{number - 1}]"

@@ -17,7 +17,7 @@ _PLACE = ("sounding", "phase", "round", "model", "answers")
 _TAKEN_OVER = (*_PLACE[:4], "agent", "attempt", "sent_at", "tokens_in", "tokens_out", "cost", "tool_calls")
 
 LAST_RESPONSE = -1
-"""Stands in `Turn.answers` for the last response of the same sounding until `Twins` knows which that is."""
+"""Stands in `Turn.answers` for the last response of the same sounding, else of all, until `Twins` knows which it is."""
 
 
 class Twins(TurnWindow):
@@ -30,9 +30,11 @@ class Twins(TurnWindow):
 
     def put(self, turn: Turn | Problem, side: Side | None) -> Iterator[Turn | Problem]:
         """Take a turn, whose `Side` says what it may be a twin of; gives those that leave for it."""
-        slot = Slot(turn if isinstance(turn, Problem) else _answering(turn, self._last))
-        if side is not None and isinstance(slot.turn, Turn):
-            _pair(slot, slot.turn, side, self._waiting)
+        if isinstance(turn, Turn) and turn.answers == LAST_RESPONSE:
+            turn = changed(turn, answers=self._last.get(turn.sounding, self._last.get(None)))
+        slot = Slot(turn)
+        if side is not None and isinstance(turn, Turn):
+            _pair(slot, turn, side, self._waiting)
         _remember(slot.turn, self._last)
         return self.push(slot)
 
@@ -40,13 +42,6 @@ class Twins(TurnWindow):
         if slot.side is not None:
             self._waiting[slot.side].popleft()
         return slot.turn
-
-
-def _answering(turn: Turn, last: dict[int | None, int]) -> Turn:
-    """`LAST_RESPONSE` made an entry: of the last response of the same sounding, else of the whole session."""
-    if turn.answers != LAST_RESPONSE:
-        return turn
-    return changed(turn, answers=last.get(turn.sounding, last.get(None)))
 
 
 def _remember(turn: Turn | Problem, last: dict[int | None, int]) -> None:
@@ -82,7 +77,8 @@ def _twin(turn: Turn, candidates: Iterable[Slot]) -> Slot | None:
         return same
     if turn.kind in ("response", "tool_call"):
         return None
-    holding = next((slot for slot in near if _holds(_stripped(slot.turn), text)), None)
+    texts = [(slot, _stripped(slot.turn)) for slot in near] if text else []
+    holding = next((slot for slot, first in texts if first and (first in text or text in first)), None)
     return holding or (near[0] if near and turn.kind == "error" else None)
 
 
@@ -90,10 +86,6 @@ def _same_place(first: Turn | Problem, later: Turn) -> bool:
     """No contradiction in where they stand; an error's twin answers the same response."""
     places = ((getattr(first, name, None), getattr(later, name)) for name in _PLACE)
     return all(before is None or after is None or before == after for before, after in places)
-
-
-def _holds(first: str, later: str) -> bool:
-    return bool(first and later) and (first in later or later in first)
 
 
 def _stripped(turn: Turn | Problem) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,12 +81,17 @@ def _of_entries(entries: Iterable[Entry | Problem]) -> Iterator[LongString | Pro
 
 def _of_binary(source: Source, shape: str) -> Iterator[LongString | Problem]:
     """Archives by their members, Parquet and SQLite by their rows, protobuf as its JSON."""
-    readers = {"parquet": _of_rows, "sqlite": _of_tables, "protobuf": _of_protobuf}
     try:
         if shape in ("zip", "tar"):
             yield from _of_members(source, shape)
-        elif shape in readers:
-            yield from readers[shape](source)
+        elif shape == "parquet":
+            rows = enumerate(parquet_rows.rows(source), start=1)
+            yield from _of_entries((f"row {number}", row) for number, row in rows)
+        elif shape == "sqlite":
+            yield from _of_tables(source)
+        elif shape == "protobuf":
+            groups = otlp_protobuf.groups(source.file)
+            yield from _of_entries(group if isinstance(group, Problem) else (at, group) for at, group in groups)
         else:
             yield Problem("the file", f"its strings are not compared: it is binary ({shape})")
     except BadDump as bad:
@@ -103,19 +109,8 @@ def _of_members(source: Source, shape: str) -> Iterator[LongString | Problem]:
                 spooled = spool(file, folder, max_bytes=_MOST_MEMBER)
             for string in long_strings(spooled.path, member.name):
                 place = f"{member.name[:80]}: {string.at}"
-                yield (
-                    LongString(place, string.text) if isinstance(string, LongString) else Problem(place, string.reason)
-                )
+                yield string._replace(at=place) if isinstance(string, LongString) else replace(string, at=place)
             spooled.path.unlink(missing_ok=True)
-
-
-def _of_rows(source: Source) -> Iterator[LongString | Problem]:
-    return _of_entries((f"row {number}", row) for number, row in enumerate(parquet_rows.rows(source), start=1))
-
-
-def _of_protobuf(source: Source) -> Iterator[LongString | Problem]:
-    groups = otlp_protobuf.groups(source.file)
-    return _of_entries(group if isinstance(group, Problem) else (at, group) for at, group in groups)
 
 
 def _of_tables(source: Source) -> Iterator[LongString | Problem]:
@@ -126,8 +121,7 @@ def _of_tables(source: Source) -> Iterator[LongString | Problem]:
             for number, row in enumerate(tables.rows(table), start=1):
                 opened_row = {key: _opened(value) for key, value in row.items()}
                 closed += sum(value is _CLOSED for value in opened_row.values())
-                closed_fields = {key: value for key, value in opened_row.items() if value is not _CLOSED}
-                yield from strings_of(closed_fields, f"{table}, row {number}")
+                yield from strings_of(opened_row, f"{table}, row {number}")
             if closed:
                 yield Problem(f"table {table}", f"{closed:,} binary values are not compared: they contain no text")
 
@@ -150,8 +144,7 @@ def _of_document(source: Source) -> Iterator[LongString | Problem]:
             elif isinstance(part, Item):
                 yield from strings_of(part.value, part.at)
             elif isinstance(part, DocumentMember):
-                if len(part.key) > LONG:
-                    yield LongString("a key", part.key)
+                yield from strings_of(part.key, "a key")
                 yield from strings_of(part.value, part.key[:80])
     except BadDump as bad:
         yield Problem(bad.at, bad.reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from typing import Any
 
 _DEEPEST = 60
@@ -20,13 +21,13 @@ class BadMsgpack(ValueError):
     """The bytes are no msgpack, or nested too deeply."""
 
 
-def decoded(data: bytes) -> Any:
+def decoded(data: bytes, level: int = 0) -> Any:
     """The value that the bytes hold. An object is `{"type": "constructor", "id": [module …, class], "kwargs"}`.
 
     Raises `BadMsgpack`.
     """
     try:
-        return _Reader(data).value(0)
+        return _Reader(data).value(level)
     except (struct.error, IndexError, UnicodeDecodeError, TypeError) as error:
         raise BadMsgpack(str(error)) from error
 
@@ -66,7 +67,7 @@ class _Reader:
 
     def _extension(self, size: int, level: int) -> Any:
         code = self._take(1)[0]
-        inner = decoded_or_none(self._take(size), level)
+        inner = decoded_or_none(self._take(size), level + 1)
         if code in _BY_FIELDS and isinstance(inner, list) and len(inner) > 2 and isinstance(inner[2], dict):
             return {"type": "constructor", "id": [*str(inner[0]).split("."), inner[1]], "kwargs": inner[2]}
         return inner[2] if isinstance(inner, list) and len(inner) > 2 else inner
@@ -84,7 +85,6 @@ class _Reader:
 
 def decoded_or_none(data: bytes, level: int = 0) -> Any:
     """The value that the bytes hold; None where they hold none."""
-    try:
-        return _Reader(data).value(level + 1)
-    except (struct.error, IndexError, UnicodeDecodeError, TypeError, BadMsgpack):
-        return None
+    with suppress(BadMsgpack):
+        return decoded(data, level)
+    return None

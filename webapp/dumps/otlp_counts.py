@@ -12,18 +12,16 @@ _DATA_POINTS = ({1}, {2}, {2}, set(_KINDS), {1})
 """Fields one within the other: resourceMetrics, scopeMetrics, metrics, a metric's kind, dataPoints (proto 1.x)."""
 
 
-def of_protobuf(data: bytes, allowance: Allowance) -> int:
-    """Data points of an ExportMetricsServiceRequest. Raises `Malformed` and `TooLarge`."""
-    return _count(data, _DATA_POINTS, allowance)
+def of_protobuf(data: bytes, allowance: Allowance, path: tuple[set[int], ...] = _DATA_POINTS) -> int:
+    """Data points of an ExportMetricsServiceRequest, at the end of `path`; none is built.
 
-
-def _count(data: bytes, path: tuple[set[int], ...], allowance: Allowance) -> int:
-    """The messages at the end of `path` in `data`, none of which is built."""
+    Raises `Malformed` and `TooLarge`.
+    """
     count = 0
     for number, value in protobuf.fields(data):
         allowance.take(1, "a message of the request")
         if number in path[0] and isinstance(value, bytes):
-            count += _count(value, path[1:], allowance) if len(path) > 1 else 1
+            count += of_protobuf(value, allowance, path[1:]) if len(path) > 1 else 1
     return count
 
 

@@ -18,7 +18,7 @@ MOST_MESSAGES = 2_000_000
 """of one ResourceSpans in a file: an empty one is two bytes there and two hundred in memory"""
 
 Field = tuple[str, Any, bool]
-"""name in JSON, how it is read (a message's fields, or a function), whether it repeats"""
+"""name in JSON, how it is read (a message's fields, or a function: 64 bits are a text), whether it repeats"""
 
 
 def _text(value: Any) -> str:
@@ -27,11 +27,6 @@ def _text(value: Any) -> str:
 
 def _hex(value: Any) -> str:
     return value.hex() if isinstance(value, bytes) else ""
-
-
-def _decimal(value: Any) -> str:
-    """A whole number as OTLP's JSON writes 64 bits: a text."""
-    return str(value)
 
 
 def _signed(value: Any) -> str:
@@ -58,31 +53,24 @@ _VALUE: dict[int, Field] = {
 _PAIR: dict[int, Field] = {1: ("key", _text, False), 2: ("value", _VALUE, False)}
 _VALUE[5] = ("arrayValue", {1: ("values", _VALUE, True)}, False)
 _VALUE[6] = ("kvlistValue", {1: ("values", _PAIR, True)}, False)
-_EVENT: dict[int, Field] = {
-    1: ("timeUnixNano", _decimal, False),
-    2: ("name", _text, False),
-    3: ("attributes", _PAIR, True),
-    4: ("droppedAttributesCount", _same, False),
-}
-_LINK: dict[int, Field] = {
-    1: ("traceId", _hex, False),
-    2: ("spanId", _hex, False),
-    3: ("traceState", _text, False),
-    4: ("attributes", _PAIR, True),
-    5: ("droppedAttributesCount", _same, False),
-    6: ("flags", _same, False),
-}
+
+
+def _attributes(first: int) -> dict[int, Field]:
+    """Attributes, which are field number `first`, and how many were dropped."""
+    return {first: ("attributes", _PAIR, True), first + 1: ("droppedAttributesCount", _same, False)}
+
+
+_EVENT: dict[int, Field] = {1: ("timeUnixNano", str, False), 2: ("name", _text, False), **_attributes(3)}
+_IDS: dict[int, Field] = {1: ("traceId", _hex, False), 2: ("spanId", _hex, False), 3: ("traceState", _text, False)}
+_LINK: dict[int, Field] = {**_IDS, **_attributes(4), 6: ("flags", _same, False)}
 _SPAN: dict[int, Field] = {
-    1: ("traceId", _hex, False),
-    2: ("spanId", _hex, False),
-    3: ("traceState", _text, False),
+    **_IDS,
     4: ("parentSpanId", _hex, False),
     5: ("name", _text, False),
     6: ("kind", _same, False),
-    7: ("startTimeUnixNano", _decimal, False),
-    8: ("endTimeUnixNano", _decimal, False),
-    9: ("attributes", _PAIR, True),
-    10: ("droppedAttributesCount", _same, False),
+    7: ("startTimeUnixNano", str, False),
+    8: ("endTimeUnixNano", str, False),
+    **_attributes(9),
     11: ("events", _EVENT, True),
     12: ("droppedEventsCount", _same, False),
     13: ("links", _LINK, True),
@@ -90,47 +78,31 @@ _SPAN: dict[int, Field] = {
     15: ("status", {2: ("message", _text, False), 3: ("code", _same, False)}, False),
     16: ("flags", _same, False),
 }
-_SCOPE: dict[int, Field] = {
-    1: ("name", _text, False),
-    2: ("version", _text, False),
-    3: ("attributes", _PAIR, True),
-    4: ("droppedAttributesCount", _same, False),
-}
-_RESOURCE: dict[int, Field] = {1: ("attributes", _PAIR, True), 2: ("droppedAttributesCount", _same, False)}
-_SCOPE_SPANS: dict[int, Field] = {
-    1: ("scope", _SCOPE, False),
-    2: ("spans", _SPAN, True),
-    3: ("schemaUrl", _text, False),
-}
-_RESOURCE_SPANS: dict[int, Field] = {
-    1: ("resource", _RESOURCE, False),
-    2: ("scopeSpans", _SCOPE_SPANS, True),
-    3: ("schemaUrl", _text, False),
-}
+_SCOPE: dict[int, Field] = {1: ("name", _text, False), 2: ("version", _text, False), **_attributes(3)}
 _LOG: dict[int, Field] = {
-    1: ("timeUnixNano", _decimal, False),
+    1: ("timeUnixNano", str, False),
     2: ("severityNumber", _same, False),
     3: ("severityText", _text, False),
     5: ("body", _VALUE, False),
-    6: ("attributes", _PAIR, True),
-    7: ("droppedAttributesCount", _same, False),
+    **_attributes(6),
     8: ("flags", _same, False),
     9: ("traceId", _hex, False),
     10: ("spanId", _hex, False),
-    11: ("observedTimeUnixNano", _decimal, False),
+    11: ("observedTimeUnixNano", str, False),
     12: ("eventName", _text, False),
 }
-_SCOPE_LOGS: dict[int, Field] = {
-    1: ("scope", _SCOPE, False),
-    2: ("logRecords", _LOG, True),
-    3: ("schemaUrl", _text, False),
+
+
+def _of_resource(scopes: str, records: str, record: dict[int, Field]) -> dict[int, Field]:
+    """A resource's `scopes`, each of which has `records`."""
+    scope: dict[int, Field] = {1: ("scope", _SCOPE, False), 2: (records, record, True), 3: ("schemaUrl", _text, False)}
+    return {1: ("resource", _attributes(1), False), 2: (scopes, scope, True), 3: ("schemaUrl", _text, False)}
+
+
+_REQUESTS = {
+    "resourceSpans": _of_resource("scopeSpans", "spans", _SPAN),
+    "resourceLogs": _of_resource("scopeLogs", "logRecords", _LOG),
 }
-_RESOURCE_LOGS: dict[int, Field] = {
-    1: ("resource", _RESOURCE, False),
-    2: ("scopeLogs", _SCOPE_LOGS, True),
-    3: ("schemaUrl", _text, False),
-}
-_REQUESTS = {"resourceSpans": _RESOURCE_SPANS, "resourceLogs": _RESOURCE_LOGS}
 _DEEPEST = 100
 _SIZES = {protobuf.VARINT: 0, protobuf.I64: 8, protobuf.I32: 4}
 
@@ -165,7 +137,7 @@ def _group(file: BinaryIO, at: int, size: int, place: str) -> dict[str, Any] | P
         return Problem(place, f"longer than {most // 2**20} MB, the most{where_more_may()}; skipped")
     file.seek(at)
     try:
-        return _message(file.read(size), 0, size, _RESOURCE_SPANS, 0, Allowance(most_values(MOST_MESSAGES)))
+        return _message(file.read(size), 0, size, _REQUESTS["resourceSpans"], 0, Allowance(most_values(MOST_MESSAGES)))
     except Malformed as bad:
         return Problem(place, f"{bad}; skipped")
     except TooLarge as large:

@@ -84,11 +84,8 @@ def is_otlp(file: BinaryIO) -> bool:
     try:
         first, *_ = list(islice(top(file), LOOKED_AT))
         file.seek(first[0])
-        are_known = [_is_known(*field) for field in islice(fields(file.read(first[1])), LOOKED_AT)]
+        read_fields = islice(fields(file.read(first[1])), LOOKED_AT)
+        are_known = [number in _RESOURCE_SPANS and isinstance(value, bytes) for number, value in read_fields]
     except Malformed:
         return False
     return bool(are_known) and all(are_known)
-
-
-def _is_known(number: int, value: int | bytes) -> bool:
-    return number in _RESOURCE_SPANS and isinstance(value, bytes)

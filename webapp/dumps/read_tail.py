@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 
 from webapp import saved_state
 from webapp.dumps.answer_alarm import SessionAnswers
@@ -71,10 +72,7 @@ class FileTail:
 
     def said_now(self) -> list[Problem]:
         """What is said of all so far, and anew when more comes."""
-        return [
-            *self.lines.problems,
-            *(problem for session_problems in self.waiting.values() for problem in session_problems),
-        ]
+        return [*self.lines.problems, *chain.from_iterable(self.waiting.values())]
 
 
 END = "the end of the session"

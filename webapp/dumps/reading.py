@@ -62,8 +62,18 @@ def read(
     `tail` notes where the reading ended, for `webapp.dumps.tail_reading`.
     """
     key = told_key(mapping)
-    by = None if mapping is None or key is not None else collect("webapp.dumps.formats")["mapped"].by(mapping)
-    return _read(path, filename, format, by, key, on_progress, tail if mapping is None else None)
+    mapped = None if mapping is None or key is not None else collect("webapp.dumps.formats")["mapped"].by(mapping)
+
+    def records() -> Iterator[Record]:
+        with opened(path, filename, on_progress) as source:
+            head = look(source)
+            kind = _named(format, head) if mapped is None else _fitting(mapped, head)
+            grows = kind.grows and head.shape == "lines" and source.start == 0 and not source.aside
+            noted_by = tail if mapping is None and grows else None
+            kind = kind.with_options(session_key=key, tail=noted_by)
+            yield from watched(checked(kind, source, head), (lambda _: None) if noted_by is None else noted_by.end)
+
+    return records()
 
 
 def session_keys(
@@ -81,34 +91,7 @@ def session_keys(
     with opened(path, filename) as source:
         head = look(source)
         kind = _named(format, head)
-        return (kind if key is None else kind.with_key(key)).keys(source, head, most)
-
-
-def _read(
-    path: Path,
-    filename: str,
-    name: str | None,
-    mapped: Format | None,
-    key: str | None,
-    on_progress: Callable[[int], None] | None,
-    tail: ReadTail | None,
-) -> Iterator[Record]:
-    with opened(path, filename, on_progress) as source:
-        head = look(source)
-        kind = _named(name, head) if mapped is None else _fitting(mapped, head)
-        if key is not None:
-            kind = kind.with_key(key)
-        if tail is not None and kind.grows and head.shape == "lines" and source.start == 0 and not source.aside:
-            kind = kind.noted_by(tail)
-        records = checked(keyless(kind, kind.read(source, head)), source)
-        yield from watched(records, (lambda _: None) if tail is None else tail.end)
-
-
-def keyless(kind: Format, records: Iterator[Record]) -> Iterator[Record]:
-    """The records; a problem where a session key was told and the format cannot use it."""
-    if kind.session_key is not None and not kind.by_key:
-        yield Problem("the session key", f"the format {kind.name} names its sessions itself; the key was not used")
-    yield from records
+        return kind.with_options(session_key=key).keys(source, head, most)
 
 
 def _named(name: str | None, head: DumpHead) -> Format:
@@ -176,39 +159,38 @@ def _what_to_do_with_text(head: DumpHead) -> str:
     return f"Read it {words}: fencepost ingest --format {name} {shlex.quote(head.filename)}"
 
 
-def checked(records: Iterator[Record], source: Source) -> Iterator[Record]:
-    """Pass records on, each session id once. Raises `BadDump` where there is no session.
+def checked(kind: Format, source: Source, head: DumpHead) -> Iterator[Record]:
+    """The records of a dump, each session id once. Raises `BadDump` where there is no session.
 
     Problems are held back until the first session, so that a dump without one can be refused as a whole.
     """
     counts: dict[str, int] = {}
     early: list[Problem] = []
-    for record in _guarded(records, counts):
-        if source.problem is not None:
-            yield from _once(source, counts, early)
-        if isinstance(record, Turn):
-            yield record
-        elif isinstance(record, SessionStart):
-            yield from _unique(record, counts)
-            yield from early
-            early.clear()
-        elif counts:
-            yield record
-        elif len(early) < MOST_EARLY:
-            early.append(record)
-    yield from _once(source, counts, early)
-    if not counts:
-        first = early[0] if early else Problem("byte 0", "the dump contains no session")
-        raise BadDump(first.reason, first.at)
-
-
-def _guarded(records: Iterator[Record], counts: dict[str, int]) -> Iterator[Record]:
+    if kind.session_key is not None and not kind.by_key:
+        unused = f"the format {kind.name} names its sessions itself; the key was not used"
+        early.append(Problem("the session key", unused))
     try:
-        yield from records
+        for record in kind.read(source, head):
+            if source.problem is not None:
+                yield from _once(source, counts, early)
+            if isinstance(record, Turn):
+                yield record
+            elif isinstance(record, SessionStart):
+                yield from _unique(record, counts)
+                yield from early
+                early.clear()
+            elif counts:
+                yield record
+            elif len(early) < MOST_EARLY:
+                early.append(record)
     except BadDump as bad:
         if not counts:
             raise
         yield Problem(bad.at, bad.reason)
+    yield from _once(source, counts, early)
+    if not counts:
+        first = early[0] if early else Problem("byte 0", "the dump contains no session")
+        raise BadDump(first.reason, first.at)
 
 
 def _once(source: Source, counts: dict[str, int], early: list[Problem]) -> Iterator[Problem]:

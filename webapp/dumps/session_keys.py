@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -120,6 +121,13 @@ def found_keys(entry: dict[str, Any]) -> Iterator[tuple[str, str]]:
         level = below
 
 
+def named_by(entry: dict[str, Any], given_key: str | None) -> Iterator[tuple[str, str]]:
+    """As `found_keys`, behind the key that was given."""
+    if given_key and (name := session_named(entry, given_key)):
+        yield given_key, name
+    yield from ((key, name) for key, name in found_keys(entry) if key != given_key)
+
+
 def session_named(entry: dict[str, Any], key: str) -> str | None:
     """What stands at a key, as `metadata.user.session`: members may have dots in their own names."""
     steps = key.removeprefix("$.").split(".")
@@ -194,16 +202,11 @@ def of_members(named: Sequence[tuple[str, SessionKeys]], *, cut: bool) -> Sessio
 
 def _choices_of(each: Sequence[SessionKeys]) -> list[KeyChoice]:
     """The keys of all members. A member without a key is one session by it, which counts as one."""
-    names = list(dict.fromkeys(choice.key for keys in each for choice in keys.choices))[:MOST_KEYS]
-    found = [{choice.key: choice for choice in keys.choices} for keys in each]
-    return [
-        KeyChoice(
-            name,
-            sum(choices[name].entries for choices in found if name in choices),
-            sum(choices[name].sessions if name in choices else 1 for choices in found),
-        )
-        for name in names
-    ]
+    entries, more_sessions = Counter[str](), Counter[str]()
+    for choice in (choice for keys in each for choice in keys.choices):
+        entries[choice.key] += choice.entries
+        more_sessions[choice.key] += choice.sessions - 1
+    return [KeyChoice(key, entries[key], len(each) + more_sessions[key]) for key in list(entries)[:MOST_KEYS]]
 
 
 def _shown_first(members: list[MemberKeys]) -> list[MemberKeys]:

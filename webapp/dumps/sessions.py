@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.dumps import parquet_rows
 from webapp.dumps.decoding import Damage, Decoder
-from webapp.dumps.documents import array_as_lines, whole_document, with_list
+from webapp.dumps.documents import Place, as_lines, whole_document, with_list
 from webapp.dumps.entries import Entries, Entry, entry_or_problem, nested, objects
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
@@ -18,8 +18,6 @@ from webapp.dumps.stream import walk
 from webapp.dumps.values import first_id, first_text
 
 SessionOf = Callable[[dict[str, Any]], str | None]
-Place = Callable[[int], str]
-"""What a line is called, by its number from 1."""
 Runs = dict[str, "array[int]"]
 """For each session its runs of lines as triples: byte of the first line, its number (from 1), count of lines."""
 
@@ -84,27 +82,23 @@ def each_list(source: Source, head: DumpHead, key: str, *, ids: Iterable[str], t
 
 
 def grouped(source: Source, head: DumpHead, session_of: SessionOf) -> Sessions:
-    """A dump's entries by session; where there is none, what is wrong with them. A list is put aside as lines first."""
-    if head.shape in ("array", "parquet"):
-        table = parquet_rows.rows(source) if head.shape == "parquet" else None
-        with array_as_lines(source, table) as (recoded, problems):
-            yield from problems
-            yield from _grouped_lines(recoded, session_of, lambda number: f"[{number - 1}]")
-    elif head.shape == "object":
+    """A dump's entries by session, in the order of their beginnings; where there is none, what is wrong with them.
+
+    An entry that names no session belongs to the one before it; if there is none, to one called as the file. Each
+    session's entries must be taken before the next session is asked for.
+    """
+    if head.shape == "object":
         entries = list(whole_document(source))
         values = [entry[1] for entry in entries if not isinstance(entry, Problem)]
         yield SessionEntries(session_of(values[-1]) or source.stem, entries)
-    else:
-        yield from _grouped_lines(source, session_of, source.line_place)
-
-
-def _grouped_lines(source: Source, session_of: SessionOf, place: Place) -> Sessions:
-    empty = True
-    for name, entries in by_session(source, session_of, place):
-        yield SessionEntries(name, entries)
-        empty = False
-    if empty:
-        yield from (entry for entry in lines(source, place) if isinstance(entry, Problem))
+        return
+    with as_lines(source, head) as (recoded, problems, place):
+        yield from problems
+        index = _index(recoded, session_of)
+        for name, runs in index.items():
+            yield SessionEntries(name, lines_of(recoded, runs, place or recoded.line_place))
+        if not index:
+            yield from (entry for entry in lines(recoded, place) if isinstance(entry, Problem))
 
 
 def lines(source: Source, place: Place | None = None) -> Entries:
@@ -113,17 +107,6 @@ def lines(source: Source, place: Place | None = None) -> Entries:
     for number, (at, data) in enumerate(source.lines(), start=1):
         if data.strip():
             yield from _line(source, decoder, data, at, place(number))
-
-
-def by_session(source: Source, session_of: SessionOf, place: Place | None = None) -> Iterator[tuple[str, Entries]]:
-    """Each session's id with its lines, in the order of their beginnings.
-
-    A line that names no session belongs to the one before it; if there is none, to one called as the file. Where
-    no line holds an object there is no session.
-    Each session's lines must be taken before the next session is asked for.
-    """
-    for name, runs in _index(source, session_of).items():
-        yield name, lines_of(source, runs, place or source.line_place)
 
 
 def _index(source: Source, session_of: SessionOf) -> Runs:

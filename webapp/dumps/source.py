@@ -184,22 +184,16 @@ class Source:
 
 
 class _CountedFile(io.FileIO):
-    """A file of which every reading says how many bytes it took."""
+    """A file of which every reading says to `on_progress` how many bytes it took."""
 
-    on_progress: Callable[[int], None]
+    def __init__(self, path: Path, on_progress: Callable[[int], None]) -> None:
+        super().__init__(path, "rb")
+        self.on_progress = on_progress
 
     def readinto(self, buffer: Any) -> int | None:
         count = super().readinto(buffer)
         self.on_progress(count or 0)
         return count
-
-
-def _open(path: Path, on_progress: Callable[[int], None] | None) -> BinaryIO:
-    if on_progress is None:
-        return path.open("rb")
-    file = _CountedFile(path, "rb")
-    file.on_progress = on_progress
-    return io.BufferedReader(file, 128 * 1024)
 
 
 @contextmanager
@@ -208,7 +202,8 @@ def opened(path: Path, filename: str, on_progress: Callable[[int], None] | None 
 
     `on_progress` gets the count of each piece read from disk, what is read twice included; what it raises comes out.
     """
-    with _open(path, on_progress) as file:
+    counted = None if on_progress is None else io.BufferedReader(_CountedFile(path, on_progress), 128 * 1024)
+    with counted or path.open("rb") as file:
         mark, encoding = _encoding(file.read(BLOCK))
         file.seek(mark)
         if encoding == "utf-8":

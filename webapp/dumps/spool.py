@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -169,7 +170,7 @@ class _Counted:
 
 def _content(source: _Counted, max_bytes: int, ratio_from: int = RATIO_FROM) -> Iterator[bytes]:
     size = 0
-    for piece in _plain(source) if source.compression is None else _decompressed(source):
+    for piece in _decompressed(source) if source.compression else iter(partial(source.read, PIECE), b""):
         size += len(piece)
         if size > max_bytes:
             limit = f"{max_bytes // PIECE} MB" if max_bytes >= PIECE else f"{max_bytes} bytes"
@@ -177,11 +178,6 @@ def _content(source: _Counted, max_bytes: int, ratio_from: int = RATIO_FROM) -> 
         if source.compression and size > ratio_from and size > RATIO * source.count:
             reason = f"a decompression bomb: {source.count} bytes became more than {size // PIECE} MB"
             raise TooLarge(reason, f"byte {source.count} of the compressed file")
-        yield piece
-
-
-def _plain(source: _Counted) -> Iterator[bytes]:
-    while piece := source.read(PIECE):
         yield piece
 
 

@@ -42,21 +42,19 @@ class Tables:
         query = f"SELECT * FROM {_quoted(table)} LIMIT 0"  # noqa: S608 - a name of this database, quoted
         return [item[0] for item in self._connection.execute(query).description]
 
-    def rows(self, table: str, *order: str) -> Iterator[dict[str, Any]]:
-        """The rows of a table in the order of these columns; none where there is no such table. Bytes stay bytes."""
-        columns = self.columns(table)
-        if not columns:
-            return
-        by = ", ".join(_quoted(column) for column in order if column in columns) or "1"
-        query = f"SELECT * FROM {_quoted(table)} ORDER BY {by}"  # noqa: S608 - names of this database, quoted
-        yield from (dict(zip(columns, row, strict=True)) for row in self._connection.execute(query))
+    def rows(self, table: str, *order: str, **values: str) -> Iterator[dict[str, Any]]:
+        """The rows of a table in the order of these columns, with these values in others; none where it lacks one.
 
-    def rows_with(self, table: str, column: str, value: str) -> Iterator[dict[str, Any]]:
-        """The rows of a table that hold `value` in a column."""
+        Bytes stay bytes.
+        """
         columns = self.columns(table)
-        if column in columns:
-            query = f"SELECT * FROM {_quoted(table)} WHERE {_quoted(column)} = ?"  # noqa: S608 - names as above
-            yield from (dict(zip(columns, row, strict=True)) for row in self._connection.execute(query, (value,)))
+        if not columns or values.keys() - set(columns):
+            return
+        where = " AND ".join(f"{_quoted(column)} = ?" for column in values) or "1"
+        by = ", ".join(_quoted(column) for column in order if column in columns) or "1"
+        query = f"SELECT * FROM {_quoted(table)} WHERE {where} ORDER BY {by}"  # noqa: S608 - names of this database
+        rows = self._connection.execute(query, tuple(values.values()))
+        yield from (dict(zip(columns, row, strict=True)) for row in rows)
 
 
 @contextmanager
@@ -80,11 +78,7 @@ def _restrict(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA query_only = ON")
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    connection.set_authorizer(_authorised)
-
-
-def _authorised(action: int, *_: Any) -> int:
-    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+    connection.set_authorizer(lambda action, *_: sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY)
 
 
 def _quoted(name: str) -> str:
@@ -93,8 +87,7 @@ def _quoted(name: str) -> str:
 
 def plain(row: dict[str, Any]) -> dict[str, Any]:
     """A row as JSON has it: bytes as base64."""
-    return {key: _plain(value) for key, value in row.items()}
-
-
-def _plain(value: Any) -> Any:
-    return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
+    return {
+        key: base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
+        for key, value in row.items()
+    }

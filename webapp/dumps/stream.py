@@ -137,7 +137,8 @@ def _items(window: Window, key: str) -> Iterator[Part]:
         if char == ",":
             if comma:
                 yield Problem(f"{key}[{index}]", f"a comma too many ({window.place(window.at)})")
-                _pass_commas(window)
+                while window.peek() == ",":  # a run of commas is one problem, however long
+                    window.at += 1
             else:
                 window.at, comma = window.at + 1, True
             continue
@@ -158,12 +159,6 @@ def _items(window: Window, key: str) -> Iterator[Part]:
     if char and comma and index:
         yield Problem(f"{key}[{index}]", f"a comma too many ({window.place(window.at)})")
     yield from _closed(window, char, f"the list {key!r}" if key else "the list")
-
-
-def _pass_commas(window: Window) -> None:
-    """A run of commas is one problem, however long."""
-    while window.peek() == ",":
-        window.at += 1
 
 
 def _left_out(window: Window, resync: Resync, damage: Damage, at: str) -> Problem:

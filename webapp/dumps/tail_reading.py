@@ -35,7 +35,7 @@ def noted_end(saved: bytes) -> SessionEnd:
 
 
 def reread_end(kind: Format, session: SessionEntries, entries: Iterable[dict[str, Any]]) -> SessionEnd:
-    """The same, by reading all of a session's entries again."""
+    """The same, by reading all of a session's entries again; of one that begins in the added lines it has none."""
     end = SessionEnd(kind.reader(session.extra), SessionAnswers(session.name, about=session.extra))
     turns = end.reader.read(kind.sided_turns((("", entry) for entry in entries), end.reader))
     for record in [*turns, *end.reader.waiting()]:
@@ -53,18 +53,6 @@ def added_turns(
         if isinstance(record, Turn):
             answers.add(record)
         yield record
-    tail.end(answers)
-
-
-def first_turns(kind: Format, session: SessionEntries, tail: ReadTail) -> Iterator[Turn | Problem]:
-    """The turns of a session that begins in the added lines. `tail` notes where they end."""
-    answers = SessionAnswers(session.name, about=session.extra)
-    for record in kind.noted_turns(session, kind.reader(session.extra), tail):
-        if isinstance(record, Turn):
-            answers.add(record)
-            yield record
-        elif record.at != END:
-            yield record
     tail.end(answers)
 
 

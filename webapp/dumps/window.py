@@ -7,6 +7,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from typing import IO, Any
 
@@ -32,19 +33,11 @@ _FIRST_KEY = re.compile(r'\s*\{\s*"([^"\\]{1,200})"\s*:')
 
 
 class TooLong(Damage):
-    """An item is longer than `MAX_ITEM`, or than a packed upload's may be."""
+    """An item is longer than `MAX_ITEM`, or has more values than `MOST_MARKS` lets it; less where it came packed."""
 
-    def __init__(self, at: int) -> None:
-        words = f"longer than {most_characters(MAX_ITEM) // 2**20} million characters, the most that one item may hold"
-        super().__init__(words + where_more_may(), at)
-
-
-class TooMany(TooLong):
-    """An item holds more values than `MOST_MARKS` lets it."""
-
-    def __init__(self, at: int) -> None:
-        words = f"more than {most_values(MOST_MARKS):,} values, the most that one item may hold{where_more_may()}"
-        Damage.__init__(self, words, at)
+    def __init__(self, at: int, most: str | None = None) -> None:
+        most = most or f"longer than {most_characters(MAX_ITEM) // 2**20} million characters"
+        super().__init__(f"{most}, the most that one item may hold{where_more_may()}", at)
 
 
 class Window:
@@ -121,15 +114,12 @@ class Window:
             self.more()
         else:
             self._gather(size)
-        if len(self.text) - self.at > most_values(MOST_MARKS) // 10:
-            self._refuse_too_many()
-
-    def _refuse_too_many(self) -> None:
-        """Raises `TooMany` before the values of the item at `at`, which is long, are made."""
-        try:
-            check_json(self.text, Allowance(most_values(MOST_MARKS)), self.at)
-        except TooLarge:
-            raise TooMany(self.base + self.at) from None
+        most = most_values(MOST_MARKS)
+        if len(self.text) - self.at > most // 10:
+            try:
+                check_json(self.text, Allowance(most), self.at)
+            except TooLarge:
+                raise TooLong(self.base + self.at, f"more than {most:,} values") from None
 
     def _gather(self, size: int) -> None:
         """Read on to where the item seems to end, at least as much as is held; one that is too long stays aside."""
@@ -154,10 +144,8 @@ class Window:
 
 def _pieces(file: IO[bytes]) -> Iterator[str]:
     """The text of a file aside in pieces, which is gone afterwards."""
-    decoder = codecs.getincrementaldecoder("utf-8")("surrogatepass")
     with file:
-        while data := file.read(2**20):
-            yield decoder.decode(data)
+        yield from codecs.iterdecode(iter(partial(file.read, 2**20), b""), "utf-8", "surrogatepass")
 
 
 class Resync:
@@ -214,9 +202,8 @@ class Resync:
             window.more()
         match = _FIRST_KEY.match(window.text, window.at)
         first = match[1] if match else self._first
-        return (
-            re.compile(r",\s*(?=\{\s*" + re.escape(json.dumps(first, ensure_ascii=False)) + r"\s*:)") if first else None
-        )
+        key = re.escape(json.dumps(first, ensure_ascii=False))
+        return re.compile(rf",\s*(?=\{{\s*{key}\s*:)") if first else None
 
     def _is_next(self, window: Window, anchor: re.Pattern[str], quoted: bool) -> bool:
         if len(window.text) - window.at < 512 and not window.ended:

@@ -75,10 +75,9 @@ class OwnFinding:
         if self.where == "raw":
             yield "raw", raw
         elif self.where == "error":
-            yield from ((("error", failure),) if failure else ())
-            yield from (
-                ("error", attempt.error.message) for attempt in (trace.attempts if trace else ()) if attempt.error
-            )
+            yield from [("error", failure)] if failure else []
+            attempts = trace.attempts if trace else ()
+            yield from (("error", attempt.error.message) for attempt in attempts if attempt.error)
         else:
             values = (part for value in (trace.values if trace else ()) for part in at_path(value, self.where))
             yield from (("value", part if isinstance(part, str) else json.dumps(part)) for part in values)
@@ -188,7 +187,7 @@ def _entry(entry: Any, at: str) -> OwnFinding:
         raise BadFindings(f"{at}: a name is small letters, digits and _, not {name[:80]!r}")
     return OwnFinding(
         name=name,
-        severity=_one_of(entry, "severity", SEVERITIES, "medium", at),
+        severity=_severity(entry, at),
         where=_where(entry, at),
         wanted=pattern_text,
         is_literal=is_literal,
@@ -205,10 +204,10 @@ def _text(entry: Mapping[str, Any], key: str, at: str, default: str | None = Non
     return value
 
 
-def _one_of(entry: Mapping[str, Any], key: str, values: Sequence[str], default: str, at: str) -> str:
-    value = entry.get(key, default)
-    if value not in values:
-        raise BadFindings(f"{at}: {key} takes {', '.join(values)}, not {str(value)[:80]!r}")
+def _severity(entry: Mapping[str, Any], at: str) -> str:
+    value = entry.get("severity", "medium")
+    if value not in SEVERITIES:
+        raise BadFindings(f"{at}: severity takes {', '.join(SEVERITIES)}, not {str(value)[:80]!r}")
     return str(value)
 
 

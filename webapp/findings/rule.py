@@ -56,7 +56,7 @@ class MarkedTurns:
 class Observer:
     """A rule over one session: it sees the turns in order, in bounded memory, and marks those that show something.
 
-    A rule that may find several things in one session, or decides at the end, has an `end` of its own.
+    A rule that decides something at the end has a `settle`, one that may find several things an `end` of its own.
     """
 
     _given: tuple[str, ...] = ("context", "home")
@@ -83,7 +83,11 @@ class Observer:
         """What the reason is made from; asked for at the end, where turns were marked."""
         return {}
 
+    def settle(self) -> None:
+        """Mark what shows only now that no more turns come."""
+
     def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
+        self.settle()
         if self.marked.count:
             yield self.marked, self.detail()
 

@@ -22,10 +22,8 @@ def rules() -> dict[str, Rule]:
 
 def helps() -> dict[str, str]:
     """What each rule notices, in a line."""
-    mine = {
-        name: f"{finding.says} ({finding.where}, from {own.VARIABLE})" for name, finding in own.configured().items()
-    }
-    return plugins.help_of(own.RULES) | mine
+    mine = own.configured().values()
+    return plugins.help_of(own.RULES) | {each.name: f"{each.says} ({each.where}, from {own.VARIABLE})" for each in mine}
 
 
 class RuleRunner:

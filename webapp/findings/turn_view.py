@@ -85,11 +85,3 @@ class TurnView(NamedTuple):
     def failed(self) -> bool:
         """Whether it failed in production: the dump records it, or its home profile could not read it."""
         return self.failure is not None or (self.home is not None and self.home.verdict == "failed")
-
-
-def last_error(trace: TraceView) -> str | None:
-    """The decoder's message of the last attempt that failed under a profile."""
-    for attempt in reversed(trace.attempts):
-        if attempt.error is not None:
-            return attempt.error.message.removesuffix(" at")
-    return None

@@ -104,14 +104,14 @@ class Archive(Format):
         with opened(path, name) as source:
             head = look(source)
             kind = self._kind(head)
-            yield from reading.checked(reading.keyless(kind, kind.read(source, head)), source)
+            yield from reading.checked(kind, source, head)
 
     def _kind(self, head: DumpHead) -> Format:
         """The format of a member, by the session key that was told. Raises `BadDump` for another archive."""
         kind = self.inner or reading.choose(head)
         if isinstance(kind, Archive) or (head.shape in ("zip", "tar") and not kind.sniff(head)):
             raise BadDump("an archive inside an archive; it was left out", "byte 0")
-        return kind if self.session_key is None else kind.with_key(self.session_key)
+        return kind.with_options(session_key=self.session_key)
 
 
 def _members(

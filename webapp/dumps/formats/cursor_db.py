@@ -78,7 +78,7 @@ def _linked(tables: Tables, ident: str, about: dict[str, Any], read_ids: list[st
     """The messages that a conversation lists by their ids; the keys of those that are there go into `read`."""
     for header in as_list(about.get("fullConversationHeadersOnly")):
         key = f"{_MESSAGE}{ident}:{id_text(as_object(header).get('bubbleId'))}"
-        value = next((_value(row) for row in tables.rows_with(_TABLE, "key", key)), None)
+        value = next((_value(row) for row in tables.rows(_TABLE, key=key)), None)
         read_ids.extend([key] if value is not None else [])
         yield (key, value) if isinstance(value, dict) else Problem(key, "a message that the conversation lists is gone")
 

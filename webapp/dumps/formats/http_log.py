@@ -6,8 +6,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, Sessions, Source
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.messages.http import HttpExchange, http_turns, speaks_of_models
-from webapp.dumps.messages.recorded import body_of, is_recorded, recorded
+from webapp.dumps.messages.http import HttpExchange, body_of, http_turns, is_recorded, recorded, speaks_of_models
 from webapp.dumps.messages.turns import each_filled, error_turns, event_turns, unplaced
 from webapp.dumps.sessions import document_session
 from webapp.dumps.times import first_moment

@@ -150,7 +150,7 @@ def _joined(tables: Tables, row: dict[str, Any]) -> Entry | Problem:
     at, info = f"message {row.get('id')}", json_or_none(str(row.get("data")))
     if not isinstance(info, dict):
         return Problem(at, "its data is no JSON object; skipped")
-    parts = sorted(tables.rows_with("part", "message_id", str(row.get("id"))), key=lambda part: str(part.get("id")))
+    parts = sorted(tables.rows("part", message_id=str(row.get("id"))), key=lambda part: str(part.get("id")))
     return at, {"id": row.get("id"), "info": info, "parts": [json_or_none(str(part.get("data"))) for part in parts]}
 
 

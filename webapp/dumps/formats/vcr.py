@@ -8,8 +8,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
-from webapp.dumps.messages.http import http_turns, speaks_of_models
-from webapp.dumps.messages.recorded import recorded
+from webapp.dumps.messages.http import http_turns, recorded, speaks_of_models
 from webapp.dumps.records import Problem
 from webapp.dumps.yaml_items import items
 

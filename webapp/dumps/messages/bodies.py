@@ -53,8 +53,13 @@ def _nothing_said(response: dict[str, Any]) -> Iterator[str]:
     paths = long_texts([response])
     if not response or response.keys() & {"error", "promptFeedback"} or (not paths and _is_count(response)):
         return
-    keys = ", ".join(repr(str(key)[:40]) for key in list(response)[:12])
-    yield f"no answer is known in the response (its keys: {keys}{'; texts at ' if paths else ''}{', '.join(paths)})"
+    yield f"no answer is known in the response ({_shape(response, paths)})"
+
+
+def _shape(holder: dict[str, Any], paths: list[str]) -> str:
+    """The keys of an object, and where its longest texts stand."""
+    keys = ", ".join(repr(str(key)[:40]) for key in list(holder)[:12])
+    return f"its keys: {keys}{'; texts at ' if paths else ''}{', '.join(paths)}"
 
 
 def _is_count(response: dict[str, Any]) -> bool:
@@ -69,11 +74,7 @@ def unanswered(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Con
     names_answers = any(_ANSWERING.search(key) and "token" not in key.lower() for key in map(str, entry))
     if not names_answers and entry.get("object") not in _BODY_OBJECTS:
         return
-    keys = ", ".join(repr(str(key)[:40]) for key in list(entry)[:12])
-    paths = long_texts([entry])
-    conversation.notes.append(
-        f"no answer is known in it (its keys: {keys}{'; texts at ' if paths else ''}{', '.join(paths)})"
-    )
+    conversation.notes.append(f"no answer is known in it ({_shape(entry, long_texts([entry]))})")
 
 
 def is_answer(body: Any) -> bool:
@@ -119,7 +120,8 @@ def _messages(body: dict[str, Any], at: Path) -> list[list[Piece]]:
     """What was said, one list for each message."""
     output = body.get("output")
     if isinstance(output, list) and output and all(isinstance(piece, str) for piece in output):
-        return [_predicted(body, at)]
+        path = (*at, "output", 0) if len(output) == 1 else None
+        return [[Piece("text", "".join(output), path)]]  # Replicate's predictions hold the pieces of one text
     if isinstance(output, list):
         return [said_item(item, (*at, "output", index)) for index, item in enumerate(output) if isinstance(item, dict)]
     if isinstance(output, dict) and isinstance(output.get("message"), dict):
@@ -148,12 +150,6 @@ def _bare(body: dict[str, Any], at: Path) -> list[list[Piece]]:
     if isinstance(body.get("generated_text"), str):  # Hugging Face's
         return [[Piece("text", body["generated_text"], (*at, "generated_text"))]]
     return [[Piece("text", body[bare], (*at, bare))]] if bare is not None and "stop_reason" in body else []
-
-
-def _predicted(body: dict[str, Any], at: Path) -> list[Piece]:
-    """What Replicate's predictions hold: the pieces of one text."""
-    pieces = [piece for piece in as_list(body.get("output")) if isinstance(piece, str)]
-    return [Piece("text", "".join(pieces), (*at, "output", 0) if len(pieces) == 1 else None)]
 
 
 def _choice(choice: Any, inner: str, at: Path) -> list[Piece]:

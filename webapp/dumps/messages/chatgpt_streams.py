@@ -21,7 +21,8 @@ def chatgpt(events: list[dict[str, Any]]) -> dict[str, Any]:
     for event in events:
         whole = as_object(event.get("v")).get("message") or event.get("message")
         if isinstance(whole, dict):
-            message = {**whole, "content": _content(as_object(whole.get("content")))}
+            content = as_object(whole.get("content"))
+            message = {**whole, "content": {**content, "parts": list(as_list(content.get("parts")))}}
             messages[id_text(whole.get("id")) or ""] = message
             place = ""
             continue
@@ -30,10 +31,6 @@ def chatgpt(events: list[dict[str, Any]]) -> dict[str, Any]:
             _grow(as_object(message.get("content")), place, as_object(delta))
     model = next((slug for one in messages.values() if (slug := first_text(one.get("metadata"), "model_slug"))), None)
     return {"model": model, "choices": [{"message": said} for one in messages.values() if (said := _said(one))]}
-
-
-def _content(content: dict[str, Any]) -> dict[str, Any]:
-    return {**content, "parts": list(as_list(content.get("parts")))}
 
 
 def _grow(content: dict[str, Any], place: str, delta: dict[str, Any]) -> None:

@@ -135,20 +135,17 @@ class Histories:
         return best
 
     def _grown(self, node: int, digests: Sequence[int], branch: int | None) -> int:
+        """The last of the nodes for messages behind a node."""
         for digest in digests:
-            node = self._child(node, digest, branch)
+            key = hash((node, digest))
+            if key not in self._children:
+                self._children[key] = self._node()
+                self._gone_on.add(node)
+            number = self._branches.get(node) if branch is None else branch
+            node = self._children[key]
+            if number is not None:
+                self._branches[node] = number
         return node
-
-    def _child(self, node: int, digest: int, branch: int | None) -> int:
-        key = hash((node, digest))
-        if key not in self._children:
-            self._children[key] = self._node()
-            self._gone_on.add(node)
-        child = self._children[key]
-        number = self._branches.get(node) if branch is None else branch
-        if number is not None:
-            self._branches[child] = number
-        return child
 
     def _node(self) -> int:
         self._count += 1

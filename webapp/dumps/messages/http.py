@@ -7,6 +7,7 @@ import binascii
 import re
 import sys
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -18,7 +19,8 @@ from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.streams import assembled, ends_early, put_together, stream_faults
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
 from webapp.dumps.records import Turn
-from webapp.dumps.values import as_list, as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text, whole
+from webapp.dumps.yaml_items import BINARY
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -32,8 +34,15 @@ _MARKS = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta
 _WRAPPED = re.compile(r'\s*(?:data:|event:|\{)[\s\S]*?"(?:choices|candidates|delta|content|output|completion|done)"')
 _LOOKED_AT = 4096
 _DEEPEST = 3
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+_GZIP_OR_ZLIB, _BARE = 47, -15
+"""zlib's `wbits`"""
 _MOST_BODY = 64 * 1024 * 1024
 """bytes that a compressed body may become"""
+_WHERE = ("uri", "url")
+_BODIES = ("body", "content", "text", "json", "data")
+_STATUS = ("status", "status_code", "statusCode")
+"""where recorders have a request's address, a body, and a response's status"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,34 @@ class HttpExchange:
     """whether a response that is neither JSON nor a stream is what a model said"""
 
 
+def is_recorded(value: dict[str, Any]) -> bool:
+    """Whether an entry holds a request with its address and a response with its body."""
+    request, response = as_object(value.get("request")), as_object(value.get("response"))
+    return first_text(request, *_WHERE) is not None and any(response.get(key) is not None for key in _BODIES)
+
+
+def recorded(entry: dict[str, Any]) -> HttpExchange:
+    """The exchange of such an entry."""
+    request, response = as_object(entry.get("request")), as_object(entry.get("response"))
+    status = next((response[key] for key in _STATUS if response.get(key) is not None), None)
+    code = whole(status.get("code") if isinstance(status, dict) else status)
+    return HttpExchange(first_text(request, *_WHERE) or "", body_of(request), body_of(response), code)
+
+
+def body_of(holder: dict[str, Any]) -> Any:
+    """The body of a request or a response: as it was parsed, as text, or as the base64 of bytes."""
+    if holder.get("parsed_body") is not None:
+        return holder["parsed_body"]
+    body = next((holder[key] for key in _BODIES if key in holder), None)
+    if isinstance(body, dict) and BINARY not in body:
+        if isinstance(body.get("base64_string"), str):
+            return body_text(body["base64_string"], "base64")
+        body = body.get("string", body)
+    if isinstance(body, dict) and isinstance(body.get(BINARY), str):
+        return body_text(body[BINARY], "base64")
+    return body
+
+
 def body_text(value: Any, encoding: str | None = None) -> str | None:
     """A body as text: base64 (in pieces too, as Polly.js writes it) and what is compressed in it taken off."""
     if isinstance(value, str) and encoding == "base64":
@@ -64,35 +101,14 @@ def body_text(value: Any, encoding: str | None = None) -> str | None:
 
 def _unpacked(data: bytes) -> str | None:
     """Bytes of a body as text, unpacked where they are gzip, zstd or deflate; None where they are nothing of these."""
-    if data[:2] == b"\x1f\x8b":
-        return _as_text(_inflated(data, 31))
-    if data[:4] == b"\x28\xb5\x2f\xfd":
-        return _as_text(_from_zstd(data))
-    plain = _as_text(data)
-    if plain is None and b"event-type" in data:
+    with suppress(UnicodeDecodeError):
+        return data.decode("utf-8")
+    if b"event-type" in data and not data.startswith(_PACKED):
         return data.decode("latin-1")  # Amazon's frames, whose JSON is ASCII
-    return plain if plain is not None else _as_text(_inflated(data, 15) or _inflated(data, -15))
-
-
-def _inflated(data: bytes, window: int) -> bytes | None:
-    try:
-        return zlib.decompressobj(wbits=window).decompress(data, _MOST_BODY)
-    except zlib.error:
-        return None
-
-
-def _from_zstd(data: bytes) -> bytes | None:
-    try:
-        return zstd.ZstdDecompressor().decompress(data, _MOST_BODY)
-    except zstd.ZstdError:
-        return None
-
-
-def _as_text(data: bytes | None) -> str | None:
-    try:
-        return None if data is None else data.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+    for unpacker in (zstd.ZstdDecompressor(), zlib.decompressobj(_GZIP_OR_ZLIB), zlib.decompressobj(_BARE)):
+        with suppress(zstd.ZstdError, zlib.error, UnicodeDecodeError):
+            return unpacker.decompress(data, _MOST_BODY).decode("utf-8")
+    return None
 
 
 def parsed_body(value: Any) -> Any:
@@ -147,12 +163,8 @@ def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTur
     turns = exchange(request, response, ("request",), ("response",), conversation)
     refused = isinstance(http.status, int) and not 200 <= http.status < 300
     if response is None and not (refused and http.response == "") and _asks(request):
-        response_text = text(http.response)
-        lost = (
-            "holds no body"
-            if response_text is None
-            else f"of {len(response_text):,} characters is neither JSON nor a known stream"
-        )
+        size = len(text(http.response) or "")
+        lost = f"of {size:,} characters is neither JSON nor a known stream" if size else "holds no body"
         conversation.notes.append(f"a model was asked, and the response {lost}")
     if isinstance(http.status, int) and http.status >= 400:
         conversation.notes.clear()

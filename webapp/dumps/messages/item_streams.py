@@ -80,7 +80,9 @@ def cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
             continue
         plan += or_empty(message.get("tool_plan"))
         if isinstance(message.get("content"), dict):
-            _grow_block(blocks.setdefault(index, {}), message["content"])
+            block, texts = blocks.setdefault(index, {}), ("text", "thinking")
+            block.update({key: value for key, value in message["content"].items() if key not in texts})
+            grow(block, message["content"], *texts)
         if isinstance(message.get("tool_calls"), dict):
             grow_call(calls.setdefault(index, {"function": {}}), message["tool_calls"])
     answer = {"role": "assistant", "content": list(blocks.values()), "tool_calls": streamed(calls)}
@@ -94,18 +96,9 @@ def is_older_cohere(event: dict[str, Any]) -> bool:
 def older_cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
     """The answer of the API's first version: as it ends, or where it was cut, what came of it."""
     states = [event["response"] for event in events if isinstance(event.get("response"), dict)]
-    generated_text = "".join(
-        or_empty(event.get("text")) for event in events if event["event_type"] == "text-generation"
-    )
+    texts = [or_empty(event.get("text")) for event in events if event["event_type"] == "text-generation"]
     last = states[-1] if states else {}
-    return {**last, "text": or_empty(last.get("text")) or generated_text}
-
-
-def _grow_block(block: dict[str, Any], delta: dict[str, Any]) -> None:
-    for key, value in delta.items():
-        block[key] = (
-            or_empty(block.get(key)) + value if key in ("text", "thinking") and isinstance(value, str) else value
-        )
+    return {**last, "text": or_empty(last.get("text")) or "".join(texts)}
 
 
 def grow_call(call: dict[str, Any], delta: dict[str, Any]) -> None:
@@ -121,6 +114,13 @@ def streamed(calls: dict[Any, dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         call if call["function"].get("arguments") else {**call, "without_arguments": True} for call in calls.values()
     ]
+
+
+def grow(holder: dict[str, Any], delta: dict[str, Any], *keys: str) -> None:
+    """Add a delta's texts to those that stand under the same keys."""
+    for key in keys:
+        if isinstance(delta.get(key), str):
+            holder[key] = or_empty(holder.get(key)) + delta[key]
 
 
 def or_empty(value: Any) -> str:

@@ -16,23 +16,13 @@ _STEPS = 4
 THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 """where a message holds what was thought beside its content"""
 SAYING = {"content", "parts", "refusal", *CONTENTS}
-_KNOWN = frozenset(
-    (
-        *(*SAYING, *THINKING, *CALL_LISTS, "thinking_blocks", "invalid_tool_calls", "additional_kwargs", "extra"),
-        *("role", "name", "id", "type", "model", "usage", "usage_metadata", "response_metadata", "metadata", "meta"),
-        *(
-            "tool_call_id",
-            "tool_results",
-            "tool_call_chunks",
-            "stop_reason",
-            "finish_reason",
-            "timestamp",
-            "created_at",
-        ),
-        *("function_call", "reasoning_details", "provider_specific_fields", "cache_control", "signature", "summary"),
-        *("annotations", "audio", "cost", "phase", "status", "output", "result", "agent", "title"),
-    )
-)
+_KNOWN = {
+    *(*SAYING, *THINKING, *CALL_LISTS, "thinking_blocks", "invalid_tool_calls", "additional_kwargs", "extra"),
+    *("role", "name", "id", "type", "model", "usage", "usage_metadata", "response_metadata", "metadata", "meta"),
+    *("tool_call_id", "tool_results", "tool_call_chunks", "stop_reason", "timestamp", "created_at"),
+    *("function_call", "reasoning_details", "provider_specific_fields", "cache_control", "signature", "summary"),
+    *("annotations", "audio", "cost", "phase", "status", "output", "result", "agent", "title", "finish_reason"),
+}
 
 
 def left_over(message: dict[str, Any], read_pieces: list[Piece]) -> Iterator[Piece]:
@@ -40,19 +30,15 @@ def left_over(message: dict[str, Any], read_pieces: list[Piece]) -> Iterator[Pie
     unknown = [key for key, value in message.items() if key not in _KNOWN and value and not isinstance(value, int)]
     if not unknown:
         return
-    mute = all(message.get(key) is None for key in SAYING) and not any(
-        piece.kind in ("text", "result") for piece in read_pieces
-    )
+    is_answer = message.get("role") in ("assistant", "model", None)
+    has_text = any(piece.kind in ("text", "result") for piece in read_pieces)
+    is_mute = is_answer and not has_text and all(message.get(key) is None for key in SAYING)
     is_bare = not read_pieces or not message.keys() & SAYING
     for key in unknown:
         value = message[key]
         if isinstance(value, dict | list) and is_callish(str(key)) and has_arguments(value, 0):
             yield Piece("unread", f"calls under {str(key)[:40]!r}, which is no known key, were left out")
-        elif (
-            mute
-            and message.get("role") in ("assistant", "model", None)
-            and (speaks(value) or (is_bare and _has_words(key, value)))
-        ):
+        elif is_mute and (speaks(value) or (is_bare and _has_words(key, value))):
             yield Piece("unread", f"the message has no content; the value under {str(key)[:40]!r} was left out")
 
 

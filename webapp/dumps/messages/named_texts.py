@@ -11,28 +11,21 @@ from webapp.dumps.messages.pieces import Path
 
 Side = Literal["system", "user", "assistant", "too deep"]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_ANSWERS = frozenset(
-    (
-        *("response", "responses", "completion", "completions", "output", "outputs", "answer", "answers", "reply"),
-        *("generation", "generations", "generated", "prediction", "predictions", "assistant", "sampled", "resp"),
-        *("replies", "result", "results", "solution", "patch", "antwort", "respuesta", "reponse", "return"),
-    )
-)
-_PROMPTS = frozenset(
-    (
-        *("prompt", "prompts", "question", "query", "input", "inputs", "instruction", "user", "request", "message"),
-        *("messages", "msg", "frage", "pregunta", "task", "ask"),
-    )
-)
-_ELSE = frozenset(
-    (
-        *("expected", "gold", "reference", "target", "correct", "format", "schema", "config"),
-        *("token", "tokens", "time"),
-        *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
-        *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms"),
-        *("latency", "hash", "created", "version", "parsed", "logprobs", "headers", "template", "description", "hint"),
-    )
-)
+_ANSWERS = {
+    *("response", "responses", "completion", "completions", "output", "outputs", "answer", "answers", "reply"),
+    *("generation", "generations", "generated", "prediction", "predictions", "assistant", "sampled", "resp"),
+    *("replies", "result", "results", "solution", "patch", "antwort", "respuesta", "reponse", "return"),
+}
+_PROMPTS = {
+    *("prompt", "prompts", "question", "query", "input", "inputs", "instruction", "user", "request", "message"),
+    *("messages", "msg", "frage", "pregunta", "task", "ask"),
+}
+_ELSE = {
+    *("expected", "gold", "reference", "target", "correct", "format", "schema", "config", "token", "tokens", "time"),
+    *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
+    *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms"),
+    *("latency", "hash", "created", "version", "parsed", "logprobs", "headers", "template", "description", "hint"),
+}
 _PAIR: dict[str, Side] = {"q": "user", "a": "assistant"}
 _DEEPEST = 8
 _ORDER: dict[Side, int] = {"system": 0, "user": 1, "assistant": 2}

@@ -9,15 +9,7 @@ from typing import Any, Literal
 from webapp.dumps.messages.calls import Path as Path
 from webapp.dumps.messages.calls import Piece as Piece
 from webapp.dumps.messages.calls import as_json as as_json
-from webapp.dumps.messages.calls import (
-    beside,
-    call_id,
-    copied,
-    has_arguments,
-    invocation_of,
-    invoked,
-    item_call,
-)
+from webapp.dumps.messages.calls import beside, call_id, copied, has_arguments, invocation_of, invoked, item_call
 from webapp.dumps.messages.calls import call as call
 from webapp.dumps.messages.calls import text_or_json as text_or_json
 from webapp.dumps.messages.left_over import CONTENTS, SAYING, THINKING, left_over
@@ -135,7 +127,8 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
         return
     kind = value.get("type") or value.get("block_type") or value.get("content_type")  # LlamaIndex, Semantic Kernel
     if isinstance(value.get("value"), str) and isinstance(kind, str) and kind in _VALUES:  # LLaMA-Factory's
-        yield _valued(value, _VALUES[kind], at)
+        spoken = value["value"]
+        yield Piece(_VALUES[kind], spoken, (*at, "value"), call={"arguments": spoken} if kind == "tool_call" else None)
         return
     wrapped = next((key for key in (*_WRAPPED_CALLS, *_WRAPPED_RESULTS) if isinstance(value.get(key), dict)), None)
     if kind == "toolRequest" or kind == "toolResponse":
@@ -194,11 +187,6 @@ def _unread(block: dict[str, Any], kind: Any) -> Iterator[Piece]:
         yield Piece("unread", f"a part of type {kind!r} without a text (its keys: {keys}); it was left out")
     elif not any(word in str(kind) for word in _NO_WORDS) and speaks(block):
         yield Piece("unread", f"a part of an unknown kind (type {kind!r}, keys: {keys}); it was left out")
-
-
-def _valued(block: dict[str, Any], kind: Literal["text", "thinking", "call", "result"], at: Path) -> Piece:
-    call = {"arguments": block["value"]} if kind == "call" else None
-    return Piece(kind, block["value"], (*at, "value"), None, None, call)
 
 
 def _thought(block: dict[str, Any], at: Path) -> Iterator[Piece]:

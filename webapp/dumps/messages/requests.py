@@ -43,16 +43,14 @@ def request_messages(request: dict[str, Any], at: Path, conversation: Conversati
             yield RequestMessage(identity({"role": "system", "content": value}), True, make)
     for key in _MESSAGES:
         value = request.get(key)
-        if isinstance(value, str):
-            make = partial(text_turns, value, (*at, key), "user", conversation)
-            yield RequestMessage(identity({"role": "user", "content": value}), False, make)
-        for index, message in enumerate(as_list(value)):
-            if isinstance(message, dict):
-                make = partial(request_message, message, (*at, key, index), conversation)
-                yield RequestMessage(identity(message), message.get("role") in _SYSTEM_ROLES, make)
-            elif isinstance(message, str):  # the older completions take several prompts at once
-                make = partial(text_turns, message, (*at, key, index), "user", conversation)
+        listed = [((*at, key, index), message) for index, message in enumerate(as_list(value))]
+        for path, message in listed or [((*at, key), value)]:
+            if isinstance(message, str):  # the older completions take several prompts at once
+                make = partial(text_turns, message, path, "user", conversation)
                 yield RequestMessage(identity({"role": "user", "content": message}), False, make)
+            elif isinstance(message, dict) and listed:
+                make = partial(request_message, message, path, conversation)
+                yield RequestMessage(identity(message), message.get("role") in _SYSTEM_ROLES, make)
 
 
 def identity(message: dict[str, Any]) -> str:
@@ -88,9 +86,8 @@ def request_message(message: dict[str, Any], path: Path, conversation: Conversat
         return message_turns(message, conversation, path)
     kind = message.get("type")
     if isinstance(kind, str):
-        return turns_of(
-            said_item(message, path), "assistant" if kind in (*_CALLS, "reasoning") else "user", conversation
-        )
+        role = "assistant" if kind in (*_CALLS, "reasoning") else "user"
+        return turns_of(said_item(message, path), role, conversation)
     return message_turns({**message, "role": "user"}, conversation, path)
 
 

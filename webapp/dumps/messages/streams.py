@@ -8,19 +8,8 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.dumps.decoding import Damage, Decoder, json_or_none
-from webapp.dumps.messages.chatgpt_streams import chatgpt, is_chatgpt
-from webapp.dumps.messages.item_streams import (
-    cohere,
-    grow_call,
-    is_cohere,
-    is_older_cohere,
-    is_responses,
-    older_cohere,
-    or_empty,
-    responses,
-    streamed,
-)
-from webapp.dumps.messages.ui_streams import data_stream, is_data_stream, is_ui_stream, ui_stream
+from webapp.dumps.messages import chatgpt_streams, item_streams, ui_streams
+from webapp.dumps.messages.item_streams import grow, grow_call, or_empty, streamed
 from webapp.dumps.values import as_list, as_object
 
 _LINE = re.compile(r"^(?:data:[ \t]*)?(\{[^\r\n]*)", re.M)
@@ -48,8 +37,8 @@ def assembled(body: str) -> Any:
     whole = json_or_none(body)
     if isinstance(whole, dict):
         return put_together([whole]) if str(whole.get("object")).endswith(".chunk") else whole
-    if is_data_stream(body):
-        return put_together(data_stream(body))
+    if ui_streams.is_data_stream(body):
+        return put_together(ui_streams.data_stream(body))
     if isinstance(whole, list) and any("generated_text" in as_object(item) for item in whole):  # Hugging Face's
         return whole
     return put_together(whole if isinstance(whole, list) else list(_events(body)))
@@ -135,20 +124,15 @@ def _anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
             _grow(blocks.setdefault(_number(event), {"type": "text"}), delta)
         if isinstance(event.get("usage"), dict):
             message["usage"] = {**(message.get("usage") or {}), **event["usage"]}
-    return {
-        **message,
-        "content": [
-            {**block, "without_arguments": True} if block.get("input") == "" else block for block in blocks.values()
-        ],
-    }
+    content = [{**block, "without_arguments": True} if block.get("input") == "" else block for block in blocks.values()]
+    return {**message, "content": content}
 
 
 def _grow(block: dict[str, Any], delta: dict[str, Any]) -> None:
     """Add a delta to its block; the arguments of a call stay the text that the model wrote."""
     kind = str(delta.get("type"))
     if kind == "input_json_delta":
-        before = block.get("input")
-        block["input"] = (before if isinstance(before, str) else "") + or_empty(delta.get("partial_json"))
+        block["input"] = or_empty(block.get("input")) + or_empty(delta.get("partial_json"))
     elif kind in _DELTAS:
         key, part = _DELTAS[kind]
         block[key] = or_empty(block.get(key)) + or_empty(delta.get(part))
@@ -171,8 +155,7 @@ def _bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
-    if isinstance(delta.get("text"), str):
-        block["text"] = or_empty(block.get("text")) + delta["text"]
+    grow(block, delta, "text")
     use, thought, result = delta.get("toolUse"), delta.get("reasoningContent"), delta.get("toolResult")
     if isinstance(use, dict):
         inner = block.setdefault("toolUse", {})
@@ -230,9 +213,7 @@ def _chat(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
-    for key in ("content", "reasoning_content", "reasoning", "refusal"):
-        if isinstance(delta.get(key), str):
-            message[key] = or_empty(message.get(key)) + delta[key]
+    grow(message, delta, "content", "reasoning_content", "reasoning", "refusal")
     if isinstance(delta.get("function_call"), dict):  # the older way
         called = message.setdefault("function_call", {"name": None, "arguments": ""})
         called["name"] = called["name"] or delta["function_call"].get("name")
@@ -244,13 +225,15 @@ def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:
 
 
 _MAKERS: tuple[tuple[Callable[[dict[str, Any]], bool], Callable[[list[dict[str, Any]]], Any]], ...] = (
-    (is_chatgpt, chatgpt),
-    (is_older_cohere, older_cohere),
+    (chatgpt_streams.is_chatgpt, chatgpt_streams.chatgpt),
+    (item_streams.is_older_cohere, item_streams.older_cohere),
     (lambda event: event.get("type") in _ANTHROPIC, _anthropic),
     (lambda event: "contentBlockIndex" in event, _bedrock),
     (lambda event: isinstance(event.get("candidates"), list), _google),
     (lambda event: isinstance(event.get("choices"), list), _chat),
-    *((_is_ollama, _ollama), (is_responses, responses), (is_cohere, cohere)),
-    (is_ui_stream, ui_stream),
+    (_is_ollama, _ollama),
+    (item_streams.is_responses, item_streams.responses),
+    (item_streams.is_cohere, item_streams.cohere),
+    (ui_streams.is_ui_stream, ui_streams.ui_stream),
 )
 """which events a stream of a provider has, and what puts them together"""

@@ -54,7 +54,7 @@ class Conversation:
     shortened: bool = False
     """whether it was noted that a request left out what stood in the one before"""
     strangers: set[str] = field(default_factory=set)
-    """roles and kinds that are not known, each noted once"""
+    """what was noted of roles and kinds that are not known"""
     notes: list[str] = field(default_factory=list)
     """what of the entry could not be read, though the rest was"""
 
@@ -73,19 +73,15 @@ def role_of(message: dict[str, Any]) -> str | None:
     return _ROLES.get(role) or (role.lower() if role.lower() in _KINDS else _ROLES.get(role.lower(), role))
 
 
-def _note_stranger(role: str | None, conversation: Conversation) -> None:
-    """Note a role that is not known, the first time that it speaks."""
-    if (name := role or "") not in conversation.strangers:
-        conversation.strangers.add(name)
-        who = "the role is missing" if role is None else f"the role {role[:80]!r} is not known"
-        conversation.notes.append(f"{who}; what it says is kept as an event")
+def _note_once(note: str, conversation: Conversation) -> None:
+    if note not in conversation.strangers:
+        conversation.strangers.add(note)
+        conversation.notes.append(note)
 
 
 def note_unknown_kind(kind: Any, conversation: Conversation) -> None:
     """Note that an entry is of a kind that is not known, the first time that it comes."""
-    if (name := f"kind {str(kind)[:80]!r}") not in conversation.strangers:
-        conversation.strangers.add(name)
-        conversation.notes.append(f"the {name} is not known; what is of it is kept as an event")
+    _note_once(f"the kind {str(kind)[:80]!r} is not known; what is of it is kept as an event", conversation)
 
 
 def message_turns(
@@ -112,7 +108,8 @@ def turns_of(
     conversation.notes.extend(piece.text or "" for piece in parts if piece.kind == "unread")
     parts = [piece for piece in parts if piece.kind != "unread"]
     if kind == "event" and role != "thinking" and any(piece.kind == "text" and piece.text for piece in parts):
-        _note_stranger(role, conversation)
+        who = "the role is missing" if role is None else f"the role {role[:80]!r} is not known"
+        _note_once(f"{who}; what it says is kept as an event", conversation)
     turns = [_turn(group, kind, role, conversation, model, about) for group in _grouped(parts)]
     if not turns:
         turns = [(Turn(0, kind, role=role, model=model if kind == "response" else None, **about), None)]

@@ -54,10 +54,8 @@ def claims(raw: str) -> bool:
 
 
 def says(detail: Detail) -> str:
-    times = detail["claims"]
-    return "the agent then described results that no tool gave" + (
-        "" if times == 1 else f", in {number(times, 'turn')}"
-    )
+    often = "" if detail["claims"] == 1 else f", in {number(detail['claims'], 'turn')}"
+    return f"the agent then described results that no tool gave{often}"
 
 
 plugin = Rule("claimed_result", "high", 20, ("response", "tool_call", "tool_result", "prompt"), ClaimedResults, says)

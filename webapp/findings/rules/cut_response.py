@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from webapp.findings.entry_facts import CUT
 from webapp.findings.phrases import number
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext
 from webapp.findings.turn_view import TurnView
 
 _MODEL = ("response", "tool_call")
@@ -21,7 +19,7 @@ class CutResponses(Observer):
 
     def see(self, turn: TurnView) -> None:
         if turn.entry != self.entry:
-            self._settle()
+            self.settle()
             self.entry = turn.entry if turn.finish in CUT else -1
         by_model = turn.kind in _MODEL
         if by_model and turn.entry == self.entry:
@@ -30,14 +28,10 @@ class CutResponses(Observer):
             self.inside += 1
             self.marked.add(turn.position)
 
-    def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
-        self._settle()
-        return super().end()
-
     def detail(self) -> Detail:
         return {"said": self.at_limit, "inside": self.inside}
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """An entry whose provider says that it was cut: its last response is the one."""
         if self.cut_at >= 0:
             self.at_limit += 1

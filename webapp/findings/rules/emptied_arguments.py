@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from webapp.findings.entry_facts import CUT
 from webapp.findings.phrases import code, number
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext
 from webapp.findings.turn_view import TurnView
 
 _MOST_BRANCHES = 1000
@@ -45,10 +44,6 @@ class EmptiedArguments(Observer):
             self._keep(branch, Written(turn.position, (turn.raw or "")[:_LOOKED_AT], tool=turn.agent or ""))
         else:
             self.open.pop(branch, None)
-
-    def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
-        self.open.clear()  # what never gave a result did not run
-        return super().end()
 
     def detail(self) -> Detail:
         return {"calls": self.calls, "tool": self.tool}

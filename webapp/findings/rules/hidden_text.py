@@ -21,13 +21,8 @@ class HiddenTexts(Observer):
         if hidden is None:
             return
         self.marked.add(turn.position)
-        length = hidden.end - hidden.start
-        self.first = self.first or {
-            "written_in": hidden.written_in,
-            "says": hidden.says[:_LONGEST],
-            "characters": length,
-            "at": hidden.start,
-        }
+        words = {"written_in": hidden.written_in, "says": hidden.says[:_LONGEST]}
+        self.first = self.first or {**words, "characters": hidden.end - hidden.start, "at": hidden.start}
 
     def detail(self) -> Detail:
         return {**self.first, "texts": self.marked.count}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from webapp.findings.phrases import code, defects, number
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext
 from webapp.findings.tool_calls import CallTracker, WrittenCalls
 from webapp.findings.turn_view import TurnView
 
@@ -29,12 +28,11 @@ class LostToolCalls(Observer):
         if written is not None:
             self._take(written)
 
-    def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
+    def settle(self) -> None:
         for written in self.tracker.rest():
             self._take(written)
         for written in self.unsure if self.native else ():
             self._count(written)
-        return super().end()
 
     def detail(self) -> Detail:
         repairs = [name for name, _ in self.repairs.most_common()]
@@ -61,9 +59,8 @@ def says(detail: Detail) -> str:
     why = f": {why}" if why else ""
     if ran:
         return f"{calls} of {number(calls + ran, 'tool call')} that were written never ran{why}"
-    return (
-        f"{number(calls, 'tool call')} {'was written and never ran' if calls == 1 else 'were written, none ran'}{why}"
-    )
+    were = "was written and never ran" if calls == 1 else "were written, none ran"
+    return f"{number(calls, 'tool call')} {were}{why}"
 
 
 plugin = Rule("lost_tool_call", "high", 10, ("response", "tool_call", "tool_result", "prompt"), LostToolCalls, says)

@@ -23,8 +23,8 @@ class MergedValues(Observer):
         if len(containers) < 2:
             return
         if turn.kind == "tool_call":
-            self.calls += len(containers) == len(ours.values)
             merged = len(containers) == len(ours.values)
+            self.calls += merged
         else:
             home = turn.home
             merged = home is not None and home is not ours and len(home.values) == 1 and _merges(home, ours, containers)

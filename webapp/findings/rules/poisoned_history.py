@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from webapp.findings.phrases import code, number
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.rule import MOST_TURNS, Detail, MarkedTurns, Observer, Rule, RuleContext
 from webapp.findings.turn_view import TurnView
 
 LEAST = 2
@@ -48,12 +48,10 @@ class PoisonedHistories(Observer):
 
     def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
         for poisoned in self.open.values():
-            if poisoned.refusals.count >= LEAST:
-                marked = MarkedTurns()
-                for position in (poisoned.call, *poisoned.refusals.positions):
-                    marked.add(position)
-                marked.count = poisoned.refusals.count + 1
-                yield marked, {"tool": poisoned.tool, "refused": poisoned.refusals.count}
+            refusals = poisoned.refusals
+            if refusals.count >= LEAST:
+                positions = [poisoned.call, *refusals.positions][:MOST_TURNS]
+                yield MarkedTurns(positions, refusals.count + 1), {"tool": poisoned.tool, "refused": refusals.count}
 
 
 def malformed(turn: TurnView) -> bool:

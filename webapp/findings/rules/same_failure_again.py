@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from webapp.findings.phrases import code, defects, number
 from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
-from webapp.findings.turn_view import TurnView, last_error
+from webapp.findings.turn_view import TurnView
 
 _ENOUGH = 2
 _MOST_KINDS = 200
@@ -38,10 +38,8 @@ class RecurringFailures(Observer):
                 del self.recent[next(iter(self.recent))]
 
     def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
-        often = sorted(
-            (item for item in self.kinds.items() if item[1].count >= _ENOUGH), key=lambda item: -item[1].count
-        )
-        for (who, how), marks in often[:5]:
+        often = [item for item in self.kinds.items() if item[1].count >= _ENOUGH]
+        for (who, how), marks in sorted(often, key=lambda item: -item[1].count)[:5]:
             yield marks, {"who": who, "how": how, "times": marks.count}
 
     def _fail(self, turn: TurnView, message: str | None) -> None:
@@ -62,7 +60,8 @@ def _how(turn: TurnView, message: str | None) -> str:
         if mended:
             return defects(sorted(mended), most=9)
     if message is None and turn.home is not None:
-        message = last_error(turn.home)
+        errors = (attempt.error for attempt in reversed(turn.home.attempts))
+        message = next((error.message.removesuffix(" at") for error in errors if error is not None), None)
     line = _place.sub("", (message or "no reason given").strip().partition("\n")[0])
     return _numbers.sub("0", line)[:120]
 

@@ -18,9 +18,8 @@ class SilentDiscards(Observer):
         home, ours = turn.home, turn.ours
         if home is ours or home is None or ours is None or home.verdict != "failed":
             return
-        if ours.verdict in ("clean", "extracted") and any(
-            value and isinstance(value, (dict, list)) for value in ours.values
-        ):
+        has_json = any(value and isinstance(value, dict | list) for value in ours.values)
+        if has_json and ours.verdict in ("clean", "extracted"):
             self.marked.add(turn.position)
             last = next((attempt for attempt in reversed(home.attempts) if attempt.outcome == "failed"), None)
             if last is not None and len(self.reasons) < 100:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from webapp.findings.phrases import names, number
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext
 from webapp.findings.turn_view import TurnView
 
 _LOOKED_AT = 600
@@ -54,12 +53,11 @@ class ExhaustedTurns(Observer):
         else:
             self._other(turn)
 
-    def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
+    def settle(self) -> None:
         for place, branch in self.branches.items():
             used = branch.round + 1 >= branch.most >= 2
             if used and place not in self.announced and (branch.last_failed or (branch.unread and not branch.results)):
                 self._mark(place, branch.last)
-        return super().end()
 
     def detail(self) -> Detail:
         return {"times": self.marked.count, "phases": list(self.phases)}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from webapp.findings.phrases import number
-from webapp.findings.rule import Detail, MarkedTurns, Observer, Rule, RuleContext
+from webapp.findings.rule import Detail, Observer, Rule, RuleContext
 from webapp.findings.turn_view import TurnView
 
 _ENOUGH = 3
@@ -40,10 +39,9 @@ class ErrorStorms(Observer):
                 self._close(row)
             row.answered = False
 
-    def end(self) -> Iterator[tuple[MarkedTurns, Detail]]:
+    def settle(self) -> None:
         for row in self.rows.values():
             self._close(row)
-        return super().end()
 
     def detail(self) -> Detail:
         return {"errors": self.errors, "logged": self.logged, "rows": self.row_count, "longest": self.longest}

@@ -16,7 +16,7 @@ from webapp.dumps.read_tail import FileTail, ReadTail
 from webapp.dumps.records import LaterKnown, Problem, SessionStart, Turn
 from webapp.dumps.source import ReadsOtherwise, Source
 from webapp.dumps.spool import Spooled
-from webapp.dumps.tail_reading import added_turns, first_turns, reread_end
+from webapp.dumps.tail_reading import added_turns, reread_end
 from webapp.store import search
 from webapp.store.homes import rules
 from webapp.store.ingest import growing
@@ -58,7 +58,7 @@ class AddedLines:
         """Raises `ReadsOtherwise` and `NotSaved` where the whole file is to be read; the caller commits."""
         with self.spooled.path.open("rb") as file:
             source = Source(file, self.filename, start=self.start, before=self.end.lines, base=self.base)
-            kind = readers.known_formats()[self.end.format].noted_by(self._tail)
+            kind = readers.known_formats()[self.end.format].with_options(tail=self._tail)
             records = list(kind.added_sessions(source))
             sessions = [record for record in records if isinstance(record, SessionEntries)]
             if source.lines_read is None or not sessions:
@@ -120,7 +120,8 @@ class AddedLines:
         start = SessionStart(session.name, kind.name, session.home, session.title, session.extra, session.service)
         home = rules.HomeChooser(rules.read(self.connection), self.settings.home).choose(start, self._problem)
         with Spill() as turns:
-            for turn in self._without_problems(first_turns(kind, session, self._tail)):
+            before = reread_end(kind, session, ())
+            for turn in self._without_problems(added_turns(kind, session, before, self._tail)):
                 if isinstance(turn, Turn):
                     turns.append(turn)
                     self._turns += 1
