@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from webapp.parsing.edit import Edit
@@ -46,10 +45,8 @@ def rewritten(tracer: Tracer, strategy: str, span: Span, value: Any, note: str) 
     return tracer.attempt(strategy, span, [Edit(strategy, span, old, text)] if text != old else [], note=note)
 
 
-def choose_first(tracer: Tracer, attempts: Iterable[Attempt]) -> bool:
-    """Make the first accepted attempt the result; later ones are then never tried."""
-    for attempt in attempts:
-        if attempt.ok:
-            tracer.choose(attempt)
-            return True
-    return False
+def choose_if_ok(tracer: Tracer, attempt: Attempt) -> bool:
+    """Make an attempt the result where it decoded; whether it did."""
+    if attempt.ok:
+        tracer.choose(attempt)
+    return attempt.ok

@@ -34,11 +34,7 @@ class LibraryParser:
 
     @cached_property
     def installed(self) -> str | None:
-        """The installed release, or None."""
-        try:
-            return metadata.version(self.distribution)
-        except metadata.PackageNotFoundError:
-            return None
+        return installed_release(self.distribution)
 
     def run(self, tracer: Tracer) -> None:
         if self.installed:
@@ -48,6 +44,14 @@ class LibraryParser:
 
     def restate(self, tracer: Tracer) -> None:
         raise NotImplementedError
+
+
+def installed_release(distribution: str) -> str | None:
+    """The installed release of a library, or None."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def adapter(function: str) -> str:

@@ -7,6 +7,7 @@ import re
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._cutting import between, choose_if_ok, whole
 from webapp.parsing.span import Span
 
 # What `\s` matches in JavaScript (ECMA-262, WhiteSpace and LineTerminator); Python's differs in six characters.
@@ -51,21 +52,14 @@ def first_fence(raw: str) -> Span | None:
     return Span(start + margin, start + max(margin, len(body.rstrip(WHITE))))
 
 
-def outermost(raw: str) -> Span | None:
-    """What the greedy /\\{[\\s\\S]*\\}/ matches: from the first `{` to the last `}`."""
-    start, end = raw.find("{"), raw.rfind("}")
-    return Span(start, end + 1) if 0 <= start < end else None
-
-
 def run(tracer: Tracer) -> None:
     raw = tracer.raw
-    everything = Span(0, len(raw))
+    everything = whole(raw)
     first = tracer.attempt("whole", everything, note="Strategy 1: Direct parse", finite=True)
-    if first.ok:
-        tracer.choose(first)
+    if choose_if_ok(tracer, first):
         return
     tracer.amend(first, note=f"Strategy 1: Direct parse. {_FIRST}")
-    fence, braces = first_fence(raw), outermost(raw)
+    fence, braces = first_fence(raw), between(raw, "{", "}")
     if fence and fence.start == fence.end:
         tracer.reject("fenced", fence, "an empty fence is passed over", note="Strategy 2")
     if fence and fence.start < fence.end:
@@ -88,9 +82,7 @@ def _twice(tracer: Tracer, strategy: str, span: Span, number: str, plain: str, f
 def _fixed(tracer: Tracer, strategy: str, span: Span, label: str, failed: str) -> None:
     attempt = tracer.attempt(strategy, span, fix_json(tracer.raw, span), finite=True)
     note = f"{_DONE}{label}" if attempt.ok else f"Strategy {label}. {failed}"
-    attempt = tracer.amend(attempt, note=note)
-    if attempt.ok:
-        tracer.choose(attempt)
+    choose_if_ok(tracer, tracer.amend(attempt, note=note))
 
 
 plugin = Described(

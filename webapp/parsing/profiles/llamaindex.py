@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles import _optional
-from webapp.parsing.profiles._cutting import rewritten, stripped_of, whole
+from webapp.parsing.profiles._cutting import choose_if_ok, rewritten, stripped_of, whole
 from webapp.parsing.profiles._library import LibraryParser
 from webapp.parsing.span import Span
 
@@ -26,9 +26,7 @@ class LlamaIndex(LibraryParser):
     def restate(self, tracer: Tracer) -> None:
         strategy, span = _marshalled(tracer.raw)
         attempt = tracer.attempt(strategy, span, offers=span.start < span.end)
-        if attempt.ok:
-            tracer.choose(attempt)
-        elif attempt.error and attempt.error.type == "JSONDecodeError":
+        if not choose_if_ok(tracer, attempt) and attempt.error and attempt.error.type == "JSONDecodeError":
             _yaml(tracer, span)
 
 
@@ -60,11 +58,8 @@ def _yaml(tracer: Tracer, span: Span) -> None:
     elif outcome.value is None:
         tracer.reject("yaml", span, "YAML reads None, which no caller sees as an error")
     else:
-        attempt = rewritten(
-            tracer, "yaml", span, outcome.value, "decoded by yaml.safe_load, drawn as the JSON of its value"
-        )
-        if attempt.ok:
-            tracer.choose(attempt)
+        note = "decoded by yaml.safe_load, drawn as the JSON of its value"
+        choose_if_ok(tracer, rewritten(tracer, "yaml", span, outcome.value, note))
 
 
 plugin = LlamaIndex()

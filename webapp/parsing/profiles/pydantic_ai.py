@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._cutting import group, whole
+from webapp.parsing.profiles._cutting import choose_if_ok, group, whole
 from webapp.parsing.profiles._library import LibraryParser, adapter
 
 _FENCE = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
@@ -26,9 +26,8 @@ class PydanticAI(LibraryParser):
         raw = tracer.raw
         fence = None if raw.startswith("{") else _FENCE.search(raw)
         span = group(fence) if fence else whole(raw)
-        attempt = tracer.attempt("fenced" if fence else "whole", span, offers="{" in raw or "[" in raw)
-        if attempt.ok:
-            tracer.choose(attempt)
+        offers = "{" in raw or "[" in raw
+        choose_if_ok(tracer, tracer.attempt("fenced" if fence else "whole", span, offers=offers))
 
 
 plugin = PydanticAI()
