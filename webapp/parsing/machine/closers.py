@@ -127,14 +127,12 @@ def _mismatched(machine: Machine, char: str) -> None:
     if stays and (balance := _closers_ahead(machine)) in (top, top + 1):
         follows, stays = False, balance == top + 1
     if follows:
-        _fill(machine, opener)
+        close_missing(machine, opener + 1)
     elif stays:
         machine.patch("extra_closer", machine.at, machine.at + 1)
         machine.at += 1
-        if machine.state == "v" and machine.frames[-1].as_kind == "[":
-            machine.state = "v"
     elif opener >= 0 and not _fits(machine, top - 1):
-        _fill(machine, opener)
+        close_missing(machine, opener + 1)
     else:
         _replace(machine)
 
@@ -153,11 +151,6 @@ def _closers_ahead(machine: Machine) -> int:
 
 
 _brackets = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
-
-
-def _fill(machine: Machine, opener: int) -> None:
-    """The containers inside the one that this bracket closes lack their closers."""
-    close_missing(machine, opener + 1)
 
 
 def _replace(machine: Machine) -> None:

@@ -45,6 +45,11 @@ class Repair:
     quicken: Quicken | None = None
 
 
+def replacing(name: str, new: str = "", *, value: bool = False) -> Mend:
+    """Puts `new` in the place of what the pattern matched; with `value` a value ended there."""
+    return lambda machine, match: machine.replace(name, match, new, value=value)
+
+
 MADE_BETWEEN_TOKENS = {
     "backticks": "A string in backticks, a JavaScript template for example, is put in double quotes.",
     "bad_escape": "A backslash that begins no escape JSON knows is doubled, dropped or rewritten.",
@@ -108,8 +113,3 @@ def opening() -> re.Pattern[str] | None:
     """What repairs know behind an opening bracket, all their `opens` in one pattern."""
     patterns = [f"(?:{repair.opens})" for repair in repairs().values() if repair.opens]
     return re.compile(r"[{\[]\s{0,200}+(?:" + "|".join(patterns) + ")") if patterns else None
-
-
-def help_of_repairs() -> dict[str, str]:
-    """One line for each repair, by name."""
-    return dict(sorted({**MADE_BETWEEN_TOKENS, **plugins.help_of(FOLDER)}.items()))

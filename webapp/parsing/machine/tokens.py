@@ -35,8 +35,6 @@ KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + f"(?:[{COLON}]|{ARROW
 
 space = later(SPACE)
 """White space as JSON knows it."""
-string = later(STRING)
-"""A string without defect, quotes and all."""
 plain = later(
     rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[{COMMA}{CLOSE})]|;{SPACE}[\"'}}\]]|\Z|//|/\*|[\[{{]|{KEY_AHEAD})"
     rf"|[ \t\r]*+\n|[ \t]++(?:[\"'“]|-?\d|\#|true\b|false\b|null\b|[A-Za-z_]\w*+[ ]?+:))"

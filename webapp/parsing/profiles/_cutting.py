@@ -23,10 +23,9 @@ def whole(raw: str) -> Span:
     return Span(0, len(raw))
 
 
-def between(raw: str, opener: str, closer: str, span: Span | None = None) -> Span | None:
+def between(raw: str, opener: str, closer: str) -> Span | None:
     """From the first `opener` to the last `closer` behind it, or None."""
-    start, end = span or whole(raw)
-    first, last = raw.find(opener, start, end), raw.rfind(closer, start, end)
+    first, last = raw.find(opener), raw.rfind(closer)
     return Span(first, last + 1) if 0 <= first < last else None
 
 
