@@ -101,6 +101,4 @@ def profiles(taken: Mapping[str, Profile] | None = None) -> Mapping[str, Profile
     return {name: _profile(spec) for name, spec in configured.items()}
 
 
-@lru_cache(maxsize=256)
-def _profile(spec: ParserSpec) -> OwnParser:
-    return OwnParser(spec)
+_profile = lru_cache(maxsize=256)(OwnParser)

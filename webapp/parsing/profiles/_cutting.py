@@ -12,13 +12,6 @@ from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
 
-def stripped_of(raw: str, span: Span, characters: str | None = None) -> Span:
-    """`span` without `characters` (white space where None) at its ends, as `str.strip` cuts them."""
-    text = span.of(raw)
-    start = len(text) - len(text.lstrip(characters))
-    return Span(span.start + start, span.start + max(start, len(text.rstrip(characters))))
-
-
 def whole(raw: str) -> Span:
     return Span(0, len(raw))
 

@@ -8,7 +8,7 @@ from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
 from webapp.parsing.profiles._cutting import between, choose_if_ok, whole
-from webapp.parsing.span import Span
+from webapp.parsing.span import Span, stripped
 
 # What `\s` matches in JavaScript (ECMA-262, WhiteSpace and LineTerminator); Python's differs in six characters.
 _POINTS = (*range(9, 14), 0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
@@ -42,14 +42,9 @@ def fix_json(raw: str, span: Span) -> list[Edit]:
 def first_fence(raw: str) -> Span | None:
     """What /```json\\s*([\\s\\S]*?)\\s*```/ captures first, in linear time; JavaScript's idea of white space."""
     opening = raw.find("```json")
-    if opening < 0:
-        return None
-    start, closing = opening + len("```json"), raw.find("```", opening + len("```json"))
-    if closing < 0:
-        return None
-    body = raw[start:closing]
-    margin = len(body) - len(body.lstrip(WHITE))
-    return Span(start + margin, start + max(margin, len(body.rstrip(WHITE))))
+    start = opening + len("```json")
+    closing = raw.find("```", start) if opening >= 0 else -1
+    return stripped(raw, start, closing, WHITE) if closing >= 0 else None
 
 
 def run(tracer: Tracer) -> None:

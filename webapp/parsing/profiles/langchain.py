@@ -7,9 +7,9 @@ from bisect import bisect_left, bisect_right
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._cutting import choose_if_ok, group, inserted, stripped_of, whole
+from webapp.parsing.profiles._cutting import choose_if_ok, group, inserted, whole
 from webapp.parsing.profiles._library import LibraryParser
-from webapp.parsing.span import Span
+from webapp.parsing.span import Span, stripped
 
 _STRIPPED = " \n\r\t`"
 _FENCE = re.compile(r"```(?:json)?(.*)", re.DOTALL)
@@ -44,7 +44,7 @@ class LangChain(LibraryParser):
 def _parse(tracer: Tracer, strategy: str, span: Span) -> bool:
     """One round; True where it ended in a value or in None, False where it raised."""
     raw = tracer.raw
-    span = stripped_of(raw, span, _STRIPPED)
+    span = stripped(raw, *span, _STRIPPED)
     escapes = _action_input(raw, span)
     first = tracer.attempt(strategy, span, escapes, strict=False, offers=bool(re.search(r"[\[{]", span.of(raw))))
     if choose_if_ok(tracer, first):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import BY_HAND
 from webapp.parsing.profiles._about import Described
-from webapp.parsing.profiles._cutting import choose_if_ok, stripped_of, whole
-from webapp.parsing.span import Span
+from webapp.parsing.profiles._cutting import choose_if_ok
+from webapp.parsing.span import stripped
 
 
 def run(tracer: Tracer) -> None:
     raw = tracer.raw
-    start, end = stripped_of(raw, whole(raw))
+    start, end = stripped(raw)
     cut = start
     for opening in ("```json", "```"):
         if raw.startswith(opening, start, end):
@@ -19,7 +19,7 @@ def run(tracer: Tracer) -> None:
             break
     if raw.endswith("```", cut, end):
         end -= 3
-    span = stripped_of(raw, Span(cut, max(cut, end)))
+    span = stripped(raw, cut, max(cut, end))
     choose_if_ok(tracer, tracer.attempt("fenced" if cut > start else "whole", span))
 
 

@@ -9,8 +9,8 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import Described
 from webapp.parsing.profiles._calls import no_call
-from webapp.parsing.profiles._cutting import stripped_of, whole
-from webapp.parsing.span import Span
+from webapp.parsing.profiles._cutting import whole
+from webapp.parsing.span import Span, stripped
 
 TOKEN = "[TOOL_CALLS]"  # noqa: S105 — a word of the model's, no secret
 _LIST = re.compile(r"\[{.*}\]", re.DOTALL)
@@ -40,7 +40,7 @@ def _without_token(raw: str) -> tuple[Span, list[Edit]]:
     """What is left of the response without the token and the white space round it, as a span and removals in it."""
     span = whole(raw)
     while True:
-        cut = stripped_of(raw, span)
+        cut = stripped(raw, *span)
         if raw.startswith(TOKEN, *cut):
             cut = Span(cut.start + len(TOKEN), cut.end)
         elif raw.endswith(TOKEN, *cut):
