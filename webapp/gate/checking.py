@@ -183,14 +183,13 @@ def _change(
     sample: Sample, old: SampleReading, new: SampleReading, profile: Profile, allowed: Mapping[str, str]
 ) -> SampleChange | None:
     was, now = (outcome(sample, reading, profile) for reading in (old, new))
-    if was is None or now is None:
-        return None if old.digest == new.digest else SampleChange("changed", sample, old, new)
-    if RANK[now] < RANK[was]:
-        reason = allowed.get(sample.id)
-        return SampleChange("allowed" if reason else "regression", sample, old, new, was, now, reason)
-    if RANK[now] > RANK[was]:
-        return SampleChange("fixed", sample, old, new, was, now)
-    return None if old.digest == new.digest else SampleChange("moved", sample, old, new, was, now)
+    if was is not None and now is not None and RANK[now] != RANK[was]:
+        reason = allowed.get(sample.id) if RANK[now] < RANK[was] else None
+        kind = "fixed" if RANK[now] > RANK[was] else "allowed" if reason else "regression"
+        return SampleChange(kind, sample, old, new, was, now, reason)
+    if old.digest == new.digest:
+        return None
+    return SampleChange("changed" if was is None else "moved", sample, old, new, was, now)
 
 
 def as_dict(report: Report) -> dict[str, Any]:

@@ -48,9 +48,8 @@ def _is_ambiguous(tracer: Tracer, kinds: set[str]) -> bool:
     """Whether what was left over, or an edit, leaves it open what the chosen values are."""
     if kinds - {"thought", "tag"}:
         return True
-    for index in tracer.chosen:
-        if read_otherwise(tracer.raw, tracer.attempts[index]):
-            return True
+    if any(read_otherwise(tracer.raw, tracer.attempts[index]) for index in tracer.chosen):
+        return True
     return any(attempt.strategy == "unopened" and attempt.outcome == "rejected" for attempt in tracer.attempts)
 
 
@@ -105,9 +104,7 @@ def read_otherwise(raw: str, attempt: Attempt) -> bool:
             if may_end_keys and not single and _may_end_a_key(raw, at):
                 return True
             continue
-        if edit.repair in _MOVED and attempt.span.start < at < core:
-            return True
-        if edit.repair == "stray_text":
+        if edit.repair == "stray_text" or (edit.repair in _MOVED and attempt.span.start < at < core):
             return True
         if edit.repair == "missing_closer" and opened_twice(raw, attempt.span):
             return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.parsing.machine.state import Frame, Machine
+from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import (
     ARROW,
     ASCII,
@@ -14,6 +14,7 @@ from webapp.parsing.machine.tokens import (
     OPENERS,
     SCALAR,
     SPACE,
+    bracket,
 )
 from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
@@ -99,19 +100,13 @@ def no_value(machine: Machine) -> None:
         machine.last = at
 
 
-def place(machine: Machine) -> int:
-    """Where a missing closer belongs: right after the last thing inside the innermost container."""
-    return max(machine.last, machine.frames[-1].start + 1)
-
-
 def close_missing(machine: Machine, down_to: int) -> None:
-    """Insert the closers of every container above index `down_to`."""
+    """Insert the closers of every container above index `down_to`, right after the last thing inside the innermost."""
     settle(machine)
-    at = place(machine)
-    closed: list[Frame] = []
-    while len(machine.frames) > down_to:
-        closed.append(machine.frames.pop())
-    machine.patch("missing_closer", at, at, "".join(OPENERS[frame.as_kind] for frame in closed))
+    at = max(machine.last, machine.frames[-1].start + 1)
+    closed = machine.frames[down_to:]
+    del machine.frames[down_to:]
+    machine.patch("missing_closer", at, at, "".join(OPENERS[frame.as_kind] for frame in reversed(closed)))
     machine.last = at
     machine.state = "a"
     machine.comma = -1
@@ -144,13 +139,10 @@ def _closers_ahead(machine: Machine) -> int:
         return -1
     machine.look -= 10 * (end - start)
     count = 0
-    for token in _brackets.finditer(machine.raw, start, end):
+    for token in bracket.finditer(machine.raw, start, end):
         char = token[0][0]
         count += (char in "}]") - (char in "{[")
     return count
-
-
-_brackets = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
 
 
 def _replace(machine: Machine) -> None:

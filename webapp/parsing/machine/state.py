@@ -51,7 +51,6 @@ class Machine:
     tries: int = 100_000
 
     def edits(self) -> list[Edit]:
-        """The edits, in order, once `run` has returned."""
         return in_order(self.raw, self.patches)
 
     def patch(self, repair: str, start: int, end: int, new: str = "") -> None:

@@ -58,9 +58,7 @@ def call_tools(tracer: Tracer, blocks: Iterable[Block], mend: Mend | None = None
 
 def _decode(tracer: Tracer, block: Block, mend: Mend | None) -> Attempt:
     attempt = tracer.attempt(block.strategy, block.span, block.edits)
-    if attempt.ok or mend is None:
-        return attempt
-    mended = mend(tracer.raw, block.span)
+    mended = mend(tracer.raw, block.span) if mend and not attempt.ok else None
     if mended is None:
         return attempt
     edits, warning = mended

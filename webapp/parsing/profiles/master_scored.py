@@ -36,7 +36,6 @@ def balanced(raw: str) -> Iterator[Span]:
 
 
 def score(value: object) -> int:
-    """`agents` 100, `complexity` 10, `strategy` 10."""
     return sum(points for key, points in SCORES.items() if key in value) if isinstance(value, dict) else 0
 
 
