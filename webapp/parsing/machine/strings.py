@@ -175,12 +175,13 @@ def close(machine: Machine, reading: Reading, at: int) -> None:
     finish(machine, reading, end)
 
 
-def close_before(machine: Machine, reading: Reading, at: int) -> None:
-    """The string lacks its closing quote, which belongs at `at`."""
+def close_before(machine: Machine, reading: Reading, at: int, dropped: int = 0) -> None:
+    """The string lacks its closing quote, which belongs at `at`, or at `dropped` if all up to there was dropped."""
     _open(machine, reading)
     machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
-    machine.patch("missing_quote", at, at, '"')
-    finish(machine, reading, at)
+    end = max(at, dropped)
+    machine.patch("missing_quote", end, end, '"')
+    finish(machine, reading, end)
 
 
 def _open(machine: Machine, reading: Reading) -> None:
@@ -226,20 +227,14 @@ def _open_cut(machine: Machine, reading: Reading) -> None:
     if reading.where == "k":
         _drop(machine, reading.start)
         return
-    at = lost_quotes.end_of_unclosed(machine, reading)
+    at, dropped = lost_quotes.end_of_unclosed(machine, reading), 0
     if at == machine.end:
         machine.truncated = True
         machine.look -= machine.end - reading.start
-    dropped = 0
-    if at == machine.end:
         at, dropped = escapes.cut_off(machine.raw, reading.open_end, at)
     if dropped:
         machine.patch("truncation", at, dropped)
-        machine.truncated = True
-    _open(machine, reading)
-    machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
-    machine.patch("missing_quote", max(at, dropped), max(at, dropped), '"')
-    finish(machine, reading, max(at, dropped))
+    close_before(machine, reading, at, dropped)
 
 
 def _drop(machine: Machine, start: int) -> None:

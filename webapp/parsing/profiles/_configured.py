@@ -80,8 +80,8 @@ class OwnParser:
             outcome = process_of(self.spec).parse(tracer.raw)
         except NotStarted as error:
             tracer.fail("start", everything, str(error))
-            return
-        record_outcome(tracer, outcome)
+        else:
+            record_outcome(tracer, outcome)
 
 
 @cache

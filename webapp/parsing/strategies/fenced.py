@@ -12,24 +12,8 @@ from webapp.parsing.strategies import called
 from webapp.parsing.strategy import Strategy
 
 JSON_LABELS = {
-    "",
-    "json",
-    "json5",
-    "jsonc",
-    "jsonl",
-    "ndjson",
-    "geojson",
-    "tool_call",
-    "tool",
-    "tool_code",
-    "text",
-    "txt",
-    "plaintext",
-    "output",
-    "response",
-    "result",
-    "javascript",
-    "js",
+    *("", "json", "json5", "jsonc", "jsonl", "ndjson", "geojson", "javascript", "js"),
+    *("tool_call", "tool", "tool_code", "text", "txt", "plaintext", "output", "response", "result"),
 }
 _COMMENTS = {"//": "\n", "/*": "*/"}
 _label = later(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
