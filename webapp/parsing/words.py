@@ -38,7 +38,6 @@ def counted(count: int, noun: str) -> str:
 
 
 def chosen_edits(trace: Trace) -> list[Edit]:
-    """The edits of all chosen attempts."""
     return [edit for index in trace.chosen for edit in trace.attempts[index].edits]
 
 

@@ -96,7 +96,6 @@ def head(what: str, about: Iterable[str], profile: str) -> bytes:
 
 
 def case(response: LabelledResponse, label: LabelView, values: list[Any]) -> bytes:
-    """A response with the values that are expected of it."""
     lines = [f"{response.session} turn {response.position}, split {response.split}", *facts(response, label)]
     comments = "".join(f"    # {comment(line)}\n" for line in lines)
     expected = jsontext.portable(values)

@@ -38,7 +38,6 @@ def read_braces(raw: str, match: re.Match[str], end: int) -> Call:
 
 
 def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:
-    """The edits that one token needs."""
     if token["quote"]:
         text, before, after = (Span(*token.span(group)) for group in ("text", "quote", "closing"))
     elif token["key"] or token["bare"]:

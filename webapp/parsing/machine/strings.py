@@ -120,7 +120,7 @@ def _escape(machine: Machine, reading: Reading, at: int) -> int:
     raw = machine.raw
     if raw.startswith('\\"', at) and '"' in reading.closers:
         certain = string_end.score(machine, reading, at + 2) >= string_end.CERTAIN
-        if certain and escapes.is_path(raw, reading.open_end, at):
+        if certain and escapes.windows_path.match(raw, reading.open_end, at):
             reading.patches.append(Patch(at, at, "\\", "bad_escape"))
             return at + 1
         if certain and at - reading.open_end < 300:

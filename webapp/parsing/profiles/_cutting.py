@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from webapp.parsing.edit import Edit
@@ -20,14 +19,6 @@ def between(raw: str, opener: str, closer: str) -> Span | None:
     """From the first `opener` to the last `closer` behind it, or None."""
     first, last = raw.find(opener), raw.rfind(closer)
     return Span(first, last + 1) if 0 <= first < last else None
-
-
-def group(match: re.Match[str], number: int = 1) -> Span:
-    return Span(*match.span(number))
-
-
-def inserted(repair: str, at: int, text: str) -> Edit:
-    return Edit(repair, Span(at, at), "", text)
 
 
 def rewritten(tracer: Tracer, strategy: str, span: Span, value: Any, note: str) -> Attempt:

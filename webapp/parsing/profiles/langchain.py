@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._cutting import choose_if_ok, group, inserted, whole
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.profiles._library import LibraryParser
 from webapp.parsing.span import Span, stripped
 
@@ -37,7 +37,7 @@ class LangChain(LibraryParser):
         if _parse(tracer, "whole", whole(tracer.raw)):
             return
         fence = _FENCE.search(tracer.raw)
-        strategy, span = ("fenced", group(fence)) if fence else ("whole", whole(tracer.raw))
+        strategy, span = ("fenced", Span(*fence.span(1))) if fence else ("whole", whole(tracer.raw))
         _parse(tracer, strategy, span)
 
 
@@ -140,7 +140,7 @@ class _Completion:
         if rest:
             edits.append(Edit("truncation", Span(end, self.span.end), rest, tail))
         elif tail:
-            edits.append(inserted("missing_closer", self.span.end, tail))
+            edits.append(Edit("missing_closer", Span(self.span.end, self.span.end), "", tail))
         return edits
 
     def before(self, at: int, count: int) -> int:

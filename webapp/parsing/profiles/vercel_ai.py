@@ -9,7 +9,7 @@ from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._about import Described
-from webapp.parsing.profiles._cutting import choose_if_ok, inserted, whole
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.span import Span
 
 _WORDS = ("false", "true", "null")
@@ -53,7 +53,7 @@ def completed(raw: str) -> list[Edit]:
     end, closers = walk.sound + 1, "".join(map(walk.closer, reversed(walk.stack)))
     if end < len(raw):
         return [Edit("truncation", Span(end, len(raw)), raw[end:], closers)]
-    return [inserted("missing_closer", end, closers)] if closers else []
+    return [Edit("missing_closer", Span(end, end), "", closers)] if closers else []
 
 
 @dataclass

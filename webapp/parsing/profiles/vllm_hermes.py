@@ -8,13 +8,14 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import Described
 from webapp.parsing.profiles._calls import read_calls
-from webapp.parsing.profiles._cutting import group, whole
+from webapp.parsing.profiles._cutting import whole
+from webapp.parsing.span import Span
 
 _CALL = re.compile(r"<tool_call>(.*?)</tool_call>|<tool_call>(.*)", re.DOTALL)
 
 
 def run(tracer: Tracer) -> None:
-    spans = [group(match, match.lastindex or 1) for match in _CALL.finditer(tracer.raw)]
+    spans = [Span(*match.span(match.lastindex or 1)) for match in _CALL.finditer(tracer.raw)]
     if not spans:
         tracer.reject("tagged", whole(tracer.raw), "no <tool_call>: plain text")
     else:

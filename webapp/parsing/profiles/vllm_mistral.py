@@ -9,7 +9,7 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
 from webapp.parsing.profiles._about import Described
 from webapp.parsing.profiles._calls import no_call
-from webapp.parsing.profiles._cutting import whole
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.span import Span, stripped
 
 TOKEN = "[TOOL_CALLS]"  # noqa: S105 — a word of the model's, no secret
@@ -25,15 +25,12 @@ def run(tracer: Tracer) -> None:
     attempt = tracer.attempt("tagged", span, edits)
     if not attempt.ok and (calls := _LIST.search(apply(raw, span, edits))):
         attempt = tracer.attempt("outermost", *_part(calls, span, edits))
-    if not attempt.ok:
-        return
     items = attempt.value if isinstance(attempt.value, list) else [None]
     reason = next(filter(None, (no_call(item, ("name", "arguments")) for item in items)), None)
-    if reason:
+    if attempt.ok and reason:
         tracer.offered = True
-        tracer.amend(attempt, outcome="failed", reason=reason)
-    else:
-        tracer.choose(attempt)
+        attempt = tracer.amend(attempt, outcome="failed", reason=reason)
+    choose_if_ok(tracer, attempt)
 
 
 def _without_token(raw: str) -> tuple[Span, list[Edit]]:
