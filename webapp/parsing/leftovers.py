@@ -48,8 +48,9 @@ def _is_ambiguous(tracer: Tracer, kinds: set[str]) -> bool:
     """Whether what was left over, or an edit, leaves it open what the chosen values are."""
     if kinds - {"thought", "tag"}:
         return True
-    if any(read_otherwise(tracer.raw, tracer.attempts[index]) for index in tracer.chosen):
-        return True
+    for index in tracer.chosen:
+        if read_otherwise(tracer.raw, tracer.attempts[index]):
+            return True
     return any(attempt.strategy == "unopened" and attempt.outcome == "rejected" for attempt in tracer.attempts)
 
 
