@@ -31,7 +31,8 @@ class Repair:
     JSON of it: it makes a bracket a candidate that would else be taken for prose or program code.
 
     `quick` is a pattern for the plain form of the defect, one that can be told between two tokens without knowing where
-    in the value it stands; `quicken` gives its edits (see `sweep`).
+    in the value it stands; `quicken` gives its edits (see `sweep`), which go by
+    `name`, an identifier.
     """
 
     name: str

@@ -24,7 +24,7 @@ _GREPPED = "Text extraction successful: three numbers out of the text; the reaso
 
 
 class Cut(NamedTuple):
-    """What is decoded, and what was done to get there; `lost` is where no closing fence was matches."""
+    """What is decoded, and what was done to get there; `lost` says that no closing fence was there."""
 
     strategy: str
     span: Span

@@ -90,7 +90,7 @@ def _named(tool: object) -> str:
 
 
 def _tell(tracer: Tracer, errors: list[int]) -> None:
-    """Note on each failure what the agent is outcome of it: nothing, where another block is a call."""
+    """Note on each failure what the agent is told of it: nothing, where another block is a call."""
     outcome = "validation error dropped, since another block is a call" if tracer.chosen else "validation error sent"
     for index in errors:
         attempt = tracer.attempts[index]
