@@ -43,10 +43,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`capture` and `run` put hooks into decoders as soon as they are imported, and only then."""
+    """`capture` and `run` put hooks into decoders as soon as they are imported, and only then.
+
+    Names that were bound before to module functions stay as they are.
+    """
     if name not in ("capture", "run"):
         raise AttributeError(f"module 'fencepost' has no attribute {name!r}")
+    from webapp.capture import hooks
     from webapp.parsing import inside
 
-    inside.install()
+    hooks.install()
     return getattr(inside, name)

@@ -12,7 +12,7 @@ from webapp import plugins
 from webapp.parsing import Attempt, parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
-from webapp.parsing.machine.repair import help_of_repairs, repairs
+from webapp.parsing.machine.repair import FOLDER, MADE_BETWEEN_TOKENS, repairs
 
 _spec = importlib.util.spec_from_file_location("fencepost_cases", Path(__file__).with_name("_cases.py"))
 assert _spec and _spec.loader
@@ -68,7 +68,10 @@ def test_no_edit_can_be_left_out(case) -> None:
 
 @pytest.mark.parametrize(
     ("heading", "helps"),
-    [("Repairs", help_of_repairs()), ("Strategies", plugins.help_of("webapp.parsing.strategies"))],
+    [
+        ("Repairs", MADE_BETWEEN_TOKENS | plugins.help_of(FOLDER)),
+        ("Strategies", plugins.help_of("webapp.parsing.strategies")),
+    ],
 )
 def test_each_plugin_that_the_documentation_names_does_what_it_says(heading: str, helps: dict[str, str]) -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "parsing.md").read_text("utf-8")

@@ -72,7 +72,7 @@ def _document(trace: Trace, phase: str | None) -> dict[str, Any]:
     if not fitting.is_held(trace.profile, phase):
         return trace.as_dict()
     misfits = fitting.misfits(trace.values, trace.profile, phase)
-    return trace.as_dict() | {"misfits": [misfit.as_dict() for misfit in misfits]}
+    return trace.as_dict() | {"misfits": [misfit._asdict() for misfit in misfits]}
 
 
 def _print_misfits(traces: Sequence[Trace], phase: str | None) -> None:

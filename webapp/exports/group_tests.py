@@ -64,7 +64,6 @@ class GroupTests:
 
 
 def pieces(tests: GroupTests, about: ExportFacts) -> Iterator[bytes]:
-    """The file, piece by piece."""
     yield pytest.head("Responses of one failure group", [about.sentence(), "", *tests.sentences()], tests.parser)
     for response, label, values in meant(tests.labelled, about.left_out):
         yield pytest.case(response, label, values)

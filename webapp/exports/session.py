@@ -119,13 +119,11 @@ def _trace(trace: dict[str, Any] | None, raw: str, spans: list[Redaction], redac
 
 def _attempt(attempt: dict[str, Any], raw: str, spans: list[Redaction], redactor: Redactor) -> dict[str, Any]:
     words = {name: attempt[name] and redactor.text(attempt[name]) for name in ("reason", "note")}
-    error = attempt["error"] and {name: _words(value, redactor) for name, value in attempt["error"].items()}
+    error = attempt["error"] and {
+        name: redactor.text(value) if isinstance(value, str) else value for name, value in attempt["error"].items()
+    }
     edits = [_edit(edit, raw, spans) for edit in attempt["edits"]]
     return {**attempt, **words, "error": error, "edits": edits}
-
-
-def _words(value: Any, redactor: Redactor) -> Any:
-    return redactor.text(value) if isinstance(value, str) else value
 
 
 def _edit(edit: dict[str, Any], raw: str, spans: list[Redaction]) -> dict[str, Any]:

@@ -33,7 +33,6 @@ class SampleReading:
     values: tuple[Any, ...] | None
 
     def line(self) -> str:
-        """The line of the baseline."""
         row = {"id": self.id, "text": self.text, "verdict": self.verdict, "digest": self.digest}
         values = None if self.values is None else jsontext.marked(list(self.values))
         return json.dumps(row | {"values": values}, ensure_ascii=True, sort_keys=True)

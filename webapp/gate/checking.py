@@ -16,6 +16,7 @@ from webapp.parsing import Profile
 EXIT = {"passed": 0, "failed": 1, "error": 2}
 RANK = {"right": 2, "nothing": 2, "missed": 1, "wrong": 0, "spurious": 0}
 """of an outcome under a final label: right, an error that shows, an error that is silent"""
+_HOW_TO_GIVE = "give --labels FILE, or label responses of the database (/labels)"
 KINDS = {
     "regression": "worse than before, by its final label",
     "allowed": "worse than before, and allowed by name",
@@ -112,7 +113,8 @@ def compare(
     chosen = [sample for sample in samples if split in (None, sample.split)]
     problems = [] if updating else _problems(samples, before)
     if not chosen:
-        problems.append(_nothing_to_check(split))
+        where = f" in the split {split}" if split else ""
+        problems.append(f"there is no response to check{where}: {_HOW_TO_GIVE}")
     sample_ids = {sample.id for sample in samples}
     problems += [
         f"{sample_id!r} is allowed to be worse, but no response has that id"
@@ -155,11 +157,6 @@ def outcome(sample: Sample, reading: SampleReading, profile: Profile) -> str | N
     return judge_values(reading.values, sample.meant, roots_of(profile), drops=drops).outcome
 
 
-def _nothing_to_check(split: str | None) -> str:
-    where = f" in the split {split}" if split else ""
-    return f"there is no response to check{where}: give --labels FILE, or label responses of the database (/labels)"
-
-
 def _problems(samples: Sequence[Sample], before: Mapping[str, SampleReading]) -> list[str]:
     """Where baseline and responses do not speak of the same."""
     samples_by_id = {sample.id: sample for sample in samples}
@@ -183,18 +180,16 @@ def _change(
     sample: Sample, old: SampleReading, new: SampleReading, profile: Profile, allowed: Mapping[str, str]
 ) -> SampleChange | None:
     was, now = (outcome(sample, reading, profile) for reading in (old, new))
-    if was is None or now is None:
-        return None if old.digest == new.digest else SampleChange("changed", sample, old, new)
-    if RANK[now] < RANK[was]:
-        reason = allowed.get(sample.id)
-        return SampleChange("allowed" if reason else "regression", sample, old, new, was, now, reason)
-    if RANK[now] > RANK[was]:
-        return SampleChange("fixed", sample, old, new, was, now)
-    return None if old.digest == new.digest else SampleChange("moved", sample, old, new, was, now)
+    if was is not None and now is not None and RANK[now] != RANK[was]:
+        reason = allowed.get(sample.id) if RANK[now] < RANK[was] else None
+        kind = "fixed" if RANK[now] > RANK[was] else "allowed" if reason else "regression"
+        return SampleChange(kind, sample, old, new, was, now, reason)
+    if old.digest == new.digest:
+        return None
+    return SampleChange("changed" if was is None else "moved", sample, old, new, was, now)
 
 
 def as_dict(report: Report) -> dict[str, Any]:
-    """The report as JSON."""
     return {
         "verdict": report.verdict,
         "exit_code": report.exit_code,

@@ -83,7 +83,7 @@ def _markdown(report: Report) -> Iterator[str]:
         yield f"\n### {kind.capitalize()}: {len(changes):,}\n\n{escaped(words)}\n"
         yield "| response | was | is now | first difference |\n|---|---|---|---|"
         for change in changes[:MOST_LINES]:
-            cells = (code(change.sample.id), escaped(_was(change)), escaped(_now(change)), escaped(_where(change)))
+            cells = (code(change.sample.id), *map(escaped, (*_outcomes(change), _where(change))))
             yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
         if len(changes) > MOST_LINES:
             yield f"\nand {len(changes) - MOST_LINES:,} more, all in the JSON report"
@@ -109,15 +109,14 @@ def _data(text: str) -> str:
 def sentence(change: SampleChange) -> str:
     """`right before, silently wrong now: differs at [0].a`."""
     allowed = f" (allowed: {change.reason})" if change.reason else ""
-    return visible(f"{_was(change)} before, {_now(change)} now: {_where(change)}{allowed}")
+    was, now = _outcomes(change)
+    return visible(f"{was} before, {now} now: {_where(change)}{allowed}")
 
 
-def _was(change: SampleChange) -> str:
-    return SHORT[change.was] if change.was else change.before.verdict
-
-
-def _now(change: SampleChange) -> str:
-    return SHORT[change.now] if change.now else change.after.verdict
+def _outcomes(change: SampleChange) -> Iterator[str]:
+    """What it was and is in words; the verdict where no final label says what was meant."""
+    for outcome, reading in ((change.was, change.before), (change.now, change.after)):
+        yield SHORT[outcome] if outcome else reading.verdict
 
 
 def _where(change: SampleChange) -> str:

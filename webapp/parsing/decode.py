@@ -56,8 +56,8 @@ def decode(text: str, *, strict: bool = True, finite: bool = False) -> Decoded:
     except json.JSONDecodeError as error:
         return Decoded(failure=Failure("JSONDecodeError", error.msg, error.pos, str(error)))
     except NotFinite:
-        unexpected = json.JSONDecodeError("Expecting value", text, _constant_at(text))
-        return Decoded(failure=Failure("JSONDecodeError", unexpected.msg, unexpected.pos, str(unexpected)))
+        at = next((match.start(1) for match in _CONSTANT.finditer(text) if match[1]), 0)
+        return Decoded(failure=_failure("Expecting value", text, at))
     except RecursionError as problem:
         depth, at = nesting(text)
         message = f"Nested {'more than ' if depth >= COUNTED else ''}{depth:,} deep, deeper than the decoder reads"
@@ -137,14 +137,6 @@ def first_keys(text: str) -> tuple[Any, bool]:
 
 def _refuse(name: str) -> NoReturn:
     raise NotFinite(name)
-
-
-def _constant_at(text: str) -> int:
-    """Where the first NaN or Infinity outside a string stands; only asked where the decoder has met one."""
-    for match in _CONSTANT.finditer(text):
-        if match[1]:
-            return match.start(1)
-    return 0
 
 
 _BEGINS = frozenset('{["-0123456789tfnNI\ufeff')

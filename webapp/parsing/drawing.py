@@ -22,8 +22,7 @@ class Stretch(NamedTuple):
     """`raw[start:end]`, or (with an empty span) what an edit inserts there, or the place of an error at the very end.
 
     `attempt` is the one in whose span it lies, `edit` counts the edits of all drawn attempts from 1 and
-    `repair` made it, and `fault` says
-    that the attempt stopped at this character.
+    `repair` made it, and `fault` says that the attempt stopped at this character.
     """
 
     kind: Kind

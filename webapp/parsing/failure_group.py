@@ -22,6 +22,8 @@ LONGEST_KEY = 240
 _NOT_RUN = "absent"
 """the version of a trace of a profile whose library is not installed: that is no failure"""
 _MOST_REPAIRS = 6
+_WIDTH = 24
+"""code points on each side of an edit whose tokens are told"""
 _MOST_WALKED = 50_000
 """code points of a value that are walked for the path of its first edit"""
 _CUT = frozenset(
@@ -118,9 +120,7 @@ def _names(repairs: set[str]) -> list[str]:
 def _unreadable(ours: Trace) -> FailureGroup:
     """What `fencepost` reads no value from: why not, without what is quoted there."""
     failures = [attempt for attempt in ours.attempts if attempt.outcome == "failed" and attempt.strategy != "whole"]
-    refusals = [
-        attempt for attempt in ours.attempts if attempt.outcome == "rejected" and attempt.strategy != "leftover"
-    ]
+    refusals = [each for each in ours.attempts if each.outcome == "rejected" and each.strategy != "leftover"]
     if ours.verdict == "failed" and failures:
         defect = f"unreadable: {_why(failures[-1])}"
     elif refusals:
@@ -161,10 +161,10 @@ def _is_prose(text: str) -> bool:
     return _two_words.match(text) is not None
 
 
-def _tokens(raw: str, at: int, width: int = 24) -> str:
+def _tokens(raw: str, at: int) -> str:
     """Up to three tokens on each side of a place, without what they hold: `"s"▲"s":`."""
-    before = _classes(raw[max(0, at - width) : at])[-3:]
-    return "".join(before) + "▲" + "".join(_classes(raw[at : at + width])[:3])
+    before = _classes(raw[max(0, at - _WIDTH) : at])[-3:]
+    return "".join(before) + "▲" + "".join(_classes(raw[at : at + _WIDTH])[:3])
 
 
 def _classes(text: str) -> list[str]:

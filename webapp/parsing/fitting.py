@@ -30,9 +30,6 @@ class Misfit(NamedTuple):
     message: str
     schema: str
 
-    def as_dict(self) -> dict[str, Any]:
-        return self._asdict()
-
     @property
     def sentence(self) -> str:
         if not self.path:

@@ -37,7 +37,7 @@ class capture:  # noqa: N801 — it is used like a function
         self.raw = raw
         self.value: Any = _NOTHING
         self._trace: Trace | None = None
-        install()
+        hooks.install()
 
     @property
     def trace(self) -> Trace:
@@ -81,8 +81,3 @@ def trace_of(raw: str, outcome: ParserOutcome, *, returned: bool = True) -> Trac
     elif last := [attempt for attempt in record_calls(tracer, outcome) if attempt.ok][-1:]:
         tracer.choose(last[0])
     return tracer.trace("capture", "", outcome.microseconds)
-
-
-def install() -> None:
-    """Put the hooks in place, once in a process; names that were bound before to module functions stay as they are."""
-    hooks.install()

@@ -48,6 +48,5 @@ def not_run(profile: str, version: str) -> str | None:
 
 
 def refuse_absent(profile: Any) -> None:
-    """Raise `NotInstalled` where a profile cannot run."""
     if words := reason(profile):
         raise NotInstalled(f"{profile.name} cannot run, since {words}")

@@ -125,9 +125,7 @@ def read_otherwise(raw: str, attempt: Attempt) -> bool:
             if may_end_keys and not single and _may_end_a_key(raw, at):
                 return True
             continue
-        if edit.repair in _MOVED and attempt.span.start < at < core:
-            return True
-        if edit.repair == "stray_text":
+        if edit.repair == "stray_text" or (edit.repair in _MOVED and attempt.span.start < at < core):
             return True
         if edit.repair == "missing_closer" and opened_twice(raw, attempt.span):
             return True

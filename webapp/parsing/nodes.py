@@ -38,21 +38,18 @@ class _Scan:
     text: str
     nodes: list[Node] = field(default_factory=list)
     open: list[Node] = field(default_factory=list)
-    counts: list[int] = field(default_factory=list)
+    counts: list[int] = field(default_factory=lambda: [0])
     key: Span | None = None
     key_next: bool = False
 
-    def add(self, kind: Kind, span: Span, *, closed: bool) -> Node:
-        place = self.counts[-1] if self.counts else 0
-        if self.counts:
-            self.counts[-1] += 1
-        node = Node(len(self.open), kind, span.start, span.end if closed else None, self.key, place)
+    def add(self, kind: Kind, start: int, end: int | None) -> None:
+        self.nodes.append(Node(len(self.open), kind, start, end, self.key, self.counts[-1]))
+        self.counts[-1] += 1
         self.key = None
-        self.nodes.append(node)
-        return node
 
     def opened(self, at: int, kind: Kind) -> None:
-        self.open.append(self.add(kind, Span(at, at), closed=False))
+        self.add(kind, at, None)
+        self.open.append(self.nodes[-1])
         self.counts.append(0)
         self.key_next = kind == "object"
 
@@ -88,7 +85,5 @@ def nodes(text: str, limit: int) -> tuple[list[Node], bool]:
         elif group == _OPEN:
             scan.opened(start, "object" if match[group] == "{" else "array")
         else:
-            scan.add(
-                "string" if group == _STRING else "number" if group == _NUMBER else "word", Span(start, at), closed=True
-            )
+            scan.add("string" if group == _STRING else "number" if group == _NUMBER else "word", start, at)
     return scan.nodes, False

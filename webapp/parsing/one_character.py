@@ -110,7 +110,7 @@ def _spot(text: str, at: int) -> int:
 
 def _settled(raw: str, start: int, removed: list[int], text: str, stop: int, value: Any) -> Mended | None:
     """The result, unless the text closes more than the value opens: then it is no slip of one character."""
-    if not removed or _closes_more.match(text, stop):
+    if _closes_more.match(text, stop):
         return None
     spots = sorted(_originals(removed))
     edits = tuple(_edit(raw, start + spot) for spot in spots)
@@ -257,7 +257,7 @@ def _lost(text: str, failed: int) -> Iterator[tuple[int, str]]:
         yield from _closing_quotes(text, low, failed)
     if text.find("\n", 0, failed + 1) < 0:
         return
-    for match in (*_bare_colon.finditer(text, max(0, failed - 4_000), failed),):
+    for match in _bare_colon.finditer(text, max(0, failed - 4_000), failed):
         yield match.end(), "{" if text[match.end() :].lstrip()[:1] == '"' else "["
         yield match.end(), "["
     for match in [*_lone_comma.finditer(text, max(0, failed - 20_000), failed)][-3:][::-1]:

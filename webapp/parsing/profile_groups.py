@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 FENCEPOST = "Fencepost"
@@ -18,10 +17,3 @@ def group_of(profile: Any) -> str:
     """A profile's group: what it says itself, else by its report; one that says nothing is somebody's own."""
     group: str | None = getattr(profile, "group", None)
     return group or (REPORTS if getattr(profile, "report", None) else OWN)
-
-
-def grouped(profiles: Iterable[Any]) -> dict[str, list[Any]]:
-    """Profiles by group, in the order of `GROUPS`, without the empty ones."""
-    every = list(profiles)
-    groups = {group: [profile for profile in every if group_of(profile) == group] for group in GROUPS}
-    return {group: members for group, members in groups.items() if members}

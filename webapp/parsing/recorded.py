@@ -48,14 +48,14 @@ def told_attempt(tracer: Tracer, report: dict[str, Any]) -> Attempt:
     error = report.get("error")
     if report.get("outcome") != "failed" and error is None:
         return tracer.attempt(strategy, span, edits, note=note)
-    at = error.get("at") if isinstance(error, dict) else None
-    message = str(error.get("message") if isinstance(error, dict) else error or report.get("reason") or "failed")
-    if not isinstance(error, dict) or not isinstance(at, int) or not 0 <= at <= len(tracer.raw):
-        return tracer.fail(strategy, span, message, edits, note=note)
-    line, column = place(tracer.raw, at)
-    fault = Fault(str(error.get("type") or "Error"), message, at, line, column, message)
-    tracer.fail(strategy, span, message, edits, note=note)
-    return tracer.amend(tracer.attempts[-1], reason=None, error=fault)
+    if not isinstance(error, dict):
+        error = {"message": error or report.get("reason") or "failed"}
+    at, message = error.get("at"), str(error.get("message"))
+    failed = tracer.fail(strategy, span, message, edits, note=note)
+    if not isinstance(at, int) or not 0 <= at <= len(tracer.raw):
+        return failed
+    fault = Fault(str(error.get("type") or "Error"), message, at, *place(tracer.raw, at), message)
+    return tracer.amend(failed, reason=None, error=fault)
 
 
 def _told_edit(raw: str, edit: dict[str, Any]) -> Edit:

@@ -20,9 +20,9 @@ def place(raw: str, at: int) -> tuple[int, int]:
     return raw.count("\n", 0, at) + 1, at - raw.rfind("\n", 0, at)
 
 
-def stripped(raw: str, start: int = 0, end: int | None = None) -> Span:
-    """The span of `raw[start:end]` without the white space at its ends (as `str.strip`)."""
+def stripped(raw: str, start: int = 0, end: int | None = None, characters: str | None = None) -> Span:
+    """The span of `raw[start:end]` without `characters` (white space where None) at its ends, as `str.strip` cuts."""
     end = len(raw) if end is None else end
     text = raw[start:end]
-    start_at = len(text) - len(text.lstrip())
-    return Span(start + start_at, start + max(start_at, len(text.rstrip())))
+    start_at = len(text) - len(text.lstrip(characters))
+    return Span(start + start_at, start + max(start_at, len(text.rstrip(characters))))

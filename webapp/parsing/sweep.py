@@ -29,24 +29,18 @@ def sweep(raw: str, start: int, end: int) -> tuple[int, list[Edit]]:
         at = match.end()
         if kind is None:
             break
-        name, quicken = makers[kind]
-        for first, last, new in quicken(raw, *match.span(kind)):
-            edits.append(as_edit((name, as_span((first, last)), raw[first:last], new)))
+        for first, last, new in makers[kind](raw, *match.span(kind)):
+            edits.append(as_edit((kind, as_span((first, last)), raw[first:last], new)))
     return at, edits
 
 
 @cache
-def _makers() -> dict[str, tuple[str, Quicken]]:
-    return {
-        f"q{index}": (repair.name, repair.quicken)
-        for index, repair in enumerate(repairs().values())
-        if repair.quick and repair.quicken
-    }
+def _makers() -> dict[str, Quicken]:
+    return {name: repair.quicken for name, repair in repairs().items() if repair.quick and repair.quicken}
 
 
 @cache
 def _pattern() -> re.Pattern[str]:
     """Clean tokens, as many as there are, and then one plain defect or nothing."""
-    by_index = list(repairs().values())
-    parts = [f"(?P<{group}>{by_index[int(group[1:])].quick})" for group in _makers()]
+    parts = [f"(?P<{name}>{repairs()[name].quick})" for name in _makers()]
     return re.compile(_CLEAN + f"(?:{'|'.join(parts)})?+")

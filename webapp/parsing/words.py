@@ -27,14 +27,7 @@ FLAGS = {
     "ambiguous": "other values fit as well",
     "exhausted": "the search stopped at its limit",
 }
-KINDS = {
-    "prompt": "prompt",
-    "response": "response",
-    "tool_call": "tool call",
-    "tool_result": "tool result",
-    "error": "error",
-    "event": "event",
-}
+KINDS = {kind: kind.replace("_", " ") for kind in ("prompt", "response", "tool_call", "tool_result", "error", "event")}
 LONGEST_CHANGE = 80
 """Characters of an edit's text that a sentence quotes."""
 
@@ -45,7 +38,6 @@ def counted(count: int, noun: str) -> str:
 
 
 def chosen_edits(trace: Trace) -> list[Edit]:
-    """The edits of all chosen attempts."""
     return [edit for index in trace.chosen for edit in trace.attempts[index].edits]
 
 
@@ -175,13 +167,12 @@ def session_sentence(
         return findings or "No response was recorded in this session."
     if home == "unknown":
         sentence = unknown_sentence(responses, failed, rescued, shape)
-        return f"{findings} {sentence}" if findings else sentence
-    if not failed:
-        fine = f"{counted(responses, 'response')}, none failed."
-        return f"{findings} {fine}" if findings else fine
-    reads = "it" if failed == 1 else "all of them" if rescued == failed else f"{rescued:,} of them"
-    ending = f"; Fencepost can read {reads}." if rescued else "."
-    sentence = f"{failed:,} of {counted(responses, 'response')} failed under `{home}`{ending}"
+    elif not failed:
+        sentence = f"{counted(responses, 'response')}, none failed."
+    else:
+        reads = "it" if failed == 1 else "all of them" if rescued == failed else f"{rescued:,} of them"
+        ending = f"; Fencepost can read {reads}." if rescued else "."
+        sentence = f"{failed:,} of {counted(responses, 'response')} failed under `{home}`{ending}"
     return f"{findings} {sentence}" if findings else sentence
 
 

@@ -20,15 +20,8 @@ LONGEST_RAW = 200_000
 LONGEST_VALUE = 20_000
 MOST_ERRORS = 40
 """of one reading"""
-_NAMES = {
-    "c": "clean",
-    "e": "extracted",
-    "r": "repaired",
-    "f": "failed",
-    "s": "failed, Fencepost can read it",
-    "n": "no JSON found",
-}
-_SIGNS = {"c": "●", "e": "○", "r": "◆", "f": "✕", "s": "⊠", "n": "·"}
+_NAMES = {verdict[0]: name for verdict, name in words.VERDICT_NAMES.items()} | {"s": "failed, Fencepost can read it"}
+_SIGNS = {verdict[0]: mark for verdict, mark in words.MARKS.items()} | {"s": "⊠"}
 STYLE = """
 :root{color-scheme:light dark;--ink:light-dark(#1b1d21,#e4e6e9);--paper:light-dark(#fbfaf7,#121417);
 --soft:light-dark(#53575f,#a5abb4);--rule:light-dark(#e1ded5,#2a2e34);--took:light-dark(#e0f2ed,#0f2f29);

@@ -96,14 +96,10 @@ def head(what: str, about: Iterable[str], profile: str) -> bytes:
 
 
 def case(response: LabelledResponse, label: LabelView, values: list[Any]) -> bytes:
-    """A response with the values that are expected of it."""
-    return _case(response, label, jsontext.portable(values)).encode("ascii")
-
-
-def _case(response: LabelledResponse, label: LabelView, expected: str) -> str:
     lines = [f"{response.session} turn {response.position}, split {response.split}", *facts(response, label)]
     comments = "".join(f"    # {comment(line)}\n" for line in lines)
-    return f"{comments}    pytest.param({response.raw!a}, {expected!a}, id={response.name!a}),\n"
+    expected = jsontext.portable(values)
+    return f"{comments}    pytest.param({response.raw!a}, {expected!a}, id={response.name!a}),\n".encode("ascii")
 
 
 def comment(text: str) -> str:

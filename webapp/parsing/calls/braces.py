@@ -11,7 +11,7 @@ from webapp.parsing.span import Span
 
 OPENING = r"(?P<call>call:)(?:[A-Za-z_][\w.]{0,80}+:)?(?P<braced>[A-Za-z_][\w.-]{0,80}+)\{"
 _token = later(
-    r'\s*(?:(?P<quote><\|"\|>|<escape>)(?P<text>(?s:.*?))(?P=quote)|(?P<string>"(?:[^"\\]|\\.)*+")'
+    r'\s*(?:(?P<quote><\|"\|>|<escape>)(?P<text>(?s:.*?))(?P<closing>(?P=quote))|(?P<string>"(?:[^"\\]|\\.)*+")'
     r"|(?P<key>[A-Za-z_$][\w$.-]*+)(?=\s*:)|(?P<scalar>true|false|null|-?\d[\d.eE+-]*+)(?=\s*[,}\]])"
     r"|(?P<mark>[{}\[\]:,])|(?P<bare>[^,{}\[\]<\n\"]{1,500}+)(?=[,}\]]))"
 )
@@ -38,22 +38,13 @@ def read_braces(raw: str, match: re.Match[str], end: int) -> Call:
 
 
 def _rewritten(raw: str, token: re.Match[str]) -> list[Edit]:
-    """The edits that one token needs."""
     if token["quote"]:
-        (start, end), (first, last) = token.span("text"), token.span("quote")
-        return [
-            Edit(REPAIR, Span(first, last), raw[first:last], '"'),
-            *escaped(raw, Span(start, end)),
-            Edit(REPAIR, Span(end, token.end()), raw[end : token.end()], '"'),
-        ]
-    group = "key" if token["key"] else "bare" if token["bare"] else ""
-    if not group:
+        text, before, after = (Span(*token.span(group)) for group in ("text", "quote", "closing"))
+    elif token["key"] or token["bare"]:
+        start = token.start("key" if token["key"] else "bare")
+        text = Span(start, start + len((token["key"] or token["bare"]).rstrip()))
+        before, after = Span(start, start), Span(text.end, text.end)
+    else:
         return []
-    start, end = token.span(group)
-    while end > start and raw[end - 1].isspace():
-        end -= 1
-    return [
-        Edit(REPAIR, Span(start, start), "", '"'),
-        *escaped(raw, Span(start, end)),
-        Edit(REPAIR, Span(end, end), "", '"'),
-    ]
+    opening, closing = (Edit(REPAIR, quote, quote.of(raw), '"') for quote in (before, after))
+    return [opening, *escaped(raw, text), closing]

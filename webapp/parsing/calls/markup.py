@@ -22,18 +22,8 @@ _ANSWERS = {
 _QUOTES = {
     *("observation", "observations", "context", "document", "documents", "doc", "result", "results", "tool_result"),
     *("tool_results", "tool_response", "tool_responses", "tool_output", "function_result", "function_results"),
-    *(
-        "function_response",
-        "example",
-        "examples",
-        "input",
-        "user",
-        "system",
-        "schema",
-        "source",
-        "quote",
-        "search_results",
-    ),
+    *("function_response", "example", "examples", "input", "user", "system", "schema", "source", "quote"),
+    "search_results",
 }
 TAG = r"<[/A-Za-z|｜◁][^<>\n{}\[\]]{0,60}+>|\[/?[A-Z][A-Z_]{2,30}\]"
 _word = later(r"[A-Za-z][\w▁-]*+(?:[:：][\w▁-]++)?")

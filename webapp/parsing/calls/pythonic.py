@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from webapp.parsing.calls.xml import Call
 from webapp.parsing.edit import Edit
+from webapp.parsing.machine.tokens import CLOSERS
 from webapp.parsing.patterns import later
 from webapp.parsing.span import Span
 
@@ -22,7 +23,6 @@ _token = later(
 _WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
 _ESCAPES = dict(zip("ntrbfav\n\\'\"", ["\n", "\t", "\r", "\b", "\f", "\a", "\v", "", "\\", "'", '"'], strict=True))
 _escape = later(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|([\s\S]))")
-_CLOSERS = {")": "(", "]": "[", "}": "{"}
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ def _mark(reading: _Reading, mark: str, at: int) -> str | None:
         reading.keyword = False
         return "an argument without a name" if inside == "call" and reading.raw[at - 1 : at].isalnum() else None
     if mark in ")]}":
-        if inside != _CLOSERS[mark] and not (inside == "call" and mark == ")"):
+        if inside != CLOSERS[mark] and not (inside == "call" and mark == ")"):
             return f"{mark!r} closes nothing"
         if reading.comma >= 0:
             reading.put(reading.comma, reading.comma + 1, "")

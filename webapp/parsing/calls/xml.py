@@ -40,6 +40,7 @@ _cut_argument = later(r"\s*<arg_key>[^<]{0,80}(?:</arg_key>)?\s*(?:<[^<>]*)?\Z")
 _tool_line = later(r"(?:\A|\n|>)[ \t]*(?P<name>[A-Za-z_][\w.:/-]{0,80}+)\s*\Z")
 _next_tag = later(rf"</|<[|｜]|<{_PREFIX}(?:function|invoke|tool|tool_call)\b")
 _calls_end = later(rf"</{_PREFIX}(?:function|invoke|tool|tool_call|function_calls)>")
+_end_of_call = later(r"function>|invoke>|tool>|tool_call>")
 _special = later(r'["\\\x00-\x1f]')
 
 
@@ -96,15 +97,11 @@ def _read(raw: str, name: Span, opening: Edit, at: int, end: int) -> Call:
         rest, stop = "", end
     if not closing and rest and not _next_tag.match(rest):
         problem = f"{rest[:20]!r} stands where an argument or its end belongs"
-        return Call(name.of(raw), Span(start, _problem_end(raw, stop, end)), problem=problem)
+        # behind its closing tag, so that no part of it is taken for an answer
+        closing = _calls_end.search(raw, stop, end)
+        return Call(name.of(raw), Span(start, closing.end() if closing else end), problem=problem)
     edits.append(Edit(REPAIR, Span(gap, stop), raw[gap:stop], lead.removesuffix(", ") + "}}"))
     return Call(name.of(raw), Span(start, stop), tuple(edits), truncated or (not closing and not rest))
-
-
-def _problem_end(raw: str, at: int, end: int) -> int:
-    """Where a call ends that cannot be read: behind its closing tag, so that no part of it is taken for an answer."""
-    closing = _calls_end.search(raw, at, end)
-    return closing.end() if closing else end
 
 
 def _value(raw: str, argument: re.Match[str], end: int) -> tuple[Span, int, bool]:
@@ -113,14 +110,11 @@ def _value(raw: str, argument: re.Match[str], end: int) -> tuple[Span, int, bool
     old = argument["old"]
     closing = re.compile(f"</{re.escape(old)}>").search(raw, start, end) if old else _value_end.search(raw, start, end)
     stop = closing.start() if closing else end
-    after = closing.end() if closing and raw.startswith("</", stop) and _own_end(closing[0]) else stop
+    is_own = closing and raw.startswith("</", stop) and not _end_of_call.search(closing[0])
+    after = closing.end() if closing and is_own else stop
     begin = start + (raw[start : start + 1] == "\n" and start < stop)
     last = stop - (stop > begin and raw[stop - 1] == "\n")
     return Span(begin, last), after, closing is None
-
-
-def _own_end(tag: str) -> bool:
-    return not re.search(r"function>|invoke>|tool>|tool_call>", tag)
 
 
 def _is_text(raw: str, value: Span, argument: re.Match[str]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.parsing.machine.state import Frame, Machine
+from webapp.parsing.machine.state import Machine
 from webapp.parsing.machine.tokens import (
     ARROW,
     ASCII,
@@ -14,6 +14,7 @@ from webapp.parsing.machine.tokens import (
     OPENERS,
     SCALAR,
     SPACE,
+    bracket,
 )
 from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
@@ -99,19 +100,13 @@ def no_value(machine: Machine) -> None:
         machine.last = at
 
 
-def place(machine: Machine) -> int:
-    """Where a missing closer belongs: right after the last thing inside the innermost container."""
-    return max(machine.last, machine.frames[-1].start + 1)
-
-
 def close_missing(machine: Machine, down_to: int) -> None:
-    """Insert the closers of every container above index `down_to`."""
+    """Insert the closers of every container above index `down_to`, right after the last thing inside the innermost."""
     settle(machine)
-    at = place(machine)
-    closed: list[Frame] = []
-    while len(machine.frames) > down_to:
-        closed.append(machine.frames.pop())
-    machine.patch("missing_closer", at, at, "".join(OPENERS[frame.as_kind] for frame in closed))
+    at = max(machine.last, machine.frames[-1].start + 1)
+    closed = machine.frames[down_to:]
+    del machine.frames[down_to:]
+    machine.patch("missing_closer", at, at, "".join(OPENERS[frame.as_kind] for frame in reversed(closed)))
     machine.last = at
     machine.state = "a"
     machine.comma = -1
@@ -127,14 +122,12 @@ def _mismatched(machine: Machine, char: str) -> None:
     if stays and (balance := _closers_ahead(machine)) in (top, top + 1):
         follows, stays = False, balance == top + 1
     if follows:
-        _fill(machine, opener)
+        close_missing(machine, opener + 1)
     elif stays:
         machine.patch("extra_closer", machine.at, machine.at + 1)
         machine.at += 1
-        if machine.state == "v" and machine.frames[-1].as_kind == "[":
-            machine.state = "v"
     elif opener >= 0 and not _fits(machine, top - 1):
-        _fill(machine, opener)
+        close_missing(machine, opener + 1)
     else:
         _replace(machine)
 
@@ -146,18 +139,10 @@ def _closers_ahead(machine: Machine) -> int:
         return -1
     machine.look -= 10 * (end - start)
     count = 0
-    for token in _brackets.finditer(machine.raw, start, end):
+    for token in bracket.finditer(machine.raw, start, end):
         char = token[0][0]
         count += (char in "}]") - (char in "{[")
     return count
-
-
-_brackets = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
-
-
-def _fill(machine: Machine, opener: int) -> None:
-    """The containers inside the one that this bracket closes lack their closers."""
-    close_missing(machine, opener + 1)
 
 
 def _replace(machine: Machine) -> None:

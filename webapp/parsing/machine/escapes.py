@@ -11,7 +11,7 @@ _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
 _good = later(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _hex = later(r"\\x([0-9a-fA-F]{2})")
 _wide = later(r"\\u\{([0-9a-fA-F]{1,6})\}")
-_path = later(r"[A-Za-z]:\\[\w. -]|\\\\[\w.-]+\\")
+windows_path = later(r"[A-Za-z]:\\[\w. -]|\\\\[\w.-]+\\")
 _slash = later(r'\\["\\/]|\\')
 _commands = (
     "alpha|beta|bar|begin|bf|binom|big|frac|forall|nu|nabla|neq|ne|not|newline"
@@ -42,11 +42,6 @@ def backslash(raw: str, at: int, end: int) -> tuple[Patch | None, int]:
     return Patch(at, at, "\\", NAME), at + 1
 
 
-def is_path(raw: str, start: int, end: int) -> bool:
-    """Whether a string begins as a Windows path does."""
-    return _path.match(raw, start, end) is not None
-
-
 def control(raw: str, at: int) -> Patch:
     """The escape of the control character at `at` (RFC 8259, section 7)."""
     char = raw[at]
@@ -61,9 +56,9 @@ def together(raw: str, start: int, end: int, patches: list[Patch]) -> list[Patch
     if any(patch.repair == NAME and patch.new == "\\" for patch in patches):
         patches = [_doubled(raw, patch) for patch in patches]
     bad = [patch for patch in patches if patch.repair == NAME and patch.new == "\\"]
-    if not bad or not (_path.search(raw, start, end) or _latex.search(raw, start, end)):
+    if not bad or not (windows_path.search(raw, start, end) or _latex.search(raw, start, end)):
         return patches
-    sure = _path.match(raw, start, end)
+    sure = windows_path.match(raw, start, end)
     alone = [match.start() for match in _slash.finditer(raw, start, end) if len(match[0]) == 1]
     spots = [at for at in alone if sure or _latex_name.match(raw, at, end)]
     spots = sorted({*spots, *(patch.start for patch in bad)})

@@ -38,11 +38,11 @@ def _opens_next_key(machine: Machine, reading: Reading, at: int) -> int:
         return -1
     if string_end.score(machine, reading, at + 1) >= string_end.CERTAIN:
         return -1
-    return _trimmed(raw, reading.open_end, before.start())
+    return _trimmed(raw, reading.open_end, before.start(), ", \t\r\n")
 
 
-def _trimmed(raw: str, low: int, stop: int) -> int:
-    while stop > low and raw[stop - 1] in ", \t\r\n":
+def _trimmed(raw: str, low: int, stop: int, characters: str) -> int:
+    while stop > low and raw[stop - 1] in characters:
         stop -= 1
     return stop
 
@@ -84,9 +84,7 @@ def line_ends_it(machine: Machine, reading: Reading, at: int) -> int:
     machine.look -= at - reading.open_end
     if raw.count("{", reading.open_end, at) > raw.count("}", reading.open_end, at):
         return -1
-    stop = at
-    while stop > reading.open_end and raw[stop - 1] in ", \t\r":
-        stop -= 1
+    stop = _trimmed(raw, reading.open_end, at, ", \t\r")
     if reading.where == "i" and "," not in raw[stop:at] and not machine.frames:
         return -1
     return stop

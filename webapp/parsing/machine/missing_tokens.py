@@ -14,7 +14,6 @@ _keyed = later(
 )
 _valued = later(r"""(?!```)["'“‘`{\[\-\d]|(?:true|false|null|True|False|None|NaN)\b""")
 _delimited = later(r"\s*+[,}\]]")
-_object = later(rf"\{{{SPACE}(?:\}}|{ANY_KEY})")
 _set = later(rf"{SPACE},(?!{SPACE}{ANY_KEY})")
 _bare_item = later(r"[\w.-]{1,80}+\s{0,100}+(?:[,\]]|\w)")
 _commas = later(rf",(?:{SPACE},)*+")
@@ -82,10 +81,9 @@ def no_colon(machine: Machine, char: str) -> None:
         if frame.count == 0 and frame.kind == "{" and _set.match(raw, at, end):
             machine.patch("set", frame.start, frame.start + 1, "[")
             frame.as_kind = "["
-            machine.value_done(machine.key_end)
         else:
             machine.patch("missing_value", machine.key_end, machine.key_end, ": null")
-            machine.value_done(machine.key_end)
+        machine.value_done(machine.key_end)
     elif _valued.match(raw, at, end):
         machine.patch("missing_colon", machine.key_end, machine.key_end, ":")
         machine.state = "v"
@@ -135,8 +133,7 @@ def stray_in_key(machine: Machine, char: str) -> None:
 
 
 def _shown(raw: str, at: int) -> str:
-    text = raw[at : at + 12].split("\n")[0]
-    return repr(text)
+    return repr(raw[at : at + 12].split("\n")[0])
 
 
 def item_is_key(machine: Machine, start: int, end: int) -> None:

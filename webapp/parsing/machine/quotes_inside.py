@@ -51,7 +51,8 @@ def inside_until(machine: Machine, reading: Reading, at: int) -> int:
         opener = raw.rfind("{", max(reading.open_end, at - 3), at)
         if opener >= 0 and not raw[opener + 1 : at].strip():
             return max(at, _balanced_end(machine, opener, _FAR))
-    return at + 1 if _is_in_run(raw, reading.open_end, at) else at
+    is_in_run = raw.startswith('"', at + 1) and is_of_text(raw, reading.open_end, at)
+    return at + 1 if is_in_run else at
 
 
 def _balanced_end(machine: Machine, start: int, most: int) -> int:
@@ -61,11 +62,6 @@ def _balanced_end(machine: Machine, start: int, most: int) -> int:
     end = tokens.balanced_end(machine.raw, start, limit)
     machine.look -= _IN_VAIN * (limit - start) if end < 0 else max(end - start, 100)
     return end
-
-
-def _is_in_run(raw: str, start: int, at: int) -> bool:
-    """Whether another quote follows the one at `at` in a run that `is_of_text`."""
-    return raw.startswith('"', at + 1) and is_of_text(raw, start, at)
 
 
 def is_of_text(raw: str, start: int, at: int) -> bool:

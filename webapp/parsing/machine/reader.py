@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from webapp.parsing.decode import read
-from webapp.parsing.machine import closers, missing_tokens, strings, tokens, truncation
+from webapp.parsing.machine import closers, missing_tokens, strings, tokens
 from webapp.parsing.machine.repair import candidates
 from webapp.parsing.machine.state import Machine
+from webapp.parsing.patch import NotJson
 from webapp.parsing.patterns import later
 
 
@@ -18,9 +19,20 @@ def read_value(machine: Machine) -> None:
         if at < end and raw[at] in " \t\r\n" and (space := skip(raw, at, end)):
             at = machine.at = space.end()
         if at >= end:
-            truncation.finish(machine)
+            _finish(machine)
         else:
             steps[machine.state](machine, raw[at])
+
+
+def _finish(machine: Machine) -> None:
+    """The region ends between two tokens: everything open is closed, and said to be cut off."""
+    if not machine.frames:
+        raise NotJson(machine.at, "nothing follows")
+    hanging = machine.state == "c" or (machine.state == "v" and machine.inside == "{")
+    machine.truncated = machine.truncated or machine.final or hanging
+    closers.close_missing(machine, 0)
+    machine.state = ""
+    machine.at = max(machine.end, machine.last)
 
 
 def _mend(machine: Machine, char: str) -> bool:

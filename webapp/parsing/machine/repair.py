@@ -31,7 +31,8 @@ class Repair:
     JSON of it: it makes a bracket a candidate that would else be taken for prose or program code.
 
     `quick` is a pattern for the plain form of the defect, one that can be told between two tokens without knowing where
-    in the value it stands; `quicken` gives its edits (see `sweep`).
+    in the value it stands; `quicken` gives its edits (see `sweep`), which go by
+    `name`, an identifier.
     """
 
     name: str
@@ -43,6 +44,11 @@ class Repair:
     opens: str = ""
     quick: str = ""
     quicken: Quicken | None = None
+
+
+def replacing(name: str, new: str = "", *, value: bool = False) -> Mend:
+    """Puts `new` in the place of what the pattern matched; with `value` a value ended there."""
+    return lambda machine, match: machine.replace(name, match, new, value=value)
 
 
 MADE_BETWEEN_TOKENS = {
@@ -108,8 +114,3 @@ def opening() -> re.Pattern[str] | None:
     """What repairs know behind an opening bracket, all their `opens` in one pattern."""
     patterns = [f"(?:{repair.opens})" for repair in repairs().values() if repair.opens]
     return re.compile(r"[{\[]\s{0,200}+(?:" + "|".join(patterns) + ")") if patterns else None
-
-
-def help_of_repairs() -> dict[str, str]:
-    """One line for each repair, by name."""
-    return dict(sorted({**MADE_BETWEEN_TOKENS, **plugins.help_of(FOLDER)}.items()))

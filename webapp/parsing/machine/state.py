@@ -51,7 +51,6 @@ class Machine:
     tries: int = 100_000
 
     def edits(self) -> list[Edit]:
-        """The edits, in order, once `run` has returned."""
         return in_order(self.raw, self.patches)
 
     def patch(self, repair: str, start: int, end: int, new: str = "") -> None:
@@ -65,13 +64,12 @@ class Machine:
             self.value_done(match.end())
         return True
 
-    def unpatch(self, start: int, end: int) -> bool:
+    def unpatch(self, start: int, end: int) -> None:
         """Take back the recent patch of exactly `raw[start:end]`, where there is one."""
         for index in range(len(self.patches) - 1, max(-1, len(self.patches) - 9), -1):
             if self.patches[index][:2] == (start, end):
                 del self.patches[index]
-                return True
-        return False
+                return
 
     def value_done(self, end: int) -> None:
         """A value ended at `end`."""
@@ -82,6 +80,12 @@ class Machine:
             self.state = "a"
         else:
             self.state = ""
+
+    def key_done(self, start: int, end: int) -> bool:
+        """A key stands at `raw[start:end]`. Always True."""
+        self.key_start, self.key_end = start, end
+        self.at, self.state = end, "c"
+        return True
 
     def push(self, kind: str, width: int = 1, *, as_kind: str = "") -> None:
         """Open a container that stands at `at`."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from webapp.parsing.machine import escapes, lost_quotes, missing_tokens, quotes_inside, string_end, truncation
+from webapp.parsing.machine import escapes, lost_quotes, missing_tokens, quotes_inside, string_end
 from webapp.parsing.machine.state import Machine, Reading
 from webapp.parsing.patch import Patch, as_patch
 from webapp.parsing.patterns import later
@@ -63,9 +64,7 @@ def read_string(machine: Machine, where: str) -> bool:
 def _read_embedded(machine: Machine, where: str, end: int) -> None:
     """Read the string up to its closing quote at `end`, every quote and control character in it escaped."""
     reading = Reading(machine.at, machine.at + 1, where, "")
-    for match in _inside_triple.finditer(machine.raw, machine.at + 1, end):
-        if patch := _triple_patch(machine.raw, match.start(), end):
-            machine.patches.append(patch)
+    machine.patches += _escaped(machine.raw, machine.at + 1, end)
     finish(machine, reading, end + 1)
 
 
@@ -111,10 +110,9 @@ def _inside_until(machine: Machine, reading: Reading, at: int) -> int:
 
 def _keep(machine: Machine, reading: Reading, start: int, stop: int) -> None:
     """Escape what stands in `raw[start:stop]`, all of which is of the text."""
-    for match in _inside_triple.finditer(machine.raw, start, stop):
-        if patch := _triple_patch(machine.raw, match.start(), stop):
-            reading.patches.append(patch)
-            reading.inner += patch.repair == "unescaped_quote"
+    patches = list(_escaped(machine.raw, start, stop))
+    reading.patches += patches
+    reading.inner += sum(patch.repair == "unescaped_quote" for patch in patches)
 
 
 def _escape(machine: Machine, reading: Reading, at: int) -> int:
@@ -122,7 +120,7 @@ def _escape(machine: Machine, reading: Reading, at: int) -> int:
     raw = machine.raw
     if raw.startswith('\\"', at) and '"' in reading.closers:
         certain = string_end.score(machine, reading, at + 2) >= string_end.CERTAIN
-        if certain and escapes.is_path(raw, reading.open_end, at):
+        if certain and escapes.windows_path.match(raw, reading.open_end, at):
             reading.patches.append(Patch(at, at, "\\", "bad_escape"))
             return at + 1
         if certain and at - reading.open_end < 300:
@@ -177,12 +175,13 @@ def close(machine: Machine, reading: Reading, at: int) -> None:
     finish(machine, reading, end)
 
 
-def close_before(machine: Machine, reading: Reading, at: int) -> None:
-    """The string lacks its closing quote, which belongs at `at`."""
+def close_before(machine: Machine, reading: Reading, at: int, dropped: int = 0) -> None:
+    """The string lacks its closing quote, which belongs at `at`, or at `dropped` if all up to there was dropped."""
     _open(machine, reading)
     machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
-    machine.patch("missing_quote", at, at, '"')
-    finish(machine, reading, at)
+    end = max(at, dropped)
+    machine.patch("missing_quote", end, end, '"')
+    finish(machine, reading, end)
 
 
 def _open(machine: Machine, reading: Reading) -> None:
@@ -197,8 +196,7 @@ def _open(machine: Machine, reading: Reading) -> None:
 def finish(machine: Machine, reading: Reading, end: int) -> None:
     """The string is read up to `end`: it was a key, a value, or an item that proves to be a key."""
     if reading.where == "k":
-        machine.key_start, machine.key_end = reading.start, end
-        machine.at, machine.state = end, "c"
+        machine.key_done(reading.start, end)
     elif reading.where == "i" and machine.frames and string_end.colon_follows(machine, end):
         missing_tokens.item_is_key(machine, reading.start, end)
     else:
@@ -227,22 +225,28 @@ def _open_cut(machine: Machine, reading: Reading) -> None:
         close(machine, reading, quote)
         return
     if reading.where == "k":
-        truncation.drop(machine, reading.start)
+        _drop(machine, reading.start)
         return
-    at = lost_quotes.end_of_unclosed(machine, reading)
+    at, dropped = lost_quotes.end_of_unclosed(machine, reading), 0
     if at == machine.end:
         machine.truncated = True
         machine.look -= machine.end - reading.start
-    dropped = 0
-    if at == machine.end:
         at, dropped = escapes.cut_off(machine.raw, reading.open_end, at)
     if dropped:
         machine.patch("truncation", at, dropped)
-        machine.truncated = True
-    _open(machine, reading)
-    machine.patches.extend(patch for patch in reading.patches if patch.end <= at)
-    machine.patch("missing_quote", max(at, dropped), max(at, dropped), '"')
-    finish(machine, reading, max(at, dropped))
+    close_before(machine, reading, at, dropped)
+
+
+def _drop(machine: Machine, start: int) -> None:
+    """The region ends inside a key that began at `start`, of which nothing can be kept."""
+    begin = machine.comma if machine.comma >= 0 else start
+    machine.unpatch(begin, begin + 1)
+    machine.patch("truncation", begin, machine.end)
+    machine.truncated = True
+    machine.comma = -1
+    machine.state = "a"
+    machine.last = max(machine.last, machine.frames[-1].start + 1) if machine.frames else begin
+    machine.at = machine.end
 
 
 def _first_quote(machine: Machine, reading: Reading) -> int:
@@ -263,25 +267,25 @@ def _read_triple(machine: Machine, where: str) -> bool:
         return False
     reading = Reading(start, start + 3, where, "")
     machine.patch("triple_quotes", start, start + 3, '"')
-    at = start + 3
-    for match in _inside_triple.finditer(raw, at, end):
-        patch = _triple_patch(raw, match.start(), end)
-        if patch:
-            machine.patches.append(patch)
+    machine.patches += _escaped(raw, start + 3, end)
     machine.patch("triple_quotes", end, end + 3, '"')
     finish(machine, reading, end + 3)
     return True
 
 
-_inside_triple = later(r'\\.|["\x00-\x1f]', re.DOTALL)
+_special = later(r'\\.|["\x00-\x1f]', re.DOTALL)
 
 
-def _triple_patch(raw: str, at: int, end: int) -> Patch | None:
-    if raw[at] == "\\":
-        return escapes.backslash(raw, at, end)[0]
-    if raw[at] == '"':
-        return Patch(at, at, "\\", "unescaped_quote")
-    return escapes.control(raw, at)
+def _escaped(raw: str, start: int, end: int) -> Iterator[Patch]:
+    """The escapes that `raw[start:end]` needs, all of which is of a string's text."""
+    for match in _special.finditer(raw, start, end):
+        at = match.start()
+        if raw[at] == '"':
+            yield Patch(at, at, "\\", "unescaped_quote")
+        elif raw[at] != "\\":
+            yield escapes.control(raw, at)
+        elif patch := escapes.backslash(raw, at, end)[0]:
+            yield patch
 
 
 def _name(quote: str) -> str:

@@ -35,8 +35,6 @@ KEY_AHEAD = r'"(?:[^"\\\x00-\x1f]|\\.){0,200}+"' + SPACE + f"(?:[{COLON}]|{ARROW
 
 space = later(SPACE)
 """White space as JSON knows it."""
-string = later(STRING)
-"""A string without defect, quotes and all."""
 plain = later(
     rf"(?:{NUMBER}|true|false|null)(?={SPACE}(?:[{COMMA}{CLOSE})]|;{SPACE}[\"'}}\]]|\Z|//|/\*|[\[{{]|{KEY_AHEAD})"
     rf"|[ \t\r]*+\n|[ \t]++(?:[\"'“]|-?\d|\#|true\b|false\b|null\b|[A-Za-z_]\w*+[ ]?+:))"
@@ -55,13 +53,13 @@ items = later(rf'(?:{SCALAR}{SPACE},{SPACE}(?=["\-0-9tfn{{\[]))++')
 OPENERS = {"{": "}", "[": "]", "(": ")"}
 """Each opening bracket with the one that closes it."""
 CLOSERS = {closer: opener for opener, closer in OPENERS.items()}
-_bracket = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
+bracket = later(r'"(?:[^"\\\n]|\\.)*+"?+|[{}\[\]]')
 
 
 def balanced_end(raw: str, start: int, limit: int) -> int:
     """The offset after the bracket that closes the one at `start`, strings left alone, or -1."""
     depth = 0
-    for match in _bracket.finditer(raw, start, limit):
+    for match in bracket.finditer(raw, start, limit):
         char = match[0][0]
         if char in "{[":
             depth += 1

@@ -8,6 +8,8 @@ from webapp.parsing.engine import Tracer
 from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
+_GIVEN_UP = "a later call of the response does not decode: none is given"
+
 
 def read_calls(tracer: Tracer, strategy: str, spans: Iterable[Span], needed: tuple[str, ...]) -> None:
     """Decode each span; the calls are the result where all decode to objects with one of each `needed` pair of keys.
@@ -18,16 +20,14 @@ def read_calls(tracer: Tracer, strategy: str, spans: Iterable[Span], needed: tup
     calls: list[Attempt] = []
     for span in spans:
         attempt = tracer.attempt(strategy, span)
-        calls.append(attempt)
-        if not attempt.ok:
-            _give_up(tracer, calls[:-1])
-            return
-        reason = no_call(attempt.value, needed)
-        if reason:
+        if attempt.ok and (reason := no_call(attempt.value, needed)):
             tracer.offered = True
-            calls[-1] = tracer.amend(attempt, outcome="failed", reason=reason)
-            _give_up(tracer, calls[:-1])
+            attempt = tracer.amend(attempt, outcome="failed", reason=reason)
+        if not attempt.ok:
+            for earlier in calls:
+                tracer.amend(earlier, outcome="rejected", reason=_GIVEN_UP)
             return
+        calls.append(attempt)
     for attempt in calls:
         tracer.choose(attempt)
 
@@ -42,8 +42,3 @@ def no_call(value: object, needed: tuple[str, ...]) -> str:
     if not isinstance(value.get("name", ""), str):
         return "ValidationError: the name is no text"
     return ""
-
-
-def _give_up(tracer: Tracer, calls: list[Attempt]) -> None:
-    for attempt in calls:
-        tracer.amend(attempt, outcome="rejected", reason="a later call of the response does not decode: none is given")

@@ -80,8 +80,8 @@ class OwnParser:
             outcome = process_of(self.spec).parse(tracer.raw)
         except NotStarted as error:
             tracer.fail("start", everything, str(error))
-            return
-        record_outcome(tracer, outcome)
+        else:
+            record_outcome(tracer, outcome)
 
 
 @cache
@@ -101,6 +101,4 @@ def profiles(taken: Mapping[str, Profile] | None = None) -> Mapping[str, Profile
     return {name: _profile(spec) for name, spec in configured.items()}
 
 
-@lru_cache(maxsize=256)
-def _profile(spec: ParserSpec) -> OwnParser:
-    return OwnParser(spec)
+_profile = lru_cache(maxsize=256)(OwnParser)

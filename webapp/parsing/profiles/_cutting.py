@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable
 from typing import Any
 
 from webapp.parsing.edit import Edit
@@ -13,30 +11,14 @@ from webapp.parsing.span import Span
 from webapp.parsing.trace import Attempt
 
 
-def stripped_of(raw: str, span: Span, characters: str | None = None) -> Span:
-    """`span` without `characters` (white space where None) at its ends, as `str.strip` cuts them."""
-    text = span.of(raw)
-    start = len(text) - len(text.lstrip(characters))
-    return Span(span.start + start, span.start + max(start, len(text.rstrip(characters))))
-
-
 def whole(raw: str) -> Span:
     return Span(0, len(raw))
 
 
-def between(raw: str, opener: str, closer: str, span: Span | None = None) -> Span | None:
+def between(raw: str, opener: str, closer: str) -> Span | None:
     """From the first `opener` to the last `closer` behind it, or None."""
-    start, end = span or whole(raw)
-    first, last = raw.find(opener, start, end), raw.rfind(closer, start, end)
+    first, last = raw.find(opener), raw.rfind(closer)
     return Span(first, last + 1) if 0 <= first < last else None
-
-
-def group(match: re.Match[str], number: int = 1) -> Span:
-    return Span(*match.span(number))
-
-
-def inserted(repair: str, at: int, text: str) -> Edit:
-    return Edit(repair, Span(at, at), "", text)
 
 
 def rewritten(tracer: Tracer, strategy: str, span: Span, value: Any, note: str) -> Attempt:
@@ -46,10 +28,8 @@ def rewritten(tracer: Tracer, strategy: str, span: Span, value: Any, note: str) 
     return tracer.attempt(strategy, span, [Edit(strategy, span, old, text)] if text != old else [], note=note)
 
 
-def choose_first(tracer: Tracer, attempts: Iterable[Attempt]) -> bool:
-    """Make the first accepted attempt the result; later ones are then never tried."""
-    for attempt in attempts:
-        if attempt.ok:
-            tracer.choose(attempt)
-            return True
-    return False
+def choose_if_ok(tracer: Tracer, attempt: Attempt) -> bool:
+    """Make an attempt the result where it decoded; whether it did."""
+    if attempt.ok:
+        tracer.choose(attempt)
+    return attempt.ok

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._cutting import choose_if_ok
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
@@ -23,7 +24,7 @@ _GREPPED = "Text extraction successful: three numbers out of the text; the reaso
 
 
 class Cut(NamedTuple):
-    """What is decoded, and what was done to get there; `lost` is where no closing fence was matches."""
+    """What is decoded, and what was done to get there; `lost` says that no closing fence was there."""
 
     strategy: str
     span: Span
@@ -45,13 +46,10 @@ def read(tracer: Tracer) -> Attempt:
         return tracer.fail(piece.strategy, piece.span, "ValueError: substring not found", note="; ".join(piece.notes))
     note = "; ".join(piece.notes) or None
     attempt = tracer.attempt(piece.strategy, piece.span, piece.edits, note=note, strict=False)
-    if not attempt.ok:
-        return attempt
-    reason = _missing(attempt.value)
-    if reason:
+    if attempt.ok and (reason := _missing(attempt.value)):
         tracer.offered = True
-        return tracer.amend(attempt, outcome="failed", reason=reason)
-    tracer.choose(attempt)
+        attempt = tracer.amend(attempt, outcome="failed", reason=reason)
+    choose_if_ok(tracer, attempt)
     return attempt
 
 

@@ -34,20 +34,30 @@ class LibraryParser:
 
     @cached_property
     def installed(self) -> str | None:
-        """The installed release, or None."""
-        try:
-            return metadata.version(self.distribution)
-        except metadata.PackageNotFoundError:
-            return None
+        return installed_release(self.distribution)
 
     def run(self, tracer: Tracer) -> None:
-        if self.installed:
-            run_captured(tracer, process_of(self.target))
-        else:
+        """Its own code in a process of its own, what it hands to decoders as attempts; else the re-statement."""
+        if not self.installed:
             self.restate(tracer)
+            return
+        try:
+            outcome = process_of(self.target).parse(tracer.raw)
+        except NotStarted as error:
+            tracer.fail("start", Span(0, len(tracer.raw)), f"not run: {error}")
+        else:
+            record_outcome(tracer, outcome)
 
     def restate(self, tracer: Tracer) -> None:
         raise NotImplementedError
+
+
+def installed_release(distribution: str) -> str | None:
+    """The installed release of a library, or None."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def adapter(function: str) -> str:
@@ -55,16 +65,4 @@ def adapter(function: str) -> str:
     return f"{CHILD.with_name('adapters.py')}:{function}"
 
 
-@cache
-def process_of(target: str) -> ParserProcess:
-    return ParserProcess(target)
-
-
-def run_captured(tracer: Tracer, process: ParserProcess) -> None:
-    """Run the parser in its own process and write down as attempts what it handed to decoders."""
-    try:
-        outcome = process.parse(tracer.raw)
-    except NotStarted as error:
-        tracer.fail("start", Span(0, len(tracer.raw)), f"not run: {error}")
-        return
-    record_outcome(tracer, outcome)
+process_of = cache(ParserProcess)

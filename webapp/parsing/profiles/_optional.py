@@ -1,52 +1,47 @@
-"""Decoders of libraries that need not be installed: each gives a value, an error, or which library is missing."""
+"""Decoders of other notations than JSON, from libraries that need not be installed, as attempts of a trace."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from webapp.capture.plain_values import plain
+from webapp.parsing.engine import Tracer
+from webapp.parsing.profiles._cutting import rewritten
+from webapp.parsing.span import Span
+from webapp.parsing.trace import Attempt
 
 LONGEST = 200_000  # characters that a decoder written in Python is given: its time is minutes beyond
+_LIBRARIES = {"json5": ("json5", "loads", "json5"), "yaml": ("yaml", "safe_load", "PyYAML")}
+"""The module and the function of each decoder, and the distribution that one installs."""
 
 
-@dataclass(frozen=True)
-class Decoding:
-    """What a decoder made of a text; `missing` says what would have to be installed for it to run."""
+def decode(tracer: Tracer, decoder: str, span: Span, note: str) -> Attempt:
+    """The attempt of the decoder `literal` (Python's), `json5` or `yaml` at `span`, drawn as the JSON of its value.
 
-    value: Any = None
-    error: str = ""
-    missing: str = ""
-
-
-def yaml_value(text: str) -> Decoding:
-    return _decoded("yaml", "PyYAML", lambda module: module.safe_load(text), text)
-
-
-def json5_value(text: str) -> Decoding:
-    return _decoded("json5", "json5", lambda module: module.loads(text), text)
-
-
-def python_value(text: str) -> Decoding:
-    """As `ast.literal_eval` reads it."""
-    return _run(lambda: ast.literal_eval(text), text)
-
-
-def _decoded(module: str, distribution: str, decode: Callable[[Any], Any], text: str) -> Decoding:
+    Rejected where its library is not installed, failed where the decoder raises.
+    """
+    text = span.of(tracer.raw)
     try:
-        library = import_module(module)
+        function = _function(decoder)
     except ImportError:
-        return Decoding(missing=f"{distribution} is not installed (extra parsers)")
-    return _run(lambda: decode(library), text)
-
-
-def _run(decode: Callable[[], Any], text: str) -> Decoding:
+        distribution = _LIBRARIES[decoder][2]
+        return tracer.reject(decoder, span, f"not run: {distribution} is not installed (extra parsers)")
     if len(text) > LONGEST:
-        return Decoding(error=f"stopped: a text of more than {LONGEST:,} characters is not given to this decoder")
+        reason = f"stopped: a text of more than {LONGEST:,} characters is not given to this decoder"
+        return tracer.fail(decoder, span, reason)
     try:
-        return Decoding(plain(decode()))
+        value = plain(function(text))
     except Exception as error:  # noqa: BLE001 — whatever a library raises on such a text is its outcome
-        return Decoding(error=f"{type(error).__name__}: {error}")
+        return tracer.fail(decoder, span, f"{type(error).__name__}: {error}")
+    return rewritten(tracer, decoder, span, value, note)
+
+
+def _function(decoder: str) -> Callable[[str], Any]:
+    if decoder == "literal":
+        return ast.literal_eval
+    module, name, _ = _LIBRARIES[decoder]
+    function: Callable[[str], Any] = getattr(import_module(module), name)
+    return function

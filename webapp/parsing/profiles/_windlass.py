@@ -58,9 +58,7 @@ def call_tools(tracer: Tracer, blocks: Iterable[Block], mend: Mend | None = None
 
 def _decode(tracer: Tracer, block: Block, mend: Mend | None) -> Attempt:
     attempt = tracer.attempt(block.strategy, block.span, block.edits)
-    if attempt.ok or mend is None:
-        return attempt
-    mended = mend(tracer.raw, block.span)
+    mended = mend(tracer.raw, block.span) if mend and not attempt.ok else None
     if mended is None:
         return attempt
     edits, warning = mended
@@ -92,7 +90,7 @@ def _named(tool: object) -> str:
 
 
 def _tell(tracer: Tracer, errors: list[int]) -> None:
-    """Note on each failure what the agent is outcome of it: nothing, where another block is a call."""
+    """Note on each failure what the agent is told of it: nothing, where another block is a call."""
     outcome = "validation error dropped, since another block is a call" if tracer.chosen else "validation error sent"
     for index in errors:
         attempt = tracer.attempts[index]

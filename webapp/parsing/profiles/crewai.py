@@ -13,6 +13,7 @@ from webapp.parsing.trace import Attempt
 
 _ESCAPES = ("TypeError", "RecursionError", "MemoryError")  # what its excepts let through, for example of `{{}}`
 _NOT_AN_OBJECT = "decoded, but no object"
+_OTHER = "decoded by another decoder than JSON's, drawn as the JSON of its value"
 
 
 class CrewAI(LibraryParser):
@@ -35,26 +36,14 @@ class CrewAI(LibraryParser):
         first = tracer.attempt("whole", everything)
         if _object(tracer, first) or (first.error and first.error.type == "RecursionError"):
             return
-        for name, decode in (("literal", _optional.python_value), ("json5", _optional.json5_value)):
-            outcome = decode(tracer.raw)
-            if _library_step(tracer, name, outcome) or outcome.error.startswith(_ESCAPES):
+        for decoder in ("literal", "json5"):
+            attempt = _optional.decode(tracer, decoder, everything, _OTHER)
+            if _object(tracer, attempt) or (attempt.reason or "").startswith(_ESCAPES):
                 return
         text = repaired_text(tracer, everything)
         if text is not None:
             note = "json.loads of what json_repair wrote"
             _object(tracer, rewritten(tracer, "json_repair", everything, json.loads(text), note))
-
-
-def _library_step(tracer: Tracer, name: str, outcome: _optional.Decoding) -> bool:
-    everything = whole(tracer.raw)
-    if outcome.missing:
-        tracer.reject(name, everything, f"not run: {outcome.missing}")
-    elif outcome.error:
-        tracer.fail(name, everything, outcome.error)
-    else:
-        note = "decoded by another decoder than JSON's, drawn as the JSON of its value"
-        return _object(tracer, rewritten(tracer, name, everything, outcome.value, note))
-    return False
 
 
 def _object(tracer: Tracer, attempt: Attempt) -> bool:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import BY_HAND
 from webapp.parsing.profiles._about import Described
-from webapp.parsing.span import Span
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
 
 
 def run(tracer: Tracer) -> None:
-    attempt = tracer.attempt("whole", Span(0, len(tracer.raw)))
-    if attempt.ok:
-        tracer.choose(attempt)
+    choose_if_ok(tracer, tracer.attempt("whole", whole(tracer.raw)))
 
 
 plugin = Described(

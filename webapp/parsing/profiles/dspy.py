@@ -33,16 +33,12 @@ class DSPy(LibraryParser):
 
 
 def _fields(tracer: Tracer, strategy: str, span: Span) -> bool:
-    text = span.of(tracer.raw)
-    plain = tracer.probe(span, []) is None
-    written = text if plain else repaired_text(tracer, span)
-    if written is None:
+    if tracer.probe(span, []) is None:
+        attempt = tracer.attempt(strategy, span)
+    elif (written := repaired_text(tracer, span)) is not None:
+        attempt = rewritten(tracer, strategy, span, json.loads(written), "by json_repair")
+    else:
         return False
-    attempt = (
-        rewritten(tracer, strategy, span, json.loads(written), "by json_repair")
-        if not plain
-        else tracer.attempt(strategy, span)
-    )
     if isinstance(attempt.value, dict):
         tracer.choose(attempt)
         return True

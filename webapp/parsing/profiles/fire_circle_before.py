@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._cutting import choose_if_ok
 from webapp.parsing.profiles._fire_circle import LABELS
 from webapp.parsing.span import Span, stripped
 
@@ -11,9 +12,7 @@ from webapp.parsing.span import Span, stripped
 def run(tracer: Tracer) -> None:
     whole = stripped(tracer.raw)
     span = _inside(tracer.raw, whole)
-    attempt = tracer.attempt("fenced" if span != whole else "whole", span)
-    if attempt.ok:
-        tracer.choose(attempt)
+    choose_if_ok(tracer, tracer.attempt("fenced" if span != whole else "whole", span))
 
 
 def _inside(raw: str, whole: Span) -> Span:

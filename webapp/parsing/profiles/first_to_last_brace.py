@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import BY_HAND
 from webapp.parsing.profiles._about import Described
-from webapp.parsing.profiles._cutting import between, whole
+from webapp.parsing.profiles._cutting import between, choose_if_ok, whole
 
 
-@dataclass(frozen=True)
-class FirstToLastBrace(Described):
-    name: str = "first-to-last-brace"
-    group: str = BY_HAND
-    about: str = (
+def run(tracer: Tracer) -> None:
+    span = between(tracer.raw, "{", "}")
+    if span is None:
+        tracer.reject("outermost", whole(tracer.raw), "no { with a } behind it")
+    else:
+        choose_if_ok(tracer, tracer.attempt("outermost", span))
+
+
+plugin = Described(
+    name="first-to-last-brace",
+    group=BY_HAND,
+    about=(
         "Decodes, once, from the first { of the response to its last }. Two objects, a brace in the prose behind or "
         "before, and a list at the root that holds objects all make it fail or give less than what was meant."
-    )
-
-    def run(self, tracer: Tracer) -> None:
-        span = between(tracer.raw, "{", "}")
-        if span is None:
-            tracer.reject("outermost", whole(tracer.raw), "no { with a } behind it")
-            return
-        attempt = tracer.attempt("outermost", span)
-        if attempt.ok:
-            tracer.choose(attempt)
-
-
-plugin = FirstToLastBrace()
+    ),
+    parser=run,
+)

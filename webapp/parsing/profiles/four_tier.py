@@ -7,7 +7,8 @@ import re
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
-from webapp.parsing.span import Span
+from webapp.parsing.profiles._cutting import between, choose_if_ok, whole
+from webapp.parsing.span import Span, stripped
 
 # What `\s` matches in JavaScript (ECMA-262, WhiteSpace and LineTerminator); Python's differs in six characters.
 _POINTS = (*range(9, 14), 0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
@@ -41,31 +42,19 @@ def fix_json(raw: str, span: Span) -> list[Edit]:
 def first_fence(raw: str) -> Span | None:
     """What /```json\\s*([\\s\\S]*?)\\s*```/ captures first, in linear time; JavaScript's idea of white space."""
     opening = raw.find("```json")
-    if opening < 0:
-        return None
-    start, closing = opening + len("```json"), raw.find("```", opening + len("```json"))
-    if closing < 0:
-        return None
-    body = raw[start:closing]
-    margin = len(body) - len(body.lstrip(WHITE))
-    return Span(start + margin, start + max(margin, len(body.rstrip(WHITE))))
-
-
-def outermost(raw: str) -> Span | None:
-    """What the greedy /\\{[\\s\\S]*\\}/ matches: from the first `{` to the last `}`."""
-    start, end = raw.find("{"), raw.rfind("}")
-    return Span(start, end + 1) if 0 <= start < end else None
+    start = opening + len("```json")
+    closing = raw.find("```", start) if opening >= 0 else -1
+    return stripped(raw, start, closing, WHITE) if closing >= 0 else None
 
 
 def run(tracer: Tracer) -> None:
     raw = tracer.raw
-    everything = Span(0, len(raw))
+    everything = whole(raw)
     first = tracer.attempt("whole", everything, note="Strategy 1: Direct parse", finite=True)
-    if first.ok:
-        tracer.choose(first)
+    if choose_if_ok(tracer, first):
         return
     tracer.amend(first, note=f"Strategy 1: Direct parse. {_FIRST}")
-    fence, braces = first_fence(raw), outermost(raw)
+    fence, braces = first_fence(raw), between(raw, "{", "}")
     if fence and fence.start == fence.end:
         tracer.reject("fenced", fence, "an empty fence is passed over", note="Strategy 2")
     if fence and fence.start < fence.end:
@@ -88,9 +77,7 @@ def _twice(tracer: Tracer, strategy: str, span: Span, number: str, plain: str, f
 def _fixed(tracer: Tracer, strategy: str, span: Span, label: str, failed: str) -> None:
     attempt = tracer.attempt(strategy, span, fix_json(tracer.raw, span), finite=True)
     note = f"{_DONE}{label}" if attempt.ok else f"Strategy {label}. {failed}"
-    attempt = tracer.amend(attempt, note=note)
-    if attempt.ok:
-        tracer.choose(attempt)
+    choose_if_ok(tracer, tracer.amend(attempt, note=note))
 
 
 plugin = Described(

@@ -6,7 +6,7 @@ import re
 
 from webapp.parsing.decode import read
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._cutting import whole
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.profiles._library import LibraryParser, adapter
 from webapp.parsing.span import Span
 
@@ -50,9 +50,7 @@ class Instructor(LibraryParser):
             last = tracer.attempt("balanced", Span(start, end))
             work -= end - start
             at = end
-        result = last or tracer.attempt("whole", whole(raw), offers=bool(_OPENER.search(raw)))
-        if result.ok:
-            tracer.choose(result)
+        choose_if_ok(tracer, last or tracer.attempt("whole", whole(raw), offers=bool(_OPENER.search(raw))))
 
 
 plugin = Instructor()

@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
+from itertools import islice
 from types import FrameType
 from typing import Any
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
+from webapp.parsing.profiles._library import installed_release
 from webapp.parsing.span import Span, stripped
 
 LONGEST = 20_000  # characters; from there on the library's time grows with the square of the length
@@ -46,12 +49,7 @@ class JsonRepair:
 
     @cached_property
     def version(self) -> str:
-        from importlib import metadata
-
-        try:
-            return metadata.version("json-repair")
-        except metadata.PackageNotFoundError:
-            return "absent"
+        return installed_release("json-repair") or "absent"
 
     @property
     def absent(self) -> str | None:
@@ -59,20 +57,16 @@ class JsonRepair:
         return "json-repair" if self.version == "absent" else None
 
     def run(self, tracer: Tracer) -> None:
-        everything = Span(0, len(tracer.raw))
+        everything = whole(tracer.raw)
         attempt = tracer.attempt("whole", everything, offers=False)
-        if attempt.ok:
-            tracer.choose(attempt)
-        elif attempt.error and attempt.error.type == "RecursionError":
+        if choose_if_ok(tracer, attempt):
+            return
+        if attempt.error and attempt.error.type == "RecursionError":
             tracer.fail("library", everything, f"{attempt.error.said}: the library lets this error escape")
-        else:
-            _repair(tracer, everything)
-
-
-def _repair(tracer: Tracer, everything: Span) -> None:
-    text = repaired_text(tracer, everything)
-    if text is not None:
-        _judge(tracer, everything, text)
+        elif (text := repaired_text(tracer, everything)) == '""':
+            tracer.reject("library", everything, "the library finds no JSON in it and answers with an empty string")
+        elif text is not None:
+            _choose(tracer, text)
 
 
 def repaired_text(tracer: Tracer, span: Span) -> str | None:
@@ -124,13 +118,6 @@ def _stop(tracer: Tracer, everything: Span, reason: str) -> None:
     record("library", everything, reason)
 
 
-def _judge(tracer: Tracer, everything: Span, text: str) -> None:
-    if text == '""':
-        tracer.reject("library", everything, "the library finds no JSON in it and answers with an empty string")
-    else:
-        _choose(tracer, text)
-
-
 def _choose(tracer: Tracer, text: str) -> None:
     """Record the library's output, as it stands in the response or in its place."""
     span = _located(tracer.raw, text)
@@ -139,17 +126,13 @@ def _choose(tracer: Tracer, text: str) -> None:
         return
     span = stripped(tracer.raw)
     edit = Edit("json_repair", span, span.of(tracer.raw), text)
-    attempt = tracer.attempt("library", span, [edit], note=_UNLOCATED)
-    if attempt.ok:
-        tracer.choose(attempt)
+    choose_if_ok(tracer, tracer.attempt("library", span, [edit], note=_UNLOCATED))
 
 
 def _located(raw: str, text: str) -> Span | None:
     """The first place where the decoder itself reads what the library's output `text` says."""
     decoder = json.JSONDecoder()
-    for count, match in enumerate(re.finditer(r"[\[{]", raw)):
-        if count == PLACES:
-            return None
+    for match in islice(re.finditer(r"[\[{]", raw), PLACES):
         try:
             value, end = decoder.raw_decode(raw, match.start())
         except (ValueError, RecursionError):

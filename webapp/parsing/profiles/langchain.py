@@ -7,9 +7,9 @@ from bisect import bisect_left, bisect_right
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._cutting import group, inserted, stripped_of, whole
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.profiles._library import LibraryParser
-from webapp.parsing.span import Span
+from webapp.parsing.span import Span, stripped
 
 _STRIPPED = " \n\r\t`"
 _FENCE = re.compile(r"```(?:json)?(.*)", re.DOTALL)
@@ -37,20 +37,17 @@ class LangChain(LibraryParser):
         if _parse(tracer, "whole", whole(tracer.raw)):
             return
         fence = _FENCE.search(tracer.raw)
-        if fence:
-            _parse(tracer, "fenced", group(fence))
-        else:
-            _parse(tracer, "whole", whole(tracer.raw))
+        strategy, span = ("fenced", Span(*fence.span(1))) if fence else ("whole", whole(tracer.raw))
+        _parse(tracer, strategy, span)
 
 
 def _parse(tracer: Tracer, strategy: str, span: Span) -> bool:
     """One round; True where it ended in a value or in None, False where it raised."""
     raw = tracer.raw
-    span = stripped_of(raw, span, _STRIPPED)
+    span = stripped(raw, *span, _STRIPPED)
     escapes = _action_input(raw, span)
     first = tracer.attempt(strategy, span, escapes, strict=False, offers=bool(re.search(r"[\[{]", span.of(raw))))
-    if first.ok:
-        tracer.choose(first)
+    if choose_if_ok(tracer, first):
         return True
     if first.error and first.error.type != "JSONDecodeError":
         return True  # RecursionError and the like escape from all of it
@@ -143,7 +140,7 @@ class _Completion:
         if rest:
             edits.append(Edit("truncation", Span(end, self.span.end), rest, tail))
         elif tail:
-            edits.append(inserted("missing_closer", self.span.end, tail))
+            edits.append(Edit("missing_closer", Span(self.span.end, self.span.end), "", tail))
         return edits
 
     def before(self, at: int, count: int) -> int:
@@ -160,23 +157,20 @@ def _dropping(tracer: Tracer, strategy: str, completed: _Completion) -> bool:
             tracer.exhausted = True
             tracer.fail(strategy, completed.span, f"stopped after {tries:,} tries at dropping characters from the end")
             return True
-        probe = tracer.probe(completed.span, completed.edits(tracer.raw, count), strict=False)
+        edits = completed.edits(tracer.raw, count)
+        probe = tracer.probe(completed.span, edits, strict=False)
         if probe is None:
             note = f"after {tries:,} tries" if tries > 1 else None
-            attempt = tracer.attempt(
-                strategy, completed.span, completed.edits(tracer.raw, count), strict=False, note=note
-            )
             tracer.truncated = True
-            tracer.choose(attempt)
+            tracer.choose(tracer.attempt(strategy, completed.span, edits, strict=False, note=note))
             return True
         if probe.type != "JSONDecodeError":
             tracer.fail(strategy, completed.span, f"{probe.wording}: the library lets this error escape")
             return True
         cut = completed.before(probe.at, count)
         count = cut if cut < count else count - 1
-    tracer.reject(
-        strategy, completed.span, f"nothing decoded when characters were dropped from the end ({tries:,} tries)"
-    )
+    reason = f"nothing decoded when characters were dropped from the end ({tries:,} tries)"
+    tracer.reject(strategy, completed.span, reason)
     return False
 
 

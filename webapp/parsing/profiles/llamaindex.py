@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles import _optional
-from webapp.parsing.profiles._cutting import rewritten, stripped_of, whole
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.profiles._library import LibraryParser
-from webapp.parsing.span import Span
+from webapp.parsing.span import Span, stripped
 
 
 class LlamaIndex(LibraryParser):
@@ -26,9 +26,7 @@ class LlamaIndex(LibraryParser):
     def restate(self, tracer: Tracer) -> None:
         strategy, span = _marshalled(tracer.raw)
         attempt = tracer.attempt(strategy, span, offers=span.start < span.end)
-        if attempt.ok:
-            tracer.choose(attempt)
-        elif attempt.error and attempt.error.type == "JSONDecodeError":
+        if not choose_if_ok(tracer, attempt) and attempt.error and attempt.error.type == "JSONDecodeError":
             _yaml(tracer, span)
 
 
@@ -38,9 +36,8 @@ def _marshalled(raw: str) -> tuple[str, Span]:
     if pieces_start >= 0:
         start = pieces_start + len("```json")
         end = raw.find("```json", start)
-        strategy = "fenced"
-        span = stripped_of(raw, stripped_of(raw, stripped_of(raw, Span(start, end if end >= 0 else len(raw))), "`"))
-    span = stripped_of(raw, span)
+        strategy, span = "fenced", stripped(raw, *stripped(raw, start, end if end >= 0 else len(raw)), "`")
+    span = stripped(raw, *span)
     square, brace = raw.find("[", *span), raw.find("{", *span)
     opener, closer = (square, "]") if brace < 0 or 0 <= square < brace else (brace, "}")
     end = raw.rfind(closer, *span) + 1
@@ -52,19 +49,13 @@ def _marshalled(raw: str) -> tuple[str, Span]:
 
 
 def _yaml(tracer: Tracer, span: Span) -> None:
-    outcome = _optional.yaml_value(span.of(tracer.raw))
-    if outcome.missing:
-        tracer.reject("yaml", span, f"not run: {outcome.missing}")
-    elif outcome.error:
-        tracer.fail("yaml", span, outcome.error)
-    elif outcome.value is None:
-        tracer.reject("yaml", span, "YAML reads None, which no caller sees as an error")
+    note = "decoded by yaml.safe_load, drawn as the JSON of its value"
+    attempt = _optional.decode(tracer, "yaml", span, note)
+    if attempt.ok and attempt.value is None:
+        reason = "YAML reads None, which no caller sees as an error"
+        tracer.amend(attempt, outcome="rejected", reason=reason, edits=(), note=None)
     else:
-        attempt = rewritten(
-            tracer, "yaml", span, outcome.value, "decoded by yaml.safe_load, drawn as the JSON of its value"
-        )
-        if attempt.ok:
-            tracer.choose(attempt)
+        choose_if_ok(tracer, attempt)
 
 
 plugin = LlamaIndex()

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._cutting import choose_if_ok
 from webapp.parsing.span import Span
 
 
 def run(tracer: Tracer) -> None:
     start = tracer.raw.find("{")
     end = tracer.raw.find("}", start) if start >= 0 else -1
-    if end < 0:
-        return
-    attempt = tracer.attempt("shortest", Span(start, end + 1))
-    if attempt.ok:
-        tracer.choose(attempt)
+    if end >= 0:
+        choose_if_ok(tracer, tracer.attempt("shortest", Span(start, end + 1)))
 
 
 plugin = Described(

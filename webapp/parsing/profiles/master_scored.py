@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profiles._about import Described
+from webapp.parsing.profiles._cutting import choose_if_ok
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt
 
@@ -35,7 +36,6 @@ def balanced(raw: str) -> Iterator[Span]:
 
 
 def score(value: object) -> int:
-    """`agents` 100, `complexity` 10, `strategy` 10."""
     return sum(points for key, points in SCORES.items() if key in value) if isinstance(value, dict) else 0
 
 
@@ -48,9 +48,8 @@ def _fenced(tracer: Tracer) -> bool:
     for label, pattern in FENCES:
         for match in pattern.finditer(tracer.raw):
             attempt = tracer.attempt("fenced", Span(*match.span(1)), note=f"Strategy 1: code block, {label}")
-            if attempt.ok:
-                note = "[JSONParser] Successfully parsed from code block"
-                tracer.choose(tracer.amend(attempt, note=note))
+            if choose_if_ok(tracer, attempt):
+                tracer.amend(attempt, note="[JSONParser] Successfully parsed from code block")
                 return True
     return False
 
@@ -83,9 +82,7 @@ def _whole(tracer: Tracer) -> None:
     note = "[JSONParser] Parsed entire response as JSON"
     if not attempt.ok:
         note = '[JSONParser] Failed to extract valid JSON from response; the program gets {"error", "raw_response"}'
-    attempt = tracer.amend(attempt, note=note)
-    if attempt.ok:
-        tracer.choose(attempt)
+    choose_if_ok(tracer, tracer.amend(attempt, note=note))
 
 
 plugin = Described(

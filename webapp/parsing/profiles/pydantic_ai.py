@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._cutting import group, whole
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.profiles._library import LibraryParser, adapter
+from webapp.parsing.span import Span
 
 _FENCE = re.compile(r"```(?:\w+)?\r?\n(\{.*?\})\s*(?:\r?\n?```|\Z)", re.DOTALL)
 
@@ -25,10 +26,9 @@ class PydanticAI(LibraryParser):
     def restate(self, tracer: Tracer) -> None:
         raw = tracer.raw
         fence = None if raw.startswith("{") else _FENCE.search(raw)
-        span = group(fence) if fence else whole(raw)
-        attempt = tracer.attempt("fenced" if fence else "whole", span, offers="{" in raw or "[" in raw)
-        if attempt.ok:
-            tracer.choose(attempt)
+        span = Span(*fence.span(1)) if fence else whole(raw)
+        offers = "{" in raw or "[" in raw
+        choose_if_ok(tracer, tracer.attempt("fenced" if fence else "whole", span, offers=offers))
 
 
 plugin = PydanticAI()

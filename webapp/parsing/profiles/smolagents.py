@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles._cutting import whole
+from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.profiles._library import LibraryParser, adapter
 from webapp.parsing.span import Span
 
@@ -25,9 +25,7 @@ class Smolagents(LibraryParser):
             return
         first = raw.find("{")
         start = first if first >= 0 else len(raw) - 1  # str.find gives -1, and the slice counts it from the end
-        attempt = tracer.attempt("outermost", Span(start, max(start, last + 1)), strict=False)
-        if attempt.ok:
-            tracer.choose(attempt)
+        choose_if_ok(tracer, tracer.attempt("outermost", Span(start, max(start, last + 1)), strict=False))
 
 
 plugin = Smolagents()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import SERVERS
@@ -16,25 +15,11 @@ from webapp.parsing.span import Span
 _decoder = json.JSONDecoder()
 
 
-@dataclass(frozen=True)
-class VLLMLlama3(Described):
-    name: str = "vllm-llama3"
-    group: str = SERVERS
-    version: str = "restated-0.33"
-    roots: str = "all"
-    about: str = (
-        "1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or "
-        "right behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or "
-        "parameters. Text between objects is skipped. 3. If one fails, all are given up and the response "
-        "is returned as plain text: the caller sees no error.\n"
-        "Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json)."
-    )
-
-    def run(self, tracer: Tracer) -> None:
-        if "{" not in tracer.raw:
-            tracer.reject("balanced", whole(tracer.raw), "no {: plain text")
-        else:
-            read_calls(tracer, "balanced", objects(tracer.raw), ("name", "arguments|parameters"))
+def run(tracer: Tracer) -> None:
+    if "{" not in tracer.raw:
+        tracer.reject("balanced", whole(tracer.raw), "no {: plain text")
+    else:
+        read_calls(tracer, "balanced", objects(tracer.raw), ("name", "arguments|parameters"))
 
 
 def objects(raw: str) -> Iterator[Span]:
@@ -50,4 +35,17 @@ def objects(raw: str) -> Iterator[Span]:
         start = raw.find("{", end + 1)
 
 
-plugin = VLLMLlama3()
+plugin = Described(
+    name="vllm-llama3",
+    group=SERVERS,
+    version="restated-0.33",
+    roots="all",
+    about=(
+        "1. Without { the response is plain text. 2. From each { that does not stand in an object read before, or "
+        "right behind one, an object is read as far as it goes; it must have a name that is a text, and arguments or "
+        "parameters. Text between objects is skipped. 3. If one fails, all are given up and the response "
+        "is returned as plain text: the caller sees no error.\n"
+        "Source: vLLM 0.33, tool_parsers/llama_tool_parser.py, extract_tool_calls (--tool-call-parser llama3_json)."
+    ),
+    parser=run,
+)

@@ -16,8 +16,9 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     end = _end(machine.raw, match, machine.end)
     if end < 0:
         return False
-    if match[0] in ("//", "#") and machine.frames and end == machine.end:
-        end = _before_closer(machine.raw, match.start(), end)
+    is_cut = match[0] in ("//", "#") and machine.frames and end == machine.end
+    if is_cut and (closer := _closer.search(machine.raw, match.start(), end)):
+        end = closer.start()  # a line comment that no line's end ends: the value goes on with the bracket
     machine.at = end
     while machine.raw[end - 1].isspace():
         end -= 1
@@ -35,12 +36,6 @@ def _end(raw: str, match: re.Match[str], limit: int) -> int:
         return end + 2 if end >= 0 else limit
     end = raw.find("-->", match.end(), min(limit, match.end() + LONGEST))
     return end + 3 if end >= 0 else -1
-
-
-def _before_closer(raw: str, start: int, end: int) -> int:
-    """A line comment that no line's end ends stops at the first closing bracket, with which the value goes on."""
-    closer = _closer.search(raw, start, end)
-    return closer.start() if closer else end
 
 
 _closer = later(r"\s{0,100}+[}\]]")

@@ -16,15 +16,9 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     machine.patch(plugin.name, match.start(), match.end())
     machine.patch(plugin.name, argument.end(1), argument.end())
     if argument[1][0] == "'":
-        return _requote(machine, argument)
-    machine.value_done(argument.end())
-    return True
-
-
-def _requote(machine: Machine, argument: re.Match[str]) -> bool:
-    start, end = argument.span(1)
-    machine.patch("single_quotes", start, start + 1, '"')
-    machine.patch("single_quotes", end - 1, end, '"')
+        start, end = argument.span(1)
+        machine.patch("single_quotes", start, start + 1, '"')
+        machine.patch("single_quotes", end - 1, end, '"')
     machine.value_done(argument.end())
     return True
 

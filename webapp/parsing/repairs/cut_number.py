@@ -9,14 +9,12 @@ from webapp.parsing.machine.state import Machine
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    number = match["number"]
     machine.truncated = machine.truncated or match.end() == machine.end
-    if number:
-        machine.patch("cut_number", match.end("number"), match.end())
-        machine.value_done(match.end())
-        machine.last = match.end("number")
-    else:
-        machine.replace("cut_number", match, "null", value=True)
+    if not match["number"]:
+        return machine.replace(plugin.name, match, "null", value=True)
+    machine.patch(plugin.name, match.end("number"), match.end())
+    machine.value_done(match.end())
+    machine.last = match.end("number")
     return True
 
 

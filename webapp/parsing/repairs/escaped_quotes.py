@@ -13,11 +13,9 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     machine.patch(plugin.name, start, start + 1)
     machine.patch(plugin.name, end - 2, end - 1)
     if machine.state == "k":
-        machine.key_start, machine.key_end = start, end
-        machine.at, machine.state = end, "c"
-    else:
-        machine.value_done(end)
-        machine.string_end = end
+        return machine.key_done(start, end)
+    machine.value_done(end)
+    machine.string_end = end
     return True
 
 

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
-from webapp.parsing.machine.repair import Repair
-from webapp.parsing.machine.state import Machine
+from webapp.parsing.machine.repair import Repair, replacing
 from webapp.parsing.machine.tokens import DELIMITED
-
-
-def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    return machine.replace(plugin.name, match, "null", value=True)
-
 
 plugin = Repair(
     "non_finite",
@@ -19,5 +11,5 @@ plugin = Repair(
     "v",
     "nNiI+-mf",
     order=20,
-    mend=_mend,
+    mend=replacing("non_finite", "null", value=True),
 )

@@ -44,15 +44,10 @@ def _plain_number(text: str) -> str | None:
     return number if _json.fullmatch(number) else None
 
 
-def _mend_grouped(machine: Machine, match: re.Match[str]) -> bool:
-    if machine.inside != "{":
-        return False
-    grouped = _grouped.match(machine.raw, machine.at, machine.end)
-    return bool(grouped and _mend(machine, grouped))
-
-
 def _either(machine: Machine, match: re.Match[str]) -> bool:
-    return _mend_grouped(machine, match) or (match["end"] is not None and _mend(machine, match))
+    """As an object's value, with its thousands where commas part them; else the number alone."""
+    grouped = _grouped.match(machine.raw, machine.at, machine.end) if machine.inside == "{" else None
+    return bool(grouped and _mend(machine, grouped)) or (match["end"] is not None and _mend(machine, match))
 
 
 plugin = Repair(

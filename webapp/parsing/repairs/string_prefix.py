@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from webapp.parsing.machine.repair import Repair, replacing
 
-from webapp.parsing.machine.repair import Repair
-from webapp.parsing.machine.state import Machine
-
-
-def _mend(machine: Machine, match: re.Match[str]) -> bool:
-    return machine.replace(plugin.name, match)
-
-
+_mend = replacing("string_prefix")
 plugin = Repair("string_prefix", r"[uUbBrRfF]{1,2}(?=[\"'](?![,\]:}]))", "kv", "uUbBrRfF", order=10, mend=_mend)

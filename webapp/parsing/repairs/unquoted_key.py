@@ -11,16 +11,12 @@ from webapp.parsing.machine.tokens import COLON
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
     start, end = match.span()
-    machine.patch(plugin.name, start, start, '"')
-    machine.key_start, machine.key_end = start, end
     if match["quote"]:
-        machine.patches.pop()
         machine.patch("missing_quote", start, start, '"')
-        machine.key_end = end
     else:
+        machine.patch(plugin.name, start, start, '"')
         machine.patch(plugin.name, end, end, '"')
-    machine.at, machine.state = end, "c"
-    return True
+    return machine.key_done(start, end)
 
 
 def _quicken(raw: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:

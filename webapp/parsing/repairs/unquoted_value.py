@@ -14,7 +14,10 @@ from webapp.parsing.patterns import later
 LONGEST = 2_000
 """A longer bare value is cut there, which nothing that means to be JSON has; so looking for its end stays cheap."""
 _CODE = later(r"[;{(]|\bfor\b.{1,40}\bin\b|=>|\blambda\b|\bfunction\b|[\])]\s*[+*/-]")
-_key = later(r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)""")
+_KEY = r"""\s{0,200}+(?:"[^"\n]{0,80}+"|'[^'\n]{0,80}+'|[A-Za-z_$][\w$-]{0,60}+|-?\d++(?=:\s))\s{0,20}+:(?!/)"""
+_key = later(_KEY)
+_behind_comma = later(rf"{_KEY}|\s{{0,100}}+(?:[}}\]\n]|\Z)")
+"""What shows that the comma before it ends an object's bare value."""
 
 
 def _mend(machine: Machine, match: re.Match[str]) -> bool:
@@ -46,18 +49,13 @@ def _end(machine: Machine, at: int) -> int:
             at += 1
         elif char == "{" and (braced := _braced.match(raw, at, machine.end)):
             at = braced.end()
-        elif char == "," and not item and not _comma_ends(machine, at):
+        elif char == "," and not (item or _behind_comma.match(raw, at + 1, machine.end)):
             at += 1
         else:
             break
     while at > start and raw[at - 1].isspace():
         at -= 1
     return at
-
-
-def _comma_ends(machine: Machine, at: int) -> bool:
-    raw = machine.raw
-    return bool(_key.match(raw, at + 1, machine.end) or _bracket.match(raw, at + 1, machine.end))
 
 
 def _quote(machine: Machine, start: int, end: int) -> None:
@@ -90,6 +88,5 @@ _special = later(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(?P<slash>\\)|(?P<control>[
 _stop = later(r"(?:[^" + COMMA + CLOSE + r"{\n\"()\\]|\\[^\n])*+")
 _braced = later(r"\{[\w ]{1,80}+\}")
 _call = later(r"\([^()\n\"]{0,200}+\)")
-_bracket = later(r"\s{0,100}+(?:[}\]\n]|\Z)")
 _STARTS = "".join(chr(code) for code in range(33, 127) if chr(code) not in ",:{}[]\"'`()") + "\x80"
 plugin = Repair("unquoted_value", r"[^\s,:{}\[\]\"'`“”‘’´«»()„‹›「」『』＂＇″]", "v", _STARTS, order=90, mend=_mend)

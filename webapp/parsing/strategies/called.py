@@ -11,7 +11,6 @@ from webapp.parsing.finder import MARKED, PROSE, QUOTED, Finder
 from webapp.parsing.patterns import later
 from webapp.parsing.strategy import Strategy
 
-_list = later(r"\[\s*+")
 _begin = later(r"\s*+\[?\s*+(?:print\(\s*+)?(?=[A-Za-z_][\w.]{0,80}+\()")
 _braces = later(rf"\s*+{braces.OPENING}")
 _between = later(r"[\s,;)]*+")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from webapp.parsing import plausible
 from webapp.parsing.finder import MARKED, Finder
@@ -11,24 +12,8 @@ from webapp.parsing.strategies import called
 from webapp.parsing.strategy import Strategy
 
 JSON_LABELS = {
-    "",
-    "json",
-    "json5",
-    "jsonc",
-    "jsonl",
-    "ndjson",
-    "geojson",
-    "tool_call",
-    "tool",
-    "tool_code",
-    "text",
-    "txt",
-    "plaintext",
-    "output",
-    "response",
-    "result",
-    "javascript",
-    "js",
+    *("", "json", "json5", "jsonc", "jsonl", "ndjson", "geojson", "javascript", "js"),
+    *("tool_call", "tool", "tool_code", "text", "txt", "plaintext", "output", "response", "result"),
 }
 _COMMENTS = {"//": "\n", "/*": "*/"}
 _label = later(r"[ \t]*+(?P<label>[A-Za-z_][\w+.#-]*+)?(?P<rest>[^\n`{\[]*+)")
@@ -81,13 +66,9 @@ def _note(label: str) -> str | None:
 
 def _limits(finder: Finder, at: int, ticks: str) -> list[int]:
     """Where the fence's content may end: the first closing fences, since some may stand inside a string."""
-    ends: list[int] = []
     closing = re.compile(rf"\n[ \t>]*+{ticks[0]}{{{len(ticks)},}}[ \t]*+(?=\n|\Z)|{ticks[0]}{{{len(ticks)},}}")
-    for match in closing.finditer(finder.tracer.raw, at, finder.end):
-        ends.append(match.start())
-        if len(ends) == 4:
-            break
-    return ends or [finder.end]
+    ends = (match.start() for match in closing.finditer(finder.tracer.raw, at, finder.end))
+    return list(islice(ends, 4)) or [finder.end]
 
 
 def _code(finder: Finder, start: int, begin: int, ticks: str, label: str) -> int:

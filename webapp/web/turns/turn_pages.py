@@ -233,7 +233,7 @@ def show_api(ident: str, position: int) -> Response:
         duplicates=[twin.source for twin in detail.duplicates],
         profile=name,
         trace=trace.as_dict() if trace else None,
-        **({"misfits": [misfit.as_dict() for misfit in misfits(detail, trace)]} if trace and is_held else {}),
+        **({"misfits": [misfit._asdict() for misfit in misfits(detail, trace)]} if trace and is_held else {}),
         **({"not_run": missing} if missing else {}),
         **({"unfit": f"{name} {unfit}"} if unfit else {}),
     )
