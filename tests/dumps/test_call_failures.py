@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from webapp.dumps import Problem, Turn
 from webapp.dumps.call_failures import CallFailures
+from webapp.dumps.messages.calls import ID_KEYS
 from webapp.dumps.turn_window import LOOKAHEAD
 
 SAID = "Error: failed to parse tool call arguments as JSON: Expecting ',' delimiter: line 1 column 5 (char 4)"
@@ -22,8 +25,10 @@ def talk(arguments: str | None, answer: str | None, failure: str | None = None, 
     return [call, *(Turn(1 + n, "event") for n in range(between)), result]
 
 
-def test_the_call_is_marked():
-    call, result = with_call_failures(talk('{"a" 1}', SAID))
+@pytest.mark.parametrize("key", ID_KEYS)
+def test_the_call_is_marked(key):
+    call, result = talk('{"a" 1}', SAID)
+    call, result = with_call_failures([replace(call, tool_calls=[{key: "c1"}]), result])
     assert (call.failure, result.failure) == (SAID, None)
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from webapp.dumps.messages.calls import ID_KEYS
 from webapp.dumps.records import Problem, Turn, changed
 from webapp.dumps.turn_window import Slot, TurnWindow
 from webapp.dumps.values import as_object
@@ -16,7 +17,7 @@ _FAILED = re.compile(
 )
 _PARSING = re.compile(r"json|pars(e|ing)|decod", re.I)
 _ARGUMENTS = re.compile(r"\bargument|\btool[ _]?(call|use|input)|\bfunction[ _]?call|\bparameters\b", re.I)
-_IDS = ("call_id", "id", "tool_call_id", "toolUseId", "tool_use_id")
+_IDS = ("call_id", *ID_KEYS)
 
 
 class CallFailures(TurnWindow):

@@ -22,7 +22,8 @@ _CALLISH = re.compile("tool|call|function|invocation", re.I)
 _LONGEST_KEY = 80
 _STEPS, _MOST_ITEMS = 4, 20
 """how far into a value, and into a list, calls are looked for"""
-_NAMES = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
+ID_KEYS = ("id", "call_id", "toolUseId", "tool_call_id", "tool_use_id", "toolCallId", "toolUseID")
+"""under which providers give a call its id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,7 @@ def text_or_json(value: Any, at: Path) -> tuple[str | None, Path | None]:
 
 
 def call_id(value: dict[str, Any], first: str) -> str | None:
-    return next((value[key] for key in (first, *_NAMES) if text(value.get(key))), None)
+    return next((value[key] for key in (first, *ID_KEYS) if text(value.get(key))), None)
 
 
 def copied(value: dict[str, Any]) -> dict[str, Any]:
