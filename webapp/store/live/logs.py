@@ -70,10 +70,11 @@ def _sound(at: str, entry: dict[str, Any]) -> ArrivedLog | OtherLog | Problem:
     record = entry["log"]
     if not records.is_of_a_model(record):
         return OtherLog(at)
-    trace = spans.trace_bytes(records.trace_of(record))
+    trace = spans.id_bytes(records.trace_of(record), spans.TRACE)
     if trace is None:
         return Problem(at, "it carries messages of a model, and no trace id that says which call they belong to")
-    return ArrivedLog(at, entry, trace, spans.span_bytes(records.span_of(record)) or b"", records.digest(record))
+    span = spans.id_bytes(records.span_of(record), spans.SPAN) or b""
+    return ArrivedLog(at, entry, trace, span, records.digest(record))
 
 
 def kept(connection: sa.Connection, logs: list[ArrivedLog]) -> list[Arrived]:

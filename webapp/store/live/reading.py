@@ -127,7 +127,8 @@ def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
             step.said = reader.turns(step.number, step.new.entry if step.new else entries.get(step.ordinal, {}))
     turns_by_step = _linked(steps)
     turns = [turn for step in steps if step.new for turn in turns_by_step[step.number]]
-    late = _late(steps)
+    first_new = next(index for index, step in enumerate(steps) if step.new)
+    late = [step for step in steps[first_new:] if not step.new]  # the stored spans that new ones stand before
     twins = _twins(connection, session_id, late, turns_by_step, turns, first) if late else {}
     failures = list(_failures(connection, session_id, steps, turns_by_step))
     return Read(turns, twins, failures, None if late else _tail(reader, steps, turns_by_step, first))
@@ -140,12 +141,6 @@ def _linked(steps: list[_Step]) -> dict[int, list[Turn]]:
         if not isinstance(turn, Problem):
             turns[turn.entry].append(turn)
     return turns
-
-
-def _late(steps: list[_Step]) -> list[_Step]:
-    """The stored spans that new ones stand before."""
-    first = next(index for index, step in enumerate(steps) if step.new)
-    return [step for step in steps[first:] if not step.new]
 
 
 def _tail(reader: otlp.Reader, steps: list[_Step], turns: dict[int, list[Turn]], first: int) -> Tail | None:
@@ -180,9 +175,6 @@ def row(session_id: int, span: Arrived, entry: int, ordinal: int, turns: int) ->
     return {**key, "entry": entry, "ordinal": ordinal, "turns": turns}
 
 
-_WHOLE = (StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at)
-
-
 def _steps(connection: sa.Connection, session_id: int, new: list[Arrived]) -> list[_Step]:
     """The new spans and the stored ones near them, in the order of time."""
     values = {"session": session_id, "start": new[0].started}
@@ -208,8 +200,9 @@ def _entries(connection: sa.Connection, session_id: int, steps: list[_Step]) -> 
     sources: dict[int, dict[str, Any]] = {}
     for at in range(0, len(steps), _AT_ONCE):
         ordinals = [step.ordinal for step in steps[at : at + _AT_ONCE]]
-        query = sa.select(StoredTurn.ordinal, *_WHOLE).where(StoredTurn.session_id == session_id)
-        for row in connection.execute(query.where(StoredTurn.ordinal.in_(ordinals))):
+        columns = (StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at)
+        here = (StoredTurn.session_id == session_id, StoredTurn.ordinal.in_(ordinals))
+        for row in connection.execute(sa.select(*columns).where(*here)):
             entry = whole_entry(row.source, row.raw, row.raw_at)
             sources[row.ordinal] = entry if isinstance(entry, dict) else {}
     return sources
