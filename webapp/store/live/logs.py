@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem
 from webapp.dumps.spans import logs as records
-from webapp.store.live import lookup, spans
+from webapp.store.live import lookup, reading, spans
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveLog
 
@@ -120,8 +120,7 @@ def _waiting(connection: sa.Connection, traces: set[bytes]) -> Iterator[sa.Row[A
 
 def _digests(connection: sa.Connection, session_id: int, ordinal: int) -> set[bytes]:
     """The digests of the records that a stored span's entry holds."""
-    entry = lookup.entry_at(connection, session_id, ordinal)
-    logs = entry.get("logs") if isinstance(entry, dict) else None
+    logs = reading.entries(connection, session_id, [ordinal]).get(ordinal, {}).get("logs")
     return {records.digest(record) for record in logs or () if isinstance(record, dict)}
 
 

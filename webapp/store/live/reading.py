@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,10 @@ _before = (
     .limit(BEFORE)
 )
 _after = _of_session.where(LiveSpan.started > sa.bindparam("start"))
+_find_entries = sa.select(StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at).where(
+    StoredTurn.session_id == sa.bindparam("session"),
+    StoredTurn.ordinal.in_(sa.bindparam("ordinals", expanding=True)),
+)
 
 
 @dataclass(slots=True)
@@ -116,15 +120,15 @@ def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
 
     With the session's `tail`, which it then takes over, spans that follow are read without the database.
     """
-    entries: dict[int, dict[str, Any]] = {}
+    stored_entries: dict[int, dict[str, Any]] = {}
     if tail is not None and tail.precedes(new):
         reader, steps = tail.reader, [*tail.steps, *(_Step(span.number, span) for span in new)]
     else:
         reader, steps = otlp.Reader(), _steps(connection, session_id, new)
-        entries = _entries(connection, session_id, [step for step in steps if step.new is None])
+        stored_entries = entries(connection, session_id, [step.ordinal for step in steps if step.new is None])
     for step in steps:
         if step.said is None:
-            step.said = reader.turns(step.number, step.new.entry if step.new else entries.get(step.ordinal, {}))
+            step.said = reader.turns(step.number, step.new.entry if step.new else stored_entries.get(step.ordinal, {}))
     turns_by_step = _linked(steps)
     turns = [turn for step in steps if step.new for turn in turns_by_step[step.number]]
     first_new = next(index for index, step in enumerate(steps) if step.new)
@@ -195,14 +199,12 @@ def _near(steps: list[_Step]) -> list[bool]:
     return near
 
 
-def _entries(connection: sa.Connection, session_id: int, steps: list[_Step]) -> dict[int, dict[str, Any]]:
-    """The stored entries, by the ordinal of their first turn."""
+def entries(connection: sa.Connection, session_id: int, ordinals: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The stored entries whose first turns have these ordinals, by these; {} for one that is no object."""
     sources: dict[int, dict[str, Any]] = {}
-    for at in range(0, len(steps), _AT_ONCE):
-        ordinals = [step.ordinal for step in steps[at : at + _AT_ONCE]]
-        columns = (StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at)
-        here = (StoredTurn.session_id == session_id, StoredTurn.ordinal.in_(ordinals))
-        for row in connection.execute(sa.select(*columns).where(*here)):
+    for at in range(0, len(ordinals), _AT_ONCE):
+        here = {"session": session_id, "ordinals": ordinals[at : at + _AT_ONCE]}
+        for row in connection.execute(_find_entries, here):
             entry = whole_entry(row.source, row.raw, row.raw_at)
             sources[row.ordinal] = entry if isinstance(entry, dict) else {}
     return sources
