@@ -142,14 +142,14 @@ def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]
     """Fill a database in which nothing was ever ingested, say what is not searchable yet, and begin the upkeep."""
     from webapp.extensions import db
     from webapp.store import search
-    from webapp.store.ingest.examples import load
+    from webapp.store.ingest.start import ingest_examples
     from webapp.store.jobs import upkeep
     from webapp.store.sessions.dumps import count
 
     settings = app.config["SETTINGS"]
     with app.app_context():
         if examples and not count(db.session):
-            load(db.engine, settings)
+            ingest_examples(db.engine, settings)
         with db.engine.connect() as connection:
             lacking = search.lacking(connection)
         upkeep.start(db.engine, settings)

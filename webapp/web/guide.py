@@ -10,7 +10,7 @@ from flask import session as cookie
 from werkzeug.wrappers import Response
 
 from webapp.extensions import db
-from webapp.store.ingest import examples
+from webapp.store.ingest.start import ingest_examples
 from webapp.store.models import Session
 from webapp.store.sessions import debugger_queries, overview
 from webapp.store.sessions import turns as turn_store
@@ -76,7 +76,7 @@ def begin() -> Response | str:
 
 @blueprint.post("/examples")
 def load_examples() -> Response:
-    examples.load(db.engine, current_app.config["SETTINGS"])
+    ingest_examples(db.engine, current_app.config["SETTINGS"])
     return redirect(url_for("guide.begin") if request.form.get("guide") else url_for("sessions.index"), 303)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
@@ -50,11 +52,27 @@ one large session blew up is cut to 64 MB when it is next begun anew."""
 _LOST = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000}
 """Seconds, times, milliseconds: within half a minute both ends of a PostgreSQL connection know that the network between
 them is gone. By default the server holds for two hours what a host that was cut off had locked."""
+_T = TypeVar("_T")
 _version = sa.table("alembic_version", sa.column("version_num", sa.String))
 
 
 class NewerDatabase(RuntimeError):
     """A newer Fencepost or something else wrote the database, or only half of it is there; the message says which."""
+
+
+class PerEngine(WeakKeyDictionary[sa.Engine, _T]):
+    """What this process keeps of each database, by its engine; called with one it is made where there is none yet."""
+
+    def __init__(self, make: Callable[[], _T]) -> None:
+        super().__init__()
+        self._make = make
+        self._lock = threading.Lock()
+
+    def __call__(self, engine: sa.Engine) -> _T:
+        with self._lock:
+            if engine not in self:
+                self[engine] = self._make()
+            return self[engine]
 
 
 def connect(url: str, *, durable: bool = False, pool: int | None = None) -> sa.Engine:

@@ -24,8 +24,8 @@ def page_dict(page: Groups) -> dict[str, Any]:
         "new": page.new,
         "former": page.former,
         "responses": coverage_dict(page.coverage),
-        "range": None if page.range is None else [time(moment) for moment in page.range],
-        "window": [time(moment) for moment in page.window],
+        "range": None if page.range is None else [moment.isoformat() for moment in page.range],
+        "window": [moment.isoformat() for moment in page.window],
     }
 
 
@@ -97,10 +97,6 @@ def example_dict(example: Example | None) -> dict[str, Any] | None:
     return {"session": example.external_id, "session_key": example.session, "position": example.position}
 
 
-def time(moment: datetime) -> str:
-    return moment.isoformat()
-
-
 def _row(statement: FailureOverlay | FailureEvent) -> dict[str, Any]:
     names = (column.name for column in statement.__table__.columns)
     return {"group" if name == "group_key" else name: _plain(getattr(statement, name)) for name in names}
@@ -113,5 +109,5 @@ def _fields(holder: object, names: Iterable[str]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
-        return time(value)
+        return value.isoformat()
     return list(value) if isinstance(value, tuple) else value

@@ -47,18 +47,20 @@ def set_state(
     grows: float | None = None,
 ) -> int:
     """Say what is with a group of `count` responses; the event's number. Raises `BadState`. The caller commits."""
-    _refuse(state, author, reason, profile, version, until, grows)
+    values = {"profile": profile, "version": version, "until": until, "grows": grows, "count": count}
+    event = FailureEvent(action="state", state=state, **values, author=author, reason=reason)
+    _refuse(event, state)
     if state == "resolved" and profile is None and until is None:
-        until = datetime.now(UTC)
-    values = {"action": "state", "state": state, "profile": profile, "version": version, "until": until}
-    return _put(db, group, **values, grows=grows, count=count, author=author, reason=reason)
+        event.until = datetime.now(UTC)
+    return _put(db, group, event)
 
 
 def assign(db: orm.Session, group: str, assignee: str | None, *, author: str, reason: str = "") -> int:
     """Give a group to somebody, None to nobody; the event's number. Raises `BadState`. The caller commits."""
     if not author.strip():
         raise BadState("an author is required")
-    return _put(db, group, action="assign", assignee=(assignee or "").strip() or None, author=author, reason=reason)
+    name = (assignee or "").strip() or None
+    return _put(db, group, FailureEvent(action="assign", assignee=name, author=author, reason=reason))
 
 
 def ignored(event: FailureEvent, count: int, now: datetime) -> str | None:
@@ -88,31 +90,23 @@ def order(version: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", version) if part]
 
 
-def _refuse(
-    state: str,
-    author: str,
-    reason: str,
-    profile: str | None,
-    version: str | None,
-    until: datetime | None,
-    grows: float | None,
-) -> None:
+def _refuse(event: FailureEvent, state: str) -> None:
     if state not in STATES:
         raise BadState(f"a group is {', '.join(STATES)}, not {state[:100]!r}")
-    if not author.strip() or not reason.strip():
+    if not event.author.strip() or not event.reason.strip():
         raise BadState("an author and a reason are required")
-    if (profile is None) != (version is None):
+    if (event.profile is None) != (event.version is None):
         raise BadState("resolved in a profile needs the profile and its version")
-    if (profile is not None or version is not None) and state != "resolved":
+    if event.profile is not None and state != "resolved":
         raise BadState("only a resolved group has a profile's version")
-    if grows is not None and (state != "ignored" or not 1 < grows < 1e9):
+    if event.grows is not None and (state != "ignored" or not 1 < event.grows < 1e9):
         raise BadState("only an ignored group may grow, to more than once and less than a billion times its size")
-    if until is not None and (state == "open" or (state == "resolved" and profile is not None)):
+    if event.until is not None and (state == "open" or (state == "resolved" and event.profile is not None)):
         raise BadState("a date is for a group that is resolved from then on, or ignored until then")
 
 
-def _put(db: orm.Session, group: str, **values: object) -> int:
-    event = FailureEvent(group_key=group, made_at=datetime.now(UTC), **values)
+def _put(db: orm.Session, group: str, event: FailureEvent) -> int:
+    event.group_key, event.made_at = group, datetime.now(UTC)
     db.add(event)
     db.flush()
     return event.id

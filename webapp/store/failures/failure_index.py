@@ -7,14 +7,14 @@ second, small segment until it is worth putting both together.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from functools import lru_cache
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store import index
+from webapp.store.db.database import PerEngine
 from webapp.store.failures import failure_reader
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.segment import Segment, segment
@@ -58,15 +58,16 @@ class _FailureIndex:
             old = self.snapshot
             if old is not None and old.state is state:
                 return old
-            if old is None or old.state.reading is not state.reading or old.state.size > state.size:
-                self.snapshot = self._whole(connection, state)
-            else:
+            if old is not None and state.follows(old.state):
                 self.snapshot = self._refreshed(connection, old, state)
+            else:
+                self.snapshot = self._whole(state, failure_reader.everything(connection, state, self.under))
             return self.snapshot
 
-    def _whole(self, connection: sa.Connection, state: State) -> Snapshot:
+    def _whole(self, state: State, failures: list[StoredFailure]) -> Snapshot:
+        """All of them in one segment, and none that is recent."""
         self.recent = {}
-        base = segment(failure_reader.everything(connection, state, self.under))
+        base = segment(failures)
         return Snapshot(self.under, state, (Part(base, base.all), Part(_EMPTY, NONE)))
 
     def _refreshed(self, connection: sa.Connection, old: Snapshot, state: State) -> Snapshot:
@@ -81,38 +82,19 @@ class _FailureIndex:
             self.recent.setdefault(failure.turn_id // TURNS_A_SESSION, []).append(failure)
         recent = [failure for failures in self.recent.values() for failure in failures]
         if len(recent) > max(_LEAST_MERGED, len(base.segment.failures) // 10):
-            together = segment([*(base.segment.failures[place] for place in base.alive), *recent])
-            self.recent = {}
-            return Snapshot(self.under, state, (Part(together, together.all), Part(_EMPTY, NONE)))
+            return self._whole(state, [*(base.segment.failures[place] for place in base.alive), *recent])
         newest = segment(recent)
         return Snapshot(self.under, state, (base, Part(newest, newest.all)))
 
 
-class _Indexes:
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.by_profile: OrderedDict[str, _FailureIndex] = OrderedDict()
-
-    def of(self, under: str) -> _FailureIndex:
-        with self.lock:
-            index = self.by_profile.setdefault(under, _FailureIndex(under))
-            self.by_profile.move_to_end(under)
-            if len(self.by_profile) > MOST_PROFILES:
-                self.by_profile.popitem(last=False)
-            return index
-
-
-_indexes: WeakKeyDictionary[sa.Engine, _Indexes] = WeakKeyDictionary()
-_indexes_lock = threading.Lock()
+_indexes = PerEngine(lambda: lru_cache(maxsize=MOST_PROFILES)(_FailureIndex))
 
 
 def current(db: orm.Session, under: str) -> Snapshot:
     """The failed responses of the session's database as they are now, looked at `under` a profile, or "home"."""
     state = index.current(db)
     connection = db.connection()
-    with _indexes_lock:
-        indexes = _indexes.setdefault(connection.engine, _Indexes())
-    return indexes.of(under).fresh(connection, state)
+    return _indexes(connection.engine)(under).fresh(connection, state)
 
 
 def warm(engine: sa.Engine) -> None:

@@ -51,6 +51,11 @@ class StoredFailure(NamedTuple):
     findings: tuple[str, ...]
     """the rules that noticed something in its session"""
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it stands in the order of time."""
+        return self.when, self.turn_id
+
 
 def everything(connection: sa.Connection, state: State, under: str) -> list[StoredFailure]:
     """Every failed response of the sessions in `state`, looked at `under` a profile, or "home"."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
@@ -15,11 +15,13 @@ from webapp.store.failures import events, groups, overlay, parse_versions
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.group_line import Example, GroupLine
 from webapp.store.failures.group_sets import newest_first
+from webapp.store.failures.groups import MOST_VALUES
 from webapp.store.failures.rates import Rate, rate
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
 from webapp.store.index.session_reader import moment
 from webapp.store.models import FailureEvent, FailureOverlay, FormerFailureGroup, Parse
 from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.sessions.narrowing import top
 from webapp.store.write.tally import READABLE
 
 MOST_EXAMPLES = 12
@@ -67,20 +69,20 @@ class GroupDetail:
     asked: str
     key: str
     title: str
-    line: GroupLine | None
     coverage: Coverage
-    examples: list[GroupExample]
-    others_alike: bool
-    models: list[Rate]
-    versions: list[Rate]
-    before: Rate | None
-    after: Rate | None
-    tokens: list[tuple[str, int]]
-    readers: list[Reader]
-    looked_at: int
     changes: list[FailureOverlay]
     history: list[FailureEvent]
     former: list[tuple[str, int]]
+    line: GroupLine | None = None
+    examples: list[GroupExample] = field(default_factory=list)
+    others_alike: bool = True
+    models: list[Rate] = field(default_factory=list)
+    versions: list[Rate] = field(default_factory=list)
+    before: Rate | None = None
+    after: Rate | None = None
+    tokens: list[tuple[str, int]] = field(default_factory=list)
+    readers: list[Reader] = field(default_factory=list)
+    looked_at: int = 0
 
 
 def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = None) -> GroupDetail:
@@ -92,9 +94,7 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
     if places is None and group_key not in lines.known and not (changes or history or former):
         raise NoSuchGroup(f"no failure group has the key {key[:200]!r}")
     title = overlay.title(group_key, lines.people.changes)
-    empty = GroupDetail(
-        key, group_key, title, None, lines.coverage, [], True, [], [], None, None, [], [], 0, changes, history, former
-    )
+    empty = GroupDetail(key, group_key, title, lines.coverage, changes, history, former)
     if places is None:
         return empty
     line = lines.line(group_key, places)
@@ -110,7 +110,7 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
         versions=_by_version(db, lines.scope, failures),
         before=before,
         after=after,
-        tokens=groups.top(Counter(member.tokens for member in failures if member.tokens is not None))[0],
+        tokens=top(Counter(member.tokens for member in failures if member.tokens is not None), None, MOST_VALUES)[0],
         readers=_remembered_readers(db, lines.scope, failures),
         looked_at=min(len(failures), LOOKED_AT),
     )
@@ -163,7 +163,7 @@ def _by_model(db: orm.Session, scope_in_view: Scope, failures: Sequence[StoredFa
     counts = Counter(failure.model for failure in failures)
     return [
         rate(model or "", count, coverage(db, scope_in_view, model).run if model is not None else None)
-        for model, count in groups.top(counts)[0]
+        for model, count in top(counts, None, MOST_VALUES)[0]
     ]
 
 

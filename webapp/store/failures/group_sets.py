@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from functools import reduce
+from operator import add
 
 from webapp.store.failures.failure_reader import StoredFailure
 from webapp.store.failures.segment import Facts, Segment
@@ -14,18 +15,7 @@ GroupPlaces = tuple[tuple[Segment, Bits], ...]
 
 def together(places: GroupPlaces, key: str) -> Facts:
     """The facts of the responses of the group `key`; no session stands in two segments."""
-    facts = [segment.facts(bits, key) for segment, bits in places]
-    if len(facts) == 1:
-        return facts[0]
-    return Facts(
-        sum(part.count for part in facts),
-        sum(part.sessions for part in facts),
-        sum((part.models for part in facts), Counter()),
-        sum((part.tools for part in facts), Counter()),
-        sum((part.paths for part in facts), Counter()),
-        sum((part.findings for part in facts), Counter()),
-        sum(part.labelled for part in facts),
-    )
+    return reduce(add, (segment.facts(bits, key) for segment, bits in places))
 
 
 def first_and_last(places: GroupPlaces) -> tuple[int, int]:
@@ -52,5 +42,4 @@ def versions(places: GroupPlaces) -> dict[str, list[str]]:
 
 def newest_turn(places: GroupPlaces) -> int:
     """The turn of the last of a group's responses."""
-    last = [segment.failures[bits.max()] for segment, bits in places]
-    return max((failure.when, failure.turn_id) for failure in last)[1]
+    return max(segment.failures[bits.max()].place for segment, bits in places)[1]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from math import sqrt
 from typing import Any
 
@@ -23,6 +23,7 @@ from webapp.store.index.order import BadCursor
 from webapp.store.index.session_reader import microseconds, moment
 from webapp.store.models import FailureEvent, FailureOverlay, Session, Turn
 from webapp.store.sessions.filters import Filters
+from webapp.store.sessions.narrowing import top
 
 BUCKETS = 24
 NEW = timedelta(days=7)
@@ -71,46 +72,50 @@ def page(
 
 def lines(db: orm.Session, filters: Filters, now: datetime) -> tuple[dict[str, GroupPlaces], Lines]:
     """The groups in view, and what makes lines of them. Raises `BadFilter`."""
-    scope_in_view, people = scope(db, filters), _people(db)
-    groups = _groups(scope_in_view, scope_in_view.views, people)
-    known_groups = _groups(scope_in_view, tuple(part.alive for part in scope_in_view.snapshot.parts), people)
-    return groups, Lines(
-        scope_in_view, people, known_groups, now, _range(scope_in_view, groups.values()), coverage(db, scope_in_view)
-    )
+    scope_in_view, people = scope(db, filters), People(overlay.in_force(db), *events.in_force(db))
+    groups = _groups(scope_in_view, scope_in_view.views, people.changes)
+    known = _groups(scope_in_view, [part.alive for part in scope_in_view.snapshot.parts], people.changes)
+    stretch = _range(scope_in_view, groups.values())
+    return groups, Lines(scope_in_view, people, known, now, stretch, coverage(db, scope_in_view))
 
 
 def in_view(db: orm.Session, scope_in_view: Scope) -> dict[str, GroupPlaces]:
     """The groups of a scope, without lines of them."""
-    return _groups(scope_in_view, scope_in_view.views, _people(db))
+    return _groups(scope_in_view, scope_in_view.views, overlay.in_force(db))
 
 
 def largest(db: orm.Session, limit: int) -> list[tuple[str, str]]:
     """Key and title of the groups with most responses, whenever those were."""
-    scope_in_view, people = scope(db, Filters()), _people(db)
-    groups_in_view = _groups(scope_in_view, scope_in_view.views, people)
+    groups_in_view, changes = in_view(db, scope(db, Filters())), overlay.in_force(db)
     counts = {key: sum(len(bits) for _, bits in places) for key, places in groups_in_view.items()}
     ordered = sorted(counts, key=lambda key: (-counts[key], key))
-    return [(key, overlay.title(key, people.changes)) for key in ordered[:limit]]
+    return [(key, overlay.title(key, changes)) for key in ordered[:limit]]
 
 
+@dataclass
 class Lines:
     """Makes lines of groups in one scope."""
 
-    def __init__(
-        self,
-        scope_in_view: Scope,
-        people: People,
-        known_groups: dict[str, GroupPlaces],
-        now: datetime,
-        stretch: tuple[int, int] | None,
-        total: Coverage,
-    ) -> None:
-        self.scope, self.people, self.known, self.now, self.range = scope_in_view, people, known_groups, now, stretch
-        self.coverage = total
-        since = microseconds(now - NEW) if scope_in_view.since is None else scope_in_view.since
-        self.window = (since, microseconds(now) if scope_in_view.until is None else scope_in_view.until)
-        self._shown = overlay.shown_as(people.changes)
-        self._bounds_by_segment: dict[int, list[int]] = {}
+    scope: Scope
+    people: People
+    known: dict[str, GroupPlaces]
+    now: datetime
+    range: tuple[int, int] | None
+    coverage: Coverage
+
+    def __post_init__(self) -> None:
+        since, until = self.scope.since, self.scope.until
+        self.window = (
+            microseconds(self.now - NEW) if since is None else since,
+            microseconds(self.now) if until is None else until,
+        )
+        self._shown = overlay.shown_as(self.people.changes)
+        self._merged = {change.group_key for change in self.people.changes if change.kind == "merge"}
+        low, high = self.range or (0, 0)
+        bounds = [low + (high + 1 - low) * number // BUCKETS for number in range(BUCKETS + 1)]
+        segments = [part.segment for part in self.scope.snapshot.parts]
+        self._bounds = {id(segment): list(map(segment.place, bounds)) for segment in segments}
+        """by segment, the places where the stretches of the range begin, and where the last one ends"""
 
     def line(self, key: str, places: GroupPlaces) -> GroupLine:
         facts = together(places, key)
@@ -118,9 +123,9 @@ class Lines:
         everywhere = self.known.get(key, places)
         known_since = first_and_last(everywhere)[0]
         is_new = self._in_window(known_since)
-        models, more_models = top(facts.models)
-        tools, more_tools = top(facts.tools)
-        paths, more_paths = top(facts.paths)
+        models, more_models = top(facts.models, None, MOST_VALUES)
+        tools, more_tools = top(facts.tools, None, MOST_VALUES)
+        paths, more_paths = top(facts.paths, None, MOST_VALUES)
         series = self._series(places)
         state, why = self._state(key, everywhere)
         assignment = self.people.assignments.get(key)
@@ -149,13 +154,10 @@ class Lines:
             is_new=is_new,
             new_models=[] if is_new else self._new_models(facts.models, everywhere),
             growth=growth(series),
-            merged=sorted({change.group_key for change in self.people.changes if self._is_merged(change, key)}),
+            merged=sorted(merged for merged in self._merged if merged != key and self._shown(merged) == key),
             algorithm=failure_group.version(key),
             example=None,
         )
-
-    def _is_merged(self, change: FailureOverlay, key: str) -> bool:
-        return change.kind == "merge" and change.group_key != key and self._shown(change.group_key) == key
 
     def _in_window(self, when: int) -> bool:
         return self.window[0] <= when < self.window[1] + 1
@@ -163,17 +165,11 @@ class Lines:
     def _series(self, places: GroupPlaces) -> tuple[int, ...]:
         if self.range is None:
             return ()
-        parts = [segment.counts_between(bits, self._bounds(segment)) for segment, bits in places]
-        return tuple(map(sum, zip(*parts, strict=True)))
-
-    def _bounds(self, segment: Segment) -> list[int]:
-        """The places in a segment where the stretches of the range begin, and where the last one ends."""
-        bounds = self._bounds_by_segment.get(id(segment))
-        if bounds is None and self.range is not None:
-            low, high = self.range
-            bounds = [segment.place(low + (high + 1 - low) * number // BUCKETS) for number in range(BUCKETS + 1)]
-            self._bounds_by_segment[id(segment)] = bounds
-        return bounds or []
+        counts = [0] * BUCKETS
+        for segment, bits in places:
+            for number, stretch in enumerate(pairwise(self._bounds[id(segment)])):
+                counts[number] += bits.range_cardinality(*stretch)
+        return tuple(counts)
 
     def _new_models(self, models: Iterable[str | None], everywhere: GroupPlaces) -> list[str]:
         firsts: dict[str | None, int] = {}
@@ -184,35 +180,22 @@ class Lines:
 
     def _state(self, key: str, everywhere: GroupPlaces) -> tuple[str, str | None]:
         event = self.people.states.get(key)
-        if event is None or event.state is None:
-            return "open", None
-        count = sum(len(bits) for _, bits in everywhere)
-        if event.state == "ignored":
-            why = events.ignored(event, count, self.now)
+        if event is not None and event.state == "ignored":
+            why = events.ignored(event, sum(len(bits) for _, bits in everywhere), self.now)
             return ("open", why) if why else ("ignored", None)
-        if event.state == "resolved":
+        if event is not None and event.state == "resolved":
             why = events.regressed(event, first_and_last(everywhere)[1], versions(everywhere))
             return ("regressed", why) if why else ("resolved", None)
         return "open", None
 
 
-def _people(db: orm.Session) -> People:
-    return People(overlay.in_force(db), *events.in_force(db))
-
-
-def _groups(scope_in_view: Scope, views: Sequence[Bits], people: People) -> dict[str, GroupPlaces]:
+def _groups(scope_in_view: Scope, views: Sequence[Bits], changes: Sequence[FailureOverlay]) -> dict[str, GroupPlaces]:
     """The groups as people see them."""
     groups: dict[str, list[tuple[Segment, Bits]]] = {}
     for part, view in zip(scope_in_view.snapshot.parts, views, strict=True):
-        for key, bits in overlay.apply(part.segment, view, people.changes).items():
+        for key, bits in overlay.apply(part.segment, view, changes).items():
             groups.setdefault(key, []).append((part.segment, bits))
     return {key: tuple(places) for key, places in groups.items()}
-
-
-def top(counts: Counter[Any]) -> tuple[list[tuple[Any, int]], int]:
-    """The values with most responses, and how many other values there are."""
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))
-    return ordered[:MOST_VALUES], max(0, len(ordered) - MOST_VALUES)
 
 
 def growth(series: Sequence[int]) -> float:

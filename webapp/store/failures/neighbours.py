@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import attrgetter
 
 from sqlalchemy import orm
 
@@ -43,11 +45,9 @@ def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> Sa
     in_view, lines = groups.lines(db, filters or Filters(), datetime.now(UTC))
     session_id = turn_id // TURNS_A_SESSION
     for key, places in in_view.items():
-        for segment, bits in places:
-            here = [segment.failures[place] for place in bits & segment.of_sessions([session_id])]
-            failure = next((failure_here for failure_here in here if failure_here.turn_id == turn_id), None)
-            if failure is not None:
-                return _same(db, key, lines.people.changes, places, failure)
+        failure = next((failure for failure in _of_session(places, session_id) if failure.turn_id == turn_id), None)
+        if failure is not None:
+            return _same(db, key, lines.people.changes, places, failure)
     return None
 
 
@@ -56,12 +56,14 @@ def of_session(db: orm.Session, session_id: int) -> list[SameFailure]:
     in_view, lines = groups.lines(db, Filters(), datetime.now(UTC))
     same: list[SameFailure] = []
     for key, places in in_view.items():
-        for segment, bits in places:
-            here = bits & segment.of_sessions([session_id])
-            if here:
-                same.append(_same(db, key, lines.people.changes, places, segment.failures[here.min()]))
-                break
+        if (first := next(_of_session(places, session_id), None)) is not None:
+            same.append(_same(db, key, lines.people.changes, places, first))
     return sorted(same, key=lambda same_failure: (-same_failure.here, -same_failure.count, same_failure.key))
+
+
+def _of_session(places: GroupPlaces, session_id: int) -> Iterator[StoredFailure]:
+    for segment, bits in places:
+        yield from (segment.failures[place] for place in bits & segment.of_sessions([session_id]))
 
 
 def _same(
@@ -71,8 +73,7 @@ def _same(
     first, last = first_and_last(places)
     earlier, later = (_beside(places, failure, forward) for forward in (False, True))
     examples = groups.examples(db, [neighbour.turn_id for neighbour in (earlier, later) if neighbour is not None])
-    session_id = failure.turn_id // TURNS_A_SESSION
-    here = sum(len(bits & segment.of_sessions([session_id])) for segment, bits in places)
+    here = sum(1 for _ in _of_session(places, failure.turn_id // TURNS_A_SESSION))
     return SameFailure(
         key,
         overlay.title(key, changes),
@@ -89,16 +90,12 @@ def _same(
 def _beside(places: GroupPlaces, failure: StoredFailure, forward: bool) -> StoredFailure | None:
     """The response of a group right after another one, or right before it."""
     candidates: list[StoredFailure] = []
-    here = (failure.when, failure.turn_id)
     for segment, bits in places:
-        place = bisect_left(
-            segment.failures, here, key=lambda other_failure: (other_failure.when, other_failure.turn_id)
-        )
+        place = bisect_left(segment.failures, failure.place, key=attrgetter("place"))
         if forward:
             is_same = place < len(segment.failures) and segment.failures[place].turn_id == failure.turn_id
             if bits and bits.max() >= place + is_same:
                 candidates.append(segment.failures[bits.next_set_bit(place + is_same)])
         elif before := bits.rank(place - 1) if place else 0:
             candidates.append(segment.failures[bits[before - 1]])
-    pick = min if forward else max
-    return pick(candidates, key=lambda other_failure: (other_failure.when, other_failure.turn_id), default=None)
+    return (min if forward else max)(candidates, key=attrgetter("place"), default=None)

@@ -5,8 +5,7 @@ Nothing of it is written to parses. It is applied in the order in which it was m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -83,21 +82,18 @@ def undo(db: orm.Session, number: int, *, author: str, reason: str) -> None:
     db.flush()
 
 
-def shown_as(changes_in_force: Sequence[FailureOverlay]) -> _Shown:
+def shown_as(changes_in_force: Sequence[FailureOverlay]) -> Callable[[str], str]:
     """Which group each key of a merged group is shown as."""
-    return _Shown({change.group_key: change.target for change in changes_in_force if change.kind == "merge"})
+    targets = {change.group_key: change.target for change in changes_in_force if change.kind == "merge"}
 
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    targets: dict[str, str]
-
-    def __call__(self, key: str) -> str:
+    def shown(key: str) -> str:
         passed = {key}
-        while (target := self.targets.get(key)) is not None and target not in passed:
+        while (target := targets.get(key)) is not None and target not in passed:
             passed.add(target)
             key = target
         return key
+
+    return shown
 
 
 def apply(segment: Segment, alive: Bits, changes_in_force: Sequence[FailureOverlay]) -> dict[str, Bits]:

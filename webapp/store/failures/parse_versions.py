@@ -10,12 +10,12 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store import index
+from webapp.store.db.database import PerEngine
 from webapp.store.index.bit_sliced_index import NO_COLUMN, Bits, Column
 from webapp.store.index.state import State
 from webapp.store.models import TURNS_A_SESSION, Parse, turns_of
@@ -45,7 +45,7 @@ class ParseVersions:
         return +counts
 
 
-_versions: WeakKeyDictionary[sa.Engine, dict[str, ParseVersions]] = WeakKeyDictionary()
+_versions: PerEngine[dict[str, ParseVersions]] = PerEngine(dict)
 _lock = threading.Lock()
 
 
@@ -53,10 +53,10 @@ def of_profile(db: orm.Session, state: State, profile: str) -> ParseVersions:
     """The versions of a profile's parses as of `state`, which is one of the index of `db`."""
     connection = db.connection()
     with _lock:
-        remembered = _versions.setdefault(connection.engine, {})
+        remembered = _versions(connection.engine)
         known = remembered.pop(profile, None)
     if known is None or known.state is not state:
-        if known is not None and _leads_to(known, state):
+        if known is not None and state.follows(known.state):
             known = _refreshed(connection, known, state)
         else:
             known = _whole(connection, state, profile)
@@ -74,11 +74,6 @@ def warm(engine: sa.Engine) -> None:
         for profile in state.columns("home"):
             if profile != UNKNOWN:
                 of_profile(db, state, profile)
-
-
-def _leads_to(known: ParseVersions, state: State) -> bool:
-    """Whether `state` is the known one with some sessions changed, not one that was read again from the beginning."""
-    return known.state.reading is state.reading and known.state.size <= state.size
 
 
 def _whole(connection: sa.Connection, state: State, profile: str) -> ParseVersions:

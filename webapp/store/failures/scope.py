@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from operator import and_
 
 import sqlalchemy as sa
@@ -12,7 +11,7 @@ from sqlalchemy import orm
 from webapp.store.failures import failure_index
 from webapp.store.failures.failure_index import Snapshot
 from webapp.store.failures.segment import Segment
-from webapp.store.index.bit_sliced_index import NONE, Bits
+from webapp.store.index.bit_sliced_index import NO_COLUMN, Bits
 from webapp.store.index.session_reader import microseconds
 from webapp.store.index.state import State
 from webapp.store.models import Parse, Session, Turn, is_response
@@ -65,30 +64,23 @@ def scope(db: orm.Session, filters: Filters) -> Scope:
     bare = replace(filters, since=None, until=None, model=None, agent=None, phase=None, tool=None, label=None)
     narrowed = sessions.narrowed(db, bare)
     slots = narrowed.view if narrowed.state is snapshot.state else narrowed.view & snapshot.state.alive
-    views = tuple(
-        part.alive & _of_responses(part.segment, filters) & _of_sessions(part.segment, snapshot.state, slots)
-        for part in snapshot.parts
-    )
+    views = [part.alive & _of_responses(part.segment, filters) for part in snapshot.parts]
+    if slots != snapshot.state.alive:
+        in_sessions = (part.segment.in_view(snapshot.state, slots) for part in snapshot.parts)
+        views = list(map(and_, views, in_sessions))
     if since is not None or until is not None:
-        views = tuple(
-            view & part.segment.between(since, until) for part, view in zip(snapshot.parts, views, strict=True)
-        )
-    return Scope(snapshot, filters, slots, views, since, until)
-
-
-def _of_sessions(segment: Segment, state: State, slots: Bits) -> Bits:
-    return segment.all if slots == state.alive else segment.in_view(state, slots)
+        views = list(map(and_, views, (part.segment.between(since, until) for part in snapshot.parts)))
+    return Scope(snapshot, filters, slots, tuple(views), since, until)
 
 
 def _of_responses(segment: Segment, filters: Filters) -> Bits:
-    sets = [segment.all]
+    bits = segment.all
     for name in ("model", "agent", "phase", "tool"):
-        value = getattr(filters, name)
-        if value is not None:
-            sets.append(segment.having(name, value))
-    if filters.label is not None:
-        sets.append(segment.labelled if filters.label != "unlabelled" else segment.all - segment.labelled)
-    return reduce(and_, sets)
+        if (value := getattr(filters, name)) is not None:
+            bits &= segment.having(name, value)
+    if filters.label is None:
+        return bits
+    return bits - segment.labelled if filters.label == "unlabelled" else bits & segment.labelled
 
 
 def coverage(db: orm.Session, scope_in_view: Scope, model: str | None = None) -> Coverage:
@@ -113,10 +105,10 @@ def _coverage(db: orm.Session, scope_in_view: Scope, model: str | None) -> Cover
         astride |= set(db.scalars(_astride, {"bound": bound}))
     slots = state.slots(astride) & scope_in_view.sessions
     whole = _of_index(state, sessions_in_view - slots, scope_in_view.filters.under, model)
-    partly = _of_sessions_astride(db, list(state.ids(slots)), scope_in_view.filters, model)
-    if whole.run is None or partly.run is None or whole.of is None or partly.of is None:
-        return Coverage(None, None)
-    return Coverage(whole.run + partly.run, whole.of + partly.of)
+    if whole.run is None or whole.of is None:
+        return whole
+    run, of = _of_sessions_astride(db, list(state.ids(slots)), scope_in_view.filters, model)
+    return Coverage(whole.run + run, whole.of + of)
 
 
 _astride = sa.select(Session.id).where(
@@ -126,10 +118,10 @@ _astride = sa.select(Session.id).where(
 
 def _of_index(state: State, view: Bits, under: str, model: str | None) -> Coverage:
     numbers = state.numbers
-    unknown = state.columns("home")[UNKNOWN].members if UNKNOWN in state.columns("home") else NONE
     if model is None:
         of = numbers["responses"].total(view)
         if under == HOME:
+            unknown = state.columns("home").get(UNKNOWN, NO_COLUMN).members
             return Coverage(numbers["responses"].total(view - unknown), of)
         return Coverage(sum(column.total(view) for column in state.columns("verdict", under).values()), of)
     made_columns = state.columns("made", model)
@@ -142,8 +134,8 @@ def _of_index(state: State, view: Bits, under: str, model: str | None) -> Covera
     return Coverage(None, None)
 
 
-def _of_sessions_astride(db: orm.Session, ids: list[int], filters: Filters, model: str | None) -> Coverage:
-    """Those responses of some sessions that were sent within the filters' time."""
+def _of_sessions_astride(db: orm.Session, ids: list[int], filters: Filters, model: str | None) -> tuple[int, int]:
+    """Of some sessions, those responses that were sent within the filters' time: as `Coverage` has them."""
     since, until = filters.span()
     sent = sa.func.coalesce(Turn.sent_at, Session.happened_at)
     name = Session.home_profile if filters.under == HOME else sa.literal(filters.under)
@@ -157,4 +149,4 @@ def _of_sessions_astride(db: orm.Session, ids: list[int], filters: Filters, mode
     for at in range(0, len(ids), _AT_ONCE):
         row = db.execute(query.where(Turn.session_id.in_(ids[at : at + _AT_ONCE]))).one()
         of, run = of + row[0], run + row[1]
-    return Coverage(run, of)
+    return run, of

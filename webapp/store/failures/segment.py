@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, pairwise
+from itertools import compress
 from typing import Any, TypeVar
 
 from webapp.store.failures.failure_reader import StoredFailure
@@ -38,6 +38,10 @@ class Facts:
     paths: Counter[str]
     findings: Counter[str]
     labelled: int
+
+    def __add__(self, other: Facts) -> Facts:
+        """Those of two sets that share no session."""
+        return Facts(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +100,6 @@ class Segment:
     def first_by_model(self, bits: Bits) -> dict[str | None, int]:
         """By model, the time of the first of these responses."""
         return self._keeping(("first by model", bits), lambda: self._first_by_model(bits))
-
-    def counts_between(self, bits: Bits, places: Sequence[int]) -> list[int]:
-        """How many of these responses are between each of these places (ascending) and the next."""
-        return [bits.range_cardinality(*pair) for pair in pairwise(places)]
 
     def place(self, when: int) -> int:
         """The place of the first response from a time on."""

@@ -13,11 +13,11 @@ import secrets
 import threading
 from itertools import islice
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.store.db.database import PerEngine
 from webapp.store.db.dialect import horizon
 from webapp.store.index import marks, session_reader, state_file
 from webapp.store.index.state import State
@@ -110,14 +110,13 @@ class _Index:
             self.rereading = False
 
 
-_indexes: WeakKeyDictionary[sa.Engine, _Index] = WeakKeyDictionary()
-_indexes_lock = threading.Lock()
+_indexes = PerEngine(_Index)
 
 
 def current(db: orm.Session) -> State:
     """The index of the session's database as it is now."""
     connection = db.connection()
-    index = _of(connection.engine)
+    index = _indexes(connection.engine)
     state = index.fresh(connection)
     index.compact(connection.engine)
     return state
@@ -126,23 +125,18 @@ def current(db: orm.Session) -> State:
 def warm(engine: sa.Engine) -> None:
     """Read the index now, so that no request has to wait for it."""
     with engine.connect() as connection:
-        _of(engine).fresh(connection)
+        _indexes(engine).fresh(connection)
 
 
 def keep_in(engine: sa.Engine, folder: Path) -> None:
     """Say in which folder the index is kept between starts, before it is asked for."""
-    _of(engine).path = folder / FILE
+    _indexes(engine).path = folder / FILE
 
 
 def keep(engine: sa.Engine) -> None:
     """Write the index where `keep_in` says, where that saves the next start more than a little."""
     warm(engine)
-    _of(engine).keep(engine)
-
-
-def _of(engine: sa.Engine) -> _Index:
-    with _indexes_lock:
-        return _indexes.setdefault(engine, _Index())
+    _indexes(engine).keep(engine)
 
 
 def _read(connection: sa.Connection) -> State:

@@ -87,6 +87,10 @@ class State:
         total = sum(islice(changes, self.size)) - sum(changes[slot] for slot in dead)
         return len(self.alive), total
 
+    def follows(self, other: State) -> bool:
+        """Whether this is the other one with some sessions changed, not one that was read again from the beginning."""
+        return self.reading is other.reading and self.size >= other.size
+
     def profiles(self) -> list[str]:
         """The profiles under which anything was parsed."""
         return sorted(dimension[1] for dimension in self.dimensions if dimension[0] == "verdict")
@@ -98,22 +102,21 @@ class State:
             gathered.add(row)
         ids = gathered.numbers["id"]
         dead = [slot for number in (*ids, *removed) if (slot := self.slot(number)) is not None]
-        in_order = self.ordered == self.size and (not self.size or not ids or ids[0] > self._last_id())
+        last_id = self.numbers["id"].values[self.size - 1] if self.size else -1
+        in_order = self.ordered == self.size and (not ids or ids[0] > last_id)
+        moved = self.moved
+        if not in_order:
+            moved = {**moved, **dict(zip(ids, range(self.size, gathered.next), strict=True))}
         return replace(
             self,
             size=gathered.next,
             alive=self.alive - of_slots(dead) | of_slots(range(self.size, gathered.next)),
             ordered=gathered.next if in_order else self.ordered,
-            moved=self.moved
-            if in_order
-            else {**self.moved, **dict(zip(ids, range(self.size, gathered.next), strict=True))},
+            moved=moved,
             numbers={name: self.numbers[name].extended(values) for name, values in gathered.numbers.items()},
             dimensions=self._dimensions(gathered),
             cache={},
         )
-
-    def _last_id(self) -> int:
-        return self.numbers["id"].values[self.size - 1]
 
     def _dimensions(self, gathered: _Gathered) -> dict[Dimension, Columns]:
         dimensions = dict(self.dimensions)

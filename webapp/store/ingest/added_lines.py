@@ -19,11 +19,11 @@ from webapp.dumps.spool import Spooled
 from webapp.dumps.tail_reading import added_turns, reread_end
 from webapp.store import search
 from webapp.store.homes import rules
-from webapp.store.ingest import growing
+from webapp.store.ingest import dump_links, growing
 from webapp.store.ingest.growing import StoredEnd
 from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult, problem_dict
 from webapp.store.ingest.turn_spool import Spill
-from webapp.store.models import Dump, DumpSession
+from webapp.store.models import Dump
 from webapp.store.sessions.dumps import line, named_sessions
 from webapp.store.write import writing
 from webapp.store.write.session_rows import SessionInput, new_session
@@ -52,7 +52,6 @@ class AddedLines:
     _tail: ReadTail = field(default_factory=ReadTail)
     _index: search.Pending = field(default_factory=search.Pending)
     _turns: int = 0
-    _linked: int = 0
 
     def write(self) -> IngestResult:
         """Raises `ReadsOtherwise` and `NotSaved` where the whole file is to be read; the caller commits."""
@@ -110,9 +109,6 @@ class AddedLines:
         end = before.end or reread_end(kind, session, entries)
         turns = self._without_problems(added_turns(kind, session, end, self._tail))
         outcome = writing.grow(self.connection, before.stored, turns, on_problem=self._problem, index=self._index)
-        link = (DumpSession.dump_id == self.dump_id, DumpSession.session_id == outcome.id)
-        new_turns = DumpSession.new_turns + outcome.new_turns
-        self.connection.execute(sa.update(DumpSession).where(*link).values(new_turns=new_turns))
         self._turns += outcome.new_turns
         return outcome
 
@@ -125,11 +121,7 @@ class AddedLines:
                 if isinstance(turn, Turn):
                     turns.append(turn)
                     self._turns += 1
-            outcome = self._stored(SessionInput(start, turns, home, grows=True), turns.held(_MOST_PREPARED))
-        link = {"dump_id": self.dump_id, "session_id": outcome.id, "new_turns": outcome.new_turns}
-        self.connection.execute(sa.insert(DumpSession).values(link))
-        self._linked += 1
-        return outcome
+            return self._stored(SessionInput(start, turns, home, grows=True), turns.held(_MOST_PREPARED))
 
     def _stored(self, session: SessionInput, short: list[Turn] | None) -> SessionOutcome:
         if short is not None:
@@ -139,15 +131,8 @@ class AddedLines:
                 for problem in new.problems:
                     self._problem(problem)
                 return outcome
-        return writing.write(
-            self.connection,
-            session.start,
-            session.turns,
-            home=session.home,
-            dump_id=lambda _: self.dump_id,
-            on_problem=self._problem,
-            index=self._index,
-        )
+        dump_id, on_problem = (lambda _: self.dump_id), self._problem
+        return writing.write(self.connection, session, dump_id=dump_id, on_problem=on_problem, index=self._index)
 
     def _without_problems(self, records: Iterable[Turn | LaterKnown | Problem]) -> Iterator[Turn | LaterKnown]:
         for record in records:
@@ -166,11 +151,12 @@ class AddedLines:
         said_now = self.end.said_now()
         problems = [*self.end.problems, *said_now][:MOST_PROBLEMS]
         new = sum(outcome.what == "new" for outcome in self.outcomes)
+        linked = dump_links.add(self.connection, self.dump_id, {one.id: one.new_turns for one in self.outcomes})
         values = {
             "sha256": self.spooled.sha256,
             "received_at": datetime.now(UTC),
             "bytes": self.spooled.bytes if self.spooled.written is None else self.spooled.written.size,
-            "session_count": Dump.session_count + self._linked,
+            "session_count": Dump.session_count + linked,
             "turn_count": Dump.turn_count + self._turns,
             "problem_count": self.end.problem_count + len(said_now),
             "problems": [problem_dict(problem) for problem in problems],

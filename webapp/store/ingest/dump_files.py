@@ -97,8 +97,11 @@ def alone(data: Path, name: str) -> Iterator[bool]:
     if (handle := _taken(path)) is None:
         yield False
         return
-    with _held(handle, path):
+    try:
         yield True
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(handle)
 
 
 def _taken(path: Path) -> int | None:
@@ -108,15 +111,6 @@ def _taken(path: Path) -> int | None:
         return handle
     os.close(handle)
     return None
-
-
-@contextmanager
-def _held(handle: int, path: Path) -> Iterator[None]:
-    try:
-        yield
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(handle)
 
 
 def _is_current(handle: int, path: Path) -> bool:

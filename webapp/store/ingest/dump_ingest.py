@@ -197,20 +197,17 @@ class DumpIngest:
         return result
 
     def _store(self, session: SessionInput) -> None:
-        start = session.start
         with self.batch.session() as connection:
             outcome = writing.write(
                 connection,
-                start,
-                self.watch.each(session.turns),
-                home=session.home,
+                session._replace(turns=self.watch.each(session.turns)),
                 dump_id=self._dump,
                 on_problem=self.counts.problem,
                 anew=self.again is not None,
                 index=self.batch.index,
             )
-            self._link(connection, [(start, outcome)])
-            self.batch.outcomes.append((start, outcome))
+            self._link(connection, [(session.start, outcome)])
+            self.batch.outcomes.append((session.start, outcome))
 
     def _store_long(self, session_input: SessionInput) -> None:
         """Write a long session that seems to be new, which others see once all its turns are there."""

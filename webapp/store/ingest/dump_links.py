@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import sqlalchemy as sa
 
 from webapp.store.models import DumpSession
+from webapp.store.write import rows
 from webapp.store.write.writing import SessionOutcome
 
+_AT_ONCE = 500
+_links = rows.plain(DumpSession)
 _insert = sa.insert(DumpSession)
 _find = sa.select(DumpSession.session_id).where(
     DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id == sa.bindparam("session")
+)
+_find_linked = sa.select(DumpSession.session_id).where(
+    DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id.in_(sa.bindparam("sessions", expanding=True))
+)
+_add_turns = (
+    sa.update(_links)
+    .where(_links.c.dump_id == sa.bindparam("dump"), _links.c.session_id == sa.bindparam("session"))
+    .values(new_turns=_links.c.new_turns + sa.bindparam("turns"))
 )
 
 
@@ -32,3 +43,17 @@ def link_found(connection: sa.Connection, dump_id: int, session_ids: Iterable[in
     missing = [{"dump_id": dump_id, "session_id": number} for number in sorted(set(session_ids) - linked)]
     if missing:
         connection.execute(_insert, missing)
+
+
+def add(connection: sa.Connection, dump_id: int, new_turns: Mapping[int, int]) -> int:
+    """Link sessions to a dump that brought them so many turns more; how many were not linked before."""
+    ids, linked = list(new_turns), set[int]()
+    for at in range(0, len(ids), _AT_ONCE):
+        linked |= set(connection.scalars(_find_linked, {"dump": dump_id, "sessions": ids[at : at + _AT_ONCE]}))
+    more = [{"dump": dump_id, "session": number, "turns": new_turns[number]} for number in linked if new_turns[number]]
+    if more:
+        connection.execute(_add_turns, more)
+    fresh = [number for number in ids if number not in linked]
+    values = [{"dump_id": dump_id, "session_id": number, "new_turns": new_turns[number]} for number in fresh]
+    rows.insert(connection, _links, values)
+    return len(fresh)

@@ -12,7 +12,6 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import BinaryIO
-from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
@@ -68,14 +67,7 @@ class GrowingFiles:
                 self._files.popitem(last=False)
 
 
-_files: WeakKeyDictionary[sa.Engine, GrowingFiles] = WeakKeyDictionary()
-_files_lock = threading.Lock()
-
-
-def known_files(engine: sa.Engine) -> GrowingFiles:
-    """Those of the engine's database in this process."""
-    with _files_lock:
-        return _files.setdefault(engine, GrowingFiles())
+known_files: database.PerEngine[GrowingFiles] = database.PerEngine(GrowingFiles)
 
 
 def remember(engine: sa.Engine, spooled: Spooled, filename: str, result: IngestResult, tail: ReadTail) -> None:
@@ -98,12 +90,6 @@ def remember(engine: sa.Engine, spooled: Spooled, filename: str, result: IngestR
             end.problems.remove(problem)
     with database.writing(engine) as connection:
         growing.put_file(connection, result.dump.id, filename, end)
-
-
-def mark_of(engine: sa.Engine, filename: str) -> int | None:
-    """How many bytes of a file were read before: `spool` says the hash of so many."""
-    with engine.connect() as connection:
-        return growing.mark(connection, filename)
 
 
 def changed_beginning(engine: sa.Engine, spooled: Spooled, filename: str) -> Problem | None:

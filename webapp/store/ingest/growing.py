@@ -16,21 +16,14 @@ from webapp.exports.session_dump import whole_entry
 from webapp.saved_state import NotSaved
 from webapp.store.db import ids
 from webapp.store.models import Dump, DumpSession, GrowingFile, GrowingSession, Session, Turn
-from webapp.store.write import saved_fold
+from webapp.store.write import saved_fold, state_cache
 from webapp.store.write.growth import Stored
 from webapp.store.write.writing import SessionOutcome
 
-_find_counts = sa.select(Session.id, Session.changed, Session.entry_count, Session.turn_count).where(
-    Session.id.in_(sa.bindparam("sessions", expanding=True))
-)
+_find_counts = sa.select(
+    Session.id.label("session_id"), Session.changed, Session.entry_count, Session.turn_count
+).where(Session.id.in_(sa.bindparam("sessions", expanding=True)))
 _insert_session = sa.insert(GrowingSession)
-_find_fold = (
-    sa.select(GrowingSession.fold)
-    .join(Session, sa.and_(Session.id == GrowingSession.session_id, Session.changed == GrowingSession.changed))
-    .where(GrowingSession.session_id == sa.bindparam("session"), GrowingSession.made_by == sa.bindparam("made_by"))
-    .where(GrowingSession.fold.is_not(None))
-    .limit(1)
-)
 _find_mark = (
     sa.select(Dump.bytes)
     .join(GrowingFile, GrowingFile.dump_id == Dump.id)
@@ -80,9 +73,10 @@ class StoredEnd(NamedTuple):
     end: SessionEnd | None
 
 
-def mark(connection: sa.Connection, filename: str) -> int | None:
-    """How many bytes of the file of that name were read last."""
-    return connection.scalar(_find_mark, {"name": _digest(filename), "made_by": saved_state.made_by()})
+def mark(engine: sa.Engine, filename: str) -> int | None:
+    """How many bytes of the file of that name were read last: `spool` says the hash of so many."""
+    with engine.connect() as connection:
+        return connection.scalar(_find_mark, {"name": _digest(filename), "made_by": saved_state.made_by()})
 
 
 def find_file(connection: sa.Connection, sha256: str) -> tuple[int, FileTail] | None:
@@ -129,29 +123,26 @@ def put_sessions(
     outcomes = {outcome.id: (tail, outcome) for tail, outcome in ends if tail is not None and tail.reader is not None}
     if not outcomes:
         return
-    counts = {row.id: row for row in connection.execute(_find_counts, {"sessions": list(outcomes)})}
-    folds = {number: _fold(connection, outcome) for number, (_, outcome) in outcomes.items()}
+    counts = {row.session_id: row for row in connection.execute(_find_counts, {"sessions": list(outcomes)})}
+    folds = {number: _fold(connection, outcome, counts[number].changed) for number, (_, outcome) in outcomes.items()}
     own_rows = (GrowingSession.dump_id == dump_id, GrowingSession.session_id.in_(list(outcomes)))
     connection.execute(sa.delete(GrowingSession).where(*own_rows))
-    rows = []
+    about, rows = {"dump_id": dump_id, "made_by": saved_state.made_by()}, []
     for number, (tail, _) in outcomes.items():
         with suppress(NotSaved):
             reader = saved_state.saved((tail.reader, tail.answers))
-            changed, entries, turns = counts[number][1:]
-            row = {"session_id": number, "changed": changed, "entry_count": entries, "turn_count": turns}
-            rows.append(row | {"reader": reader, "fold": folds[number]})
-    about = {"dump_id": dump_id, "made_by": saved_state.made_by()}
+            rows.append({**about, **counts[number]._mapping, "reader": reader, "fold": folds[number]})
     if rows:
-        connection.execute(_insert_session, [about | row for row in rows])
+        connection.execute(_insert_session, rows)
 
 
-def _fold(connection: sa.Connection, outcome: SessionOutcome) -> bytes | None:
+def _fold(connection: sa.Connection, outcome: SessionOutcome, changed: int) -> bytes | None:
     """The state of a session; of one that was found, as it was saved with another file or an earlier state of this."""
     if outcome.grown is not None:
         return saved_fold.as_bytes(outcome.grown.session)
     if outcome.what == "new":
         return outcome.fold
-    return connection.scalar(_find_fold, {"session": outcome.id, "made_by": saved_state.made_by()})
+    return state_cache.stored_fold(connection, outcome.id, changed)
 
 
 def put_file(connection: sa.Connection, dump_id: int, filename: str, tail: FileTail) -> None:

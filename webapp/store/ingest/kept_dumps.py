@@ -120,10 +120,9 @@ def unpacked(settings: Settings, sha256: str, most: int | None = None) -> Spoole
                     size += out.write(piece)
             if digest.hexdigest() != sha256:
                 raise BadDump("the stored file differs from what was received", f"byte {size}")
-        except (ZstdError, EOFError) as error:
+        except BaseException as error:
             Path(name).unlink(missing_ok=True)
-            raise BadDump(f"the stored file is damaged ({error})", f"byte {size}") from error
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
+            if isinstance(error, (ZstdError, EOFError)):
+                raise BadDump(f"the stored file is damaged ({error})", f"byte {size}") from error
             raise
     return Spooled(Path(name), sha256, size)

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import dumps as readers
+from webapp import paths
 from webapp.config import Settings
 from webapp.dumps.amount import of_packed
 from webapp.dumps.formats.mapped import plugin as _mapped
@@ -18,17 +19,18 @@ from webapp.dumps.session_keys import told_key
 from webapp.dumps.spool import Spooled, WrittenBytes, spool
 from webapp.store.db import database, disk_full
 from webapp.store.homes import changes
-from webapp.store.ingest import dump_files, dump_locks, file_growth, ingest_slots, kept_dumps
+from webapp.store.ingest import dump_files, dump_locks, file_growth, growing, ingest_slots, kept_dumps
 from webapp.store.ingest.dump_ingest import DumpIngest
 from webapp.store.ingest.progress import Progress
-from webapp.store.ingest.result import MOST_PROBLEMS, IngestResult, describe, problem_of
+from webapp.store.ingest.result import MOST_PROBLEMS as MOST_PROBLEMS
+from webapp.store.ingest.result import IngestResult as IngestResult
+from webapp.store.ingest.result import describe as describe
+from webapp.store.ingest.result import problem_of
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.sessions import deletion
 from webapp.store.sessions.dumps import DumpLine, find, line, named_sessions
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import is_known
-
-__all__ = ["MOST_PROBLEMS", "IngestResult", "describe", "format_by", "ingest", "ingest_again", "mapped", "sniffed"]
 
 
 def ingest(
@@ -57,7 +59,7 @@ def ingest(
     watch = watch or Progress()
     format = format_by(mapping, format)  # noqa: A001
     with disk_full.in_words():
-        written = WrittenBytes(mark=file_growth.mark_of(engine, filename))
+        written = WrittenBytes(mark=growing.mark(engine, filename))
         incoming = dump_files.incoming(settings.data)
         spooled = spool(watch.file(stream), incoming, max_bytes=settings.max_dump, written=written)
     try:
@@ -128,6 +130,13 @@ def ingest_again(
             return _with_home(engine, _replacing(engine, reread_dump, result), home)
         finally:
             spooled.path.unlink(missing_ok=True)
+
+
+def ingest_examples(engine: sa.Engine, settings: Settings) -> None:
+    """Ingest every example that ships with Fencepost; those that are stored already change nothing."""
+    for path in sorted(paths.resource("examples").glob("*.json*")):
+        with path.open("rb") as stream:
+            ingest(engine, settings, stream, filename=path.name)
 
 
 def _with_home(engine: sa.Engine, result: IngestResult, home: str | None) -> IngestResult:

@@ -69,28 +69,21 @@ def sessions(
     start: SessionStart | None = None
     failure: BadDump | None = None
     with Spill() as turns:
-        while (record := _next(records)) is not None:
-            if isinstance(record, BadDump):
-                failure = record
-                break
-            if isinstance(record, Turn):
-                turns.append(record)
-                count()
-            elif isinstance(record, Problem):
-                note(record)
-            else:
-                if start is not None:
-                    yield start, turns
-                start = record
-                turns.clear()
+        try:
+            for record in records:
+                if isinstance(record, Turn):
+                    turns.append(record)
+                    count()
+                elif isinstance(record, Problem):
+                    note(record)
+                else:
+                    if start is not None:
+                        yield start, turns
+                    start = record
+                    turns.clear()
+        except BadDump as error:
+            failure = error
         if start is not None:
             yield start, turns
     if failure is not None:
         raise failure
-
-
-def _next(records: Iterator[Record]) -> Record | BadDump | None:
-    try:
-        return next(records, None)
-    except BadDump as error:
-        return error

@@ -53,8 +53,7 @@ class UnfinishedSession:
         derived.store(connection, self.state, external_id=external_id, key=key, deleted_at=None)
         self.state.index = None
         changed = connection.scalar(find_changed, {"session": self.state.session_id}) or 0
-        grown = GrownState(changed, self.state)
-        return SessionOutcome("new", self.state.session_id, key, self.count, grown, changed)
+        return SessionOutcome("new", self.state.session_id, key, self.count, GrownState(changed, self.state))
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:

@@ -10,25 +10,11 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from webapp.dumps.formats.otlp import plugin as _otlp
+from webapp.store.ingest import dump_links
 from webapp.store.ingest.start import MOST_PROBLEMS
 from webapp.store.live.logs import ArrivedLog
 from webapp.store.live.spans import Arrived
-from webapp.store.models import Dump, DumpSession
-from webapp.store.write import rows
-
-_AT_ONCE = 500
-_links = rows.plain(DumpSession)
-_find_linked = sa.select(DumpSession.session_id).where(
-    DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id.in_(sa.bindparam("sessions", expanding=True))
-)
-_count_linked = (
-    sa.update(DumpSession.__table__)  # type: ignore[arg-type]
-    .where(
-        DumpSession.__table__.c.dump_id == sa.bindparam("dump"),
-        DumpSession.__table__.c.session_id == sa.bindparam("session"),
-    )
-    .values(new_turns=DumpSession.__table__.c.new_turns + sa.bindparam("turns"))
-)
+from webapp.store.models import Dump
 
 
 class Count(NamedTuple):
@@ -67,11 +53,11 @@ def count(
     size: int,
 ) -> None:
     """Add what came to the dump's line: bytes, sessions, turns, and what was refused or came again."""
-    counts = list(counts)
+    new_turns = {count.session_id: count.turns for count in counts}
     values: dict[str, Any] = {
         "bytes": Dump.bytes + size,
-        "session_count": Dump.session_count + _link(connection, dump_id, counts),
-        "turn_count": Dump.turn_count + sum(count.turns for count in counts),
+        "session_count": Dump.session_count + dump_links.add(connection, dump_id, new_turns),
+        "turn_count": Dump.turn_count + sum(new_turns.values()),
     }
     problems = [{"at": one.at, "reason": reason} for one in arrived if (reason := _reason(one)) is not None]
     if problems:
@@ -89,19 +75,3 @@ def _reason(one: Arrived | ArrivedLog) -> str | None:
     if one.repeated and one.refused is None:
         return f"the span {one.id.hex()} of the trace {one.trace.hex()} was sent again, unchanged; nothing was added"
     return one.refused
-
-
-def _link(connection: sa.Connection, dump_id: int, counts: list[Count]) -> int:
-    """Link the sessions to the dump; how many were not linked before."""
-    linked: set[int] = set()
-    for at in range(0, len(counts), _AT_ONCE):
-        ids = [count.session_id for count in counts[at : at + _AT_ONCE]]
-        linked |= set(connection.scalars(_find_linked, {"dump": dump_id, "sessions": ids}))
-    grown = [count for count in counts if count.session_id in linked and count.turns]
-    more = [{"dump": dump_id, "session": count.session_id, "turns": count.turns} for count in grown]
-    if more:
-        connection.execute(_count_linked, more)
-    fresh = [count for count in counts if count.session_id not in linked]
-    values = [{"dump_id": dump_id, "session_id": count.session_id, "new_turns": count.turns} for count in fresh]
-    rows.insert(connection, _links, values)
-    return len(fresh)

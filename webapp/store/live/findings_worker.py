@@ -8,13 +8,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from webapp.store.db import database
 from webapp.store.live.daily_dump import Count
 from webapp.store.write import finding_runner
+from webapp.store.write.finding_runner import FindingRunner
 from webapp.store.write.session_state import finding_counts
 from webapp.store.write.state_cache import find_changed
 
@@ -27,14 +27,6 @@ MOST_FOLLOWED = 64
 _changed_until_end = find_changed.with_for_update()
 _log = logging.getLogger(__name__)
 rest = time.sleep
-
-
-@dataclass(slots=True)
-class _Followed:
-    """The rules over a session as far as they have seen it; good while its `changed` is the same."""
-
-    rules: finding_runner.FindingRunner
-    changed: int
 
 
 class FindingsWorker:
@@ -55,7 +47,7 @@ class FindingsWorker:
         self._renewed = renewed
         self._lock = threading.Lock()
         self._waiting: dict[int, tuple[float, float]] = {}
-        self._followed: OrderedDict[int, _Followed] = OrderedDict()
+        self._followed: OrderedDict[int, FindingRunner] = OrderedDict()
         self._thread: threading.Thread | None = None
 
     def grew(self, count: Count) -> None:
@@ -109,43 +101,39 @@ class FindingsWorker:
         if followed is None:
             return
         with self._engine.connect() as connection:
-            more = followed.rules.read(connection)
+            more = followed.read(connection)
         if more or not self._keep(session_id, followed):
-            self._again(session_id)
+            with self._lock:  # it waits again, behind the others, and is due at once
+                self._waiting.setdefault(session_id, (float("-inf"), float("-inf")))
 
-    def _follow(self, session_id: int) -> _Followed | None:
+    def _follow(self, session_id: int) -> FindingRunner | None:
         """The rules over the session, from the start where nothing of them is kept; None where it is gone."""
         with self._lock:
             followed = self._followed.get(session_id)
         if followed is None:
             with self._writing, self._engine.connect() as connection:
-                changed = connection.scalar(find_changed, {"session": session_id})
-                if changed is None:
-                    return None
-                runner = finding_runner.runner_for(connection, session_id)
-                if runner is None:
-                    return None
-                followed = _Followed(runner, changed)
-                self._hold(session_id, followed)
+                followed = finding_runner.runner_for(connection, session_id)
+                if followed is not None:
+                    self._hold(session_id, followed)
         return followed
 
-    def _hold(self, session_id: int, followed: _Followed) -> None:
+    def _hold(self, session_id: int, followed: FindingRunner) -> None:
         with self._lock:
             self._followed[session_id] = followed
             idle = [session for session in self._followed if session not in self._waiting and session != session_id]
             for idle_id in idle[: max(0, len(self._followed) - MOST_FOLLOWED)]:
                 del self._followed[idle_id]
 
-    def _keep(self, session_id: int, followed: _Followed) -> bool:
+    def _keep(self, session_id: int, followed: FindingRunner) -> bool:
         """Keep what the rules found; False where they have not seen all, or saw what has changed since.
 
         Nothing grows the session meanwhile in this process; that nothing did in another, `changed` says.
         """
         with self._writing:
             with self._engine.connect() as connection:
-                if followed.rules.read(connection) or not self._is_same(connection, session_id, followed):
+                if followed.read(connection) or not self._is_same(connection, session_id, followed):
                     return False
-                findings = followed.rules.findings()
+                findings = followed.findings()
                 if finding_runner.is_stored(connection, session_id, findings):
                     return True
             with database.writing(self._engine) as connection:
@@ -158,7 +146,7 @@ class FindingsWorker:
         return True
 
     def _is_same(
-        self, connection: sa.Connection, session_id: int, followed: _Followed, query: sa.Select[int] = find_changed
+        self, connection: sa.Connection, session_id: int, followed: FindingRunner, query: sa.Select[int] = find_changed
     ) -> bool:
         """Whether the rules know the session as it is; else they begin anew."""
         with self._lock:
@@ -167,8 +155,3 @@ class FindingsWorker:
                 del self._followed[session_id]
                 return False
         return good
-
-    def _again(self, session_id: int) -> None:
-        """Have the session wait again, behind the others; it is due at once."""
-        with self._lock:
-            self._waiting.setdefault(session_id, (float("-inf"), float("-inf")))

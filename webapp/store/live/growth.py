@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -43,7 +44,8 @@ class Growing:
         self._settings = settings
         self._held: StateCache[reading.LiveState] = StateCache()
         self._next: dict[int, reading.LiveState] = {}
-        self._parsers: dict[str, SessionParser] = {}
+        self._parser = cache(SessionParser)
+        """one for all sessions of a home profile: what it remembers is for all the same"""
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -59,7 +61,7 @@ class Growing:
         """Add those spans that the sessions lack, all or none; each of the others says why. The caller commits."""
         by_name = lookup.stored(connection, list(sessions))
         for session in by_name.values():
-            if self._held.get(session.id) is None and not _is_adopted(connection, session.id):
+            if self._held.get(session.id) is None and connection.scalar(_find_span, {"session": session.id}) is None:
                 _adopt(connection, session.id)
         spans = lookup.unknown(connection, {name: session.id for name, session in by_name.items()}, sessions)
         counts = [self._append(connection, by_name[name], new, index) for name, new in spans.items() if name in by_name]
@@ -108,18 +110,11 @@ class Growing:
         """What is known of the session; it is taken out of what is held until its new spans are committed."""
         state = self._held.take(stored_session.id, stored_session.changed)
         if state is None:
-            state = reading.LiveState(
-                stored_session.changed,
-                stored_turns.restored(connection, stored_session.id, stored_session.home),
-                searched=False,
-            )
+            session = stored_turns.restored(connection, stored_session.id, stored_session.home)
+            state = reading.LiveState(stored_session.changed, session, searched=False)
         state.searched = state.searched or search.is_indexed(connection, stored_session.id)
         self._next[stored_session.id] = state
         return state
-
-    def _parser(self, home: str) -> SessionParser:
-        """One for all sessions of a home profile: what it remembers is for all the same."""
-        return self._parsers.setdefault(home, SessionParser(home))
 
 
 def _numbered(spans: list[Arrived], first: int) -> list[Arrived]:
@@ -128,11 +123,6 @@ def _numbered(spans: list[Arrived], first: int) -> list[Arrived]:
     for number, span in enumerate(spans, first):
         span.number = number
     return spans
-
-
-def _is_adopted(connection: sa.Connection, session_id: int) -> bool:
-    """Whether the session's spans are noted, as those of a session that came as a file are not."""
-    return connection.scalar(_find_span, {"session": session_id}) is not None
 
 
 def _adopt(connection: sa.Connection, session_id: int) -> None:

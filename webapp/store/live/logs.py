@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem
 from webapp.dumps.spans import logs as records
-from webapp.store.live import lookup, spans
+from webapp.store.live import lookup, reading, spans
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveLog
 
@@ -70,10 +70,11 @@ def _sound(at: str, entry: dict[str, Any]) -> ArrivedLog | OtherLog | Problem:
     record = entry["log"]
     if not records.is_of_a_model(record):
         return OtherLog(at)
-    trace = spans.trace_bytes(records.trace_of(record))
+    trace = spans.id_bytes(records.trace_of(record), spans.TRACE)
     if trace is None:
         return Problem(at, "it carries messages of a model, and no trace id that says which call they belong to")
-    return ArrivedLog(at, entry, trace, spans.span_bytes(records.span_of(record)) or b"", records.digest(record))
+    span = spans.id_bytes(records.span_of(record), spans.SPAN) or b""
+    return ArrivedLog(at, entry, trace, span, records.digest(record))
 
 
 def kept(connection: sa.Connection, logs: list[ArrivedLog]) -> list[Arrived]:
@@ -119,8 +120,7 @@ def _waiting(connection: sa.Connection, traces: set[bytes]) -> Iterator[sa.Row[A
 
 def _digests(connection: sa.Connection, session_id: int, ordinal: int) -> set[bytes]:
     """The digests of the records that a stored span's entry holds."""
-    entry = lookup.entry_at(connection, session_id, ordinal)
-    logs = entry.get("logs") if isinstance(entry, dict) else None
+    logs = reading.entries(connection, session_id, [ordinal]).get(ordinal, {}).get("logs")
     return {records.digest(record) for record in logs or () if isinstance(record, dict)}
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from webapp.dumps.formats.otlp import plugin as otlp
-from webapp.exports.session_dump import whole_entry
 from webapp.store.live import reading
 from webapp.store.live.spans import Arrived
 from webapp.store.models import LiveSpan, Session
@@ -34,9 +33,6 @@ find_spans = sa.select(LiveSpan.trace, LiveSpan.span, LiveSpan.session_id, LiveS
     LiveSpan.span.in_(sa.bindparam("spans", expanding=True)),
 )
 _find_digest = sa.select(StoredTurn.entry_sha256).where(
-    StoredTurn.session_id == sa.bindparam("session"), StoredTurn.ordinal == sa.bindparam("ordinal")
-)
-_find_entry = sa.select(StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at).where(
     StoredTurn.session_id == sa.bindparam("session"), StoredTurn.ordinal == sa.bindparam("ordinal")
 )
 _Key = tuple[bytes, bytes]
@@ -90,19 +86,13 @@ def _new(
     return new
 
 
-def entry_at(connection: sa.Connection, session_id: int, ordinal: int) -> Any:
-    """The stored entry whose first turn has the ordinal."""
-    row = connection.execute(_find_entry, {"session": session_id, "ordinal": ordinal}).one_or_none()
-    return None if row is None else whole_entry(row.source, row.raw, row.raw_at)
-
-
 def _is_same(connection: sa.Connection, session_id: int, ordinal: int, span: Arrived) -> bool:
     """Whether a stored span is what came again, but for the log records that were put to it."""
     digest = connection.scalar(_find_digest, {"session": session_id, "ordinal": ordinal})
     if digest == reading.digest(span.entry):
         return True
-    entry = entry_at(connection, session_id, ordinal)
-    if not isinstance(entry, dict) or "logs" not in entry:
+    entry = reading.entries(connection, session_id, [ordinal]).get(ordinal, {})
+    if "logs" not in entry:
         return False
     return reading.digest({key: value for key, value in entry.items() if key != "logs"}) == reading.digest(span.entry)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -15,7 +15,6 @@ from webapp.store.live import reading
 from webapp.store.live.daily_dump import Count
 from webapp.store.live.spans import Arrived
 from webapp.store.write import writing
-from webapp.store.write.home import Home
 from webapp.store.write.session_rows import SessionInput, folded
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.state_cache import find_changed
@@ -28,9 +27,8 @@ _MOST_AT_ONCE = 500
 class _New:
     """A new session, read but not written."""
 
-    start: SessionStart
+    given: SessionInput
     spans: list[Arrived]
-    home: Home
     read: reading.Read
 
 
@@ -41,7 +39,7 @@ class Beginning:
         self.counts: list[Count] = []
         self.states: dict[int, reading.LiveState] = {}
         self._connection = connection
-        self._dump_id = dump_id
+        self._dump_id: Callable[[sa.Connection], int] = lambda _: dump_id
         self._index = index
         self._waiting: list[_New] = []
         self._size = 0
@@ -52,7 +50,8 @@ class Beginning:
         home, service = (_resource_text(spans, key) for key in (otlp.HOME, otlp.SERVICE))
         start = SessionStart(name, otlp.name, home, service=service)
         spans_read = reading.read(self._connection, 0, spans, 0, reading.Tail.of_nothing())
-        self._waiting.append(_New(start, spans, self._homes.choose(start, ignore), spans_read))
+        given = SessionInput(start, spans_read.turns, self._homes.choose(start, ignore))
+        self._waiting.append(_New(given, spans, spans_read))
         self._size += len(spans)
         if self._size >= _MOST_AT_ONCE:
             self.write()
@@ -60,28 +59,19 @@ class Beginning:
     def write(self) -> None:
         """Write what waits."""
         short = [session for session in self._waiting if len(session.spans) <= _MOST_AT_ONCE]
-        folded_sessions = [folded(SessionInput(session.start, session.read.turns, session.home)) for session in short]
-        outcomes: Sequence[writing.SessionOutcome | None] = ()
-        if folded_sessions:
-            new = [session for session, _ in folded_sessions]
-            outcomes = writing.write_new(self._connection, new, dump_id=self._dump, index=self._index)
-        states = (state for _, state in folded_sessions)
-        names = (session.start.external_id for session in short)
-        written = dict(zip(names, zip(outcomes, states, strict=True), strict=True))
+        rows = [folded(session.given) for session in short]
+        new = [session for session, _ in rows]
+        outcomes = writing.write_new(self._connection, new, dump_id=self._dump_id, index=self._index) if new else []
+        states = dict(zip(map(id, short), zip(outcomes, (state for _, state in rows), strict=True), strict=True))
         for session in self._waiting:
-            outcome, state = written.get(session.start.external_id, (None, None))
-            self._wrote(session, outcome or self._alone(session), state if outcome else None)
+            outcome, state = states.get(id(session), (None, None))
+            self._wrote(session, outcome or self._alone(session.given), state if outcome else None)
         self._waiting, self._size = [], 0
 
-    def _alone(self, session: _New) -> writing.SessionOutcome:
+    def _alone(self, session: SessionInput) -> writing.SessionOutcome:
         """A long session, or one that is another revision of what came as a file of another format."""
-        return writing.write(
-            *(self._connection, session.start, session.read.turns),
-            home=session.home,
-            dump_id=self._dump,
-            on_problem=ignore,
-            index=self._index,
-        )
+        about = (self._connection, session)
+        return writing.write(*about, dump_id=self._dump_id, on_problem=ignore, index=self._index)
 
     def _wrote(self, new: _New, outcome: writing.SessionOutcome, session: SessionState | None) -> None:
         reading.note(self._connection, outcome.id, new.spans, 0, new.read.turns)
@@ -90,9 +80,6 @@ class Beginning:
         if session is not None:
             session.session_id, session.rules, session.index = outcome.id, None, None
             self.states[outcome.id] = reading.LiveState(changed, session, True, new.read.tail)
-
-    def _dump(self, _: sa.Connection) -> int:
-        return self._dump_id
 
 
 def _resource_text(spans: list[Arrived], key: str) -> str | None:

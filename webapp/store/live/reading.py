@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +34,10 @@ _before = (
     .limit(BEFORE)
 )
 _after = _of_session.where(LiveSpan.started > sa.bindparam("start"))
+_find_entries = sa.select(StoredTurn.ordinal, StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at).where(
+    StoredTurn.session_id == sa.bindparam("session"),
+    StoredTurn.ordinal.in_(sa.bindparam("ordinals", expanding=True)),
+)
 
 
 @dataclass(slots=True)
@@ -116,18 +120,19 @@ def read(connection: sa.Connection, session_id: int, new: list[Arrived], first: 
 
     With the session's `tail`, which it then takes over, spans that follow are read without the database.
     """
-    entries: dict[int, dict[str, Any]] = {}
+    stored_entries: dict[int, dict[str, Any]] = {}
     if tail is not None and tail.precedes(new):
         reader, steps = tail.reader, [*tail.steps, *(_Step(span.number, span) for span in new)]
     else:
         reader, steps = otlp.Reader(), _steps(connection, session_id, new)
-        entries = _entries(connection, session_id, [step for step in steps if step.new is None])
+        stored_entries = entries(connection, session_id, [step.ordinal for step in steps if step.new is None])
     for step in steps:
         if step.said is None:
-            step.said = reader.turns(step.number, step.new.entry if step.new else entries.get(step.ordinal, {}))
+            step.said = reader.turns(step.number, step.new.entry if step.new else stored_entries.get(step.ordinal, {}))
     turns_by_step = _linked(steps)
     turns = [turn for step in steps if step.new for turn in turns_by_step[step.number]]
-    late = _late(steps)
+    first_new = next(index for index, step in enumerate(steps) if step.new)
+    late = [step for step in steps[first_new:] if not step.new]  # the stored spans that new ones stand before
     twins = _twins(connection, session_id, late, turns_by_step, turns, first) if late else {}
     failures = list(_failures(connection, session_id, steps, turns_by_step))
     return Read(turns, twins, failures, None if late else _tail(reader, steps, turns_by_step, first))
@@ -140,12 +145,6 @@ def _linked(steps: list[_Step]) -> dict[int, list[Turn]]:
         if not isinstance(turn, Problem):
             turns[turn.entry].append(turn)
     return turns
-
-
-def _late(steps: list[_Step]) -> list[_Step]:
-    """The stored spans that new ones stand before."""
-    first = next(index for index, step in enumerate(steps) if step.new)
-    return [step for step in steps[first:] if not step.new]
 
 
 def _tail(reader: otlp.Reader, steps: list[_Step], turns: dict[int, list[Turn]], first: int) -> Tail | None:
@@ -180,9 +179,6 @@ def row(session_id: int, span: Arrived, entry: int, ordinal: int, turns: int) ->
     return {**key, "entry": entry, "ordinal": ordinal, "turns": turns}
 
 
-_WHOLE = (StoredTurn.source, StoredTurn.raw, StoredTurn.raw_at)
-
-
 def _steps(connection: sa.Connection, session_id: int, new: list[Arrived]) -> list[_Step]:
     """The new spans and the stored ones near them, in the order of time."""
     values = {"session": session_id, "start": new[0].started}
@@ -203,13 +199,12 @@ def _near(steps: list[_Step]) -> list[bool]:
     return near
 
 
-def _entries(connection: sa.Connection, session_id: int, steps: list[_Step]) -> dict[int, dict[str, Any]]:
-    """The stored entries, by the ordinal of their first turn."""
+def entries(connection: sa.Connection, session_id: int, ordinals: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """The stored entries whose first turns have these ordinals, by these; {} for one that is no object."""
     sources: dict[int, dict[str, Any]] = {}
-    for at in range(0, len(steps), _AT_ONCE):
-        ordinals = [step.ordinal for step in steps[at : at + _AT_ONCE]]
-        query = sa.select(StoredTurn.ordinal, *_WHOLE).where(StoredTurn.session_id == session_id)
-        for row in connection.execute(query.where(StoredTurn.ordinal.in_(ordinals))):
+    for at in range(0, len(ordinals), _AT_ONCE):
+        here = {"session": session_id, "ordinals": ordinals[at : at + _AT_ONCE]}
+        for row in connection.execute(_find_entries, here):
             entry = whole_entry(row.source, row.raw, row.raw_at)
             sources[row.ordinal] = entry if isinstance(entry, dict) else {}
     return sources

@@ -14,12 +14,13 @@ from webapp.store.models import LiveSpan, Session
 _AT_ONCE = 500
 _find_name = sa.select(Session.id).where(Session.external_id == sa.bindparam("name")).limit(1)
 
-_find = (
-    sa.select(LiveSpan.trace, sa.func.max(LiveSpan.session_id))
+_newest = (
+    sa.select(LiveSpan.trace, sa.func.max(LiveSpan.session_id).label("session_id"))
     .where(LiveSpan.trace.in_(sa.bindparam("traces", expanding=True)))
     .group_by(LiveSpan.trace)
+    .subquery()
 )
-_find_names = sa.select(Session.id, Session.external_id).where(Session.id.in_(sa.bindparam("sessions", expanding=True)))
+_find = sa.select(_newest.c.trace, Session.id, Session.external_id).join(Session, Session.id == _newest.c.session_id)
 
 
 def routed(connection: sa.Connection, spans: Iterable[Arrived]) -> dict[str, list[Arrived]]:
@@ -45,16 +46,11 @@ def routed(connection: sa.Connection, spans: Iterable[Arrived]) -> dict[str, lis
 
 def _stored(connection: sa.Connection, traces: list[bytes]) -> dict[bytes, tuple[int, str]]:
     """The session of each trace that has one, and its name."""
-    by_trace: dict[bytes, int] = {}
+    by_trace: dict[bytes, tuple[int, str]] = {}
     for at in range(0, len(traces), _AT_ONCE):
         rows = connection.execute(_find, {"traces": traces[at : at + _AT_ONCE]})
-        by_trace |= {bytes(trace): session_id for trace, session_id in rows}
-    sessions = sorted(set(by_trace.values()))
-    names: dict[int, str] = {}
-    for at in range(0, len(sessions), _AT_ONCE):
-        for row in connection.execute(_find_names, {"sessions": sessions[at : at + _AT_ONCE]}):
-            names[row.id] = row.external_id
-    return {trace: (session_id, names[session_id]) for trace, session_id in by_trace.items()}
+        by_trace |= {bytes(trace): (session_id, name) for trace, session_id, name in rows}
+    return by_trace
 
 
 def _stays(connection: sa.Connection, session_id: int, name: str, trace: bytes, session_name: str | None) -> str:

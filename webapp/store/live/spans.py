@@ -10,7 +10,8 @@ from webapp.dumps.entries import Entry
 from webapp.dumps.formats import otlp
 from webapp.dumps.records import Problem
 
-_TRACE, _SPAN = 16, 8
+TRACE, SPAN = 16, 8
+"""bytes of an id"""
 _LATEST = 2**63 - 1
 """nanoseconds: the year 2262, the last that the column holds"""
 
@@ -47,7 +48,7 @@ def _sound(raw_entry: Entry) -> Arrived | Problem:
     """A span needs both ids (opentelemetry-proto, trace.proto): without them one that comes again is not known."""
     at, entry = raw_entry
     identity = otlp.identity(entry)
-    trace, span = trace_bytes(identity.trace), span_bytes(identity.span)
+    trace, span = id_bytes(identity.trace, TRACE), id_bytes(identity.span, SPAN)
     if trace is None:
         return Problem(at, "its traceId is not 16 bytes, or all zeros")
     if span is None:
@@ -56,17 +57,8 @@ def _sound(raw_entry: Entry) -> Arrived | Problem:
     return Arrived(at, entry, trace, span, identity.session, started)
 
 
-def trace_bytes(ident: str | None) -> bytes | None:
-    """The 16 bytes of a trace's id, or None where it is none."""
-    return _bytes(ident, _TRACE)
-
-
-def span_bytes(ident: str | None) -> bytes | None:
-    """The 8 bytes of a span's id, or None where it is none."""
-    return _bytes(ident, _SPAN)
-
-
-def _bytes(ident: str | None, size: int) -> bytes | None:
+def id_bytes(ident: str | None, size: int) -> bytes | None:
+    """The bytes of an id, or None where it is none of that size."""
     try:
         data = bytes.fromhex(ident or "")
     except ValueError:

@@ -8,16 +8,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import BigId, ExactJson, ExactText, UtcDateTime
-from webapp.store.models.base import Base
+from webapp.store.db.types import ExactJson, ExactText, UtcDateTime
+from webapp.store.models.base import Numbered
 
 
-class Account(Base):
+class Account(Numbered):
     """Somebody who may sign in."""
 
-    __tablename__ = "account"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     name: orm.Mapped[str] = orm.mapped_column(sa.String(200))
     """the author of their labels"""
     name_key: orm.Mapped[str] = orm.mapped_column(sa.String(600), unique=True)
@@ -33,12 +30,9 @@ class Account(Base):
     signed_in_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
 
 
-class ApiToken(Base):
+class ApiToken(Numbered):
     """What a program sends in place of its account's password; the token itself is kept nowhere."""
 
-    __tablename__ = "api_token"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     account_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("account.id", ondelete="CASCADE"), index=True)
     name: orm.Mapped[str] = orm.mapped_column(sa.String(200))
     digest: orm.Mapped[str] = orm.mapped_column(sa.String(64), unique=True)
@@ -50,12 +44,9 @@ class ApiToken(Base):
     """to the minute"""
 
 
-class AuditEntry(Base):
+class AuditEntry(Numbered):
     """One write: who asked for what, and what came of it. It outlives the account, so it names it in words."""
 
-    __tablename__ = "audit_entry"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime, index=True)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     via: orm.Mapped[str] = orm.mapped_column(sa.String(255))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.ids import TURNS_A_SESSION as TURNS_A_SESSION
+from webapp.store.db.types import BigId
 
 
 def turns_of(turn_id: Any, session_id: Any) -> sa.ColumnElement[bool]:
@@ -23,6 +25,8 @@ def partial_index(name: str, *columns: str, where: str) -> sa.Index:
 
 
 class Base(orm.DeclarativeBase):
+    """A table, which is called as its class is: `label_queue` for `LabelQueue`."""
+
     metadata = sa.MetaData(
         naming_convention={
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -32,3 +36,16 @@ class Base(orm.DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+    @orm.declared_attr.directive
+    @classmethod
+    def __tablename__(cls) -> str:
+        return re.sub(r"\B[A-Z]", r"_\g<0>", cls.__name__).lower()
+
+
+class Numbered(Base):
+    """A table whose rows have numbers of their own."""
+
+    __abstract__ = True
+
+    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True, sort_order=-1)

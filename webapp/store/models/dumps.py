@@ -8,16 +8,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import BigId, ExactJson, ExactText, ProfileName, ShortText, UtcDateTime
-from webapp.store.models.base import Base
+from webapp.store.db.types import ExactJson, ExactText, ProfileName, ShortText, UtcDateTime
+from webapp.store.models.base import Base, Numbered
 
 
-class Dump(Base):
+class Dump(Numbered):
     """One ingested file or request body; the file itself is kept, compressed, beside the database."""
 
-    __tablename__ = "dump"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     sha256: orm.Mapped[str] = orm.mapped_column(sa.String(64), unique=True)
     filename: orm.Mapped[str] = orm.mapped_column(ExactText)
     format: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
@@ -37,12 +34,9 @@ class Dump(Base):
     """the mapping that it was read by"""
 
 
-class Job(Base):
+class Job(Numbered):
     """An import or an export that goes on behind a request: what it is about, how far it is, and how it ended."""
 
-    __tablename__ = "job"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     kind: orm.Mapped[str] = orm.mapped_column(sa.String(16), server_default="import", default="import")
     """import or export"""
     state: orm.Mapped[str] = orm.mapped_column(sa.String(16), index=True)
@@ -73,12 +67,9 @@ class Job(Base):
     ended_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
 
 
-class Mapping(Base):
+class Mapping(Numbered):
     """A saved way to read JSON of somebody's own: a name, and a path for each field."""
 
-    __tablename__ = "mapping"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     name: orm.Mapped[str] = orm.mapped_column(ShortText(128), unique=True)
     fields: orm.Mapped[dict[str, str]] = orm.mapped_column(ExactJson)
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
@@ -86,8 +77,6 @@ class Mapping(Base):
 
 class DumpSession(Base):
     """Which sessions a dump holds, whether it brought them, made them grow or only repeated them."""
-
-    __tablename__ = "dump_session"
 
     dump_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="CASCADE"), primary_key=True)
     session_id: orm.Mapped[int] = orm.mapped_column(

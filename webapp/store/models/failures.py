@@ -7,16 +7,13 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import BigId, ExactText, ShortText, UtcDateTime
-from webapp.store.models.base import Base
+from webapp.store.db.types import ExactText, ShortText, UtcDateTime
+from webapp.store.models.base import Base, Numbered
 
 
-class FailureOverlay(Base):
+class FailureOverlay(Numbered):
     """A group that was merged into another, or a part that was split off one; nothing of it is stored with parses."""
 
-    __tablename__ = "failure_overlay"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     """merge or split"""
     group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255))
@@ -35,13 +32,11 @@ class FailureOverlay(Base):
     undone_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
 
 
-class FailureEvent(Base):
+class FailureEvent(Numbered):
     """What somebody said of a group: its last state is in force, and so is its last assignment; all stay."""
 
-    __tablename__ = "failure_event"
     __table_args__ = (sa.Index("ix_failure_event_group_key", "group_key", "id"),)
 
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255))
     action: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     """state or assign"""
@@ -65,7 +60,6 @@ class FailureEvent(Base):
 class FormerFailureGroup(Base):
     """The group that an earlier algorithm put a parse in, beside the one that `parse.failure_group` has now."""
 
-    __tablename__ = "former_failure_group"
     __table_args__ = (sa.Index("ix_former_failure_group_group_key", "group_key", "turn_id"),)
 
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)

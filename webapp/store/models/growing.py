@@ -15,7 +15,6 @@ from webapp.store.models.base import Base
 class LiveSpan(Base):
     """An OpenTelemetry span that a session holds as one of its entries: spans come late, twice and in any order."""
 
-    __tablename__ = "live_span"
     __table_args__ = (sa.Index("ix_live_span_order", "session_id", "started", "entry"),)
 
     trace: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(16), primary_key=True)
@@ -32,8 +31,6 @@ class LiveSpan(Base):
 class LiveLog(Base):
     """An OpenTelemetry log record that waits for its span."""
 
-    __tablename__ = "live_log"
-
     trace: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(16), primary_key=True)
     span: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(8), primary_key=True)
     digest: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(32), primary_key=True)
@@ -46,8 +43,6 @@ class LiveLog(Base):
 class GrowingFile(Base):
     """Where the reading of a dump of lines ended; of each name of a file no more than the last one has a row."""
 
-    __tablename__ = "growing_file"
-
     dump_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="CASCADE"), primary_key=True)
     name: orm.Mapped[str] = orm.mapped_column(sa.String(64), index=True)
     """the SHA-256 of the file's name"""
@@ -58,8 +53,6 @@ class GrowingFile(Base):
 
 class GrowingSession(Base):
     """Where the reading of a dump's session ended, and what its turns left, good while the session's `changed` is."""
-
-    __tablename__ = "growing_session"
 
     dump_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="CASCADE"), primary_key=True)
     session_id: orm.Mapped[int] = orm.mapped_column(

@@ -8,16 +8,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import BigId, ExactJson, ExactText, ProfileName, UtcDateTime
-from webapp.store.models.base import Base
+from webapp.store.db.types import ExactJson, ExactText, ProfileName, UtcDateTime
+from webapp.store.models.base import Base, Numbered
 
 
-class HomeChange(Base):
+class HomeChange(Numbered):
     """One change of the home profile of many sessions, or its undoing: what is to be done, and how far it is."""
 
-    __tablename__ = "home_change"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
     """what the sessions get; of an undoing what they had got"""
     scope: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
@@ -36,7 +33,6 @@ class HomeChange(Base):
 class HomeChangeSession(Base):
     """One session of a change: the home it gets, and once that is done the one it had."""
 
-    __tablename__ = "home_change_session"
     __table_args__ = (sa.Index("ix_home_change_session_session_id", "session_id"),)
 
     change_id: orm.Mapped[int] = orm.mapped_column(
@@ -51,13 +47,11 @@ class HomeChangeSession(Base):
     """waiting, changed, or left: it had that home already, or since an undoing was asked for another one"""
 
 
-class HomeRule(Base):
+class HomeRule(Numbered):
     """A home profile that is remembered for sessions of a service or a format that come later."""
 
-    __tablename__ = "home_rule"
     __table_args__ = (sa.UniqueConstraint("kind", "value"),)
 
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
     """service or format"""
     value: orm.Mapped[str] = orm.mapped_column(sa.String(255))

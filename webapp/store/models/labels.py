@@ -9,16 +9,14 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.types import BigId, ExactJson, ExactText, ShortText, UtcDateTime
-from webapp.store.models.base import Base
+from webapp.store.models.base import Base, Numbered
 
 
-class Label(Base):
+class Label(Numbered):
     """What one person said of one response."""
 
-    __tablename__ = "label"
     __table_args__ = (sa.UniqueConstraint("turn_id", "author"),)
 
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="RESTRICT"))
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     judgement: orm.Mapped[str] = orm.mapped_column(sa.String(16))
@@ -41,12 +39,9 @@ class Label(Base):
     reviewed_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
 
 
-class LabelEvent(Base):
+class LabelEvent(Numbered):
     """What happened to a turn's labels, in order: nothing is overwritten without trace."""
 
-    __tablename__ = "label_event"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), index=True)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     action: orm.Mapped[str] = orm.mapped_column(sa.String(16))
@@ -66,8 +61,6 @@ class LabelEvent(Base):
 class FinalLabel(Base):
     """How a disagreement about a response was settled, by whom and why."""
 
-    __tablename__ = "final_label"
-
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="RESTRICT"), primary_key=True)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     judgement: orm.Mapped[str] = orm.mapped_column(sa.String(16))
@@ -78,12 +71,9 @@ class FinalLabel(Base):
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
 
 
-class Cause(Base):
+class Cause(Numbered):
     """A cause of one's own: where it stands in the tree, or which one it was merged into."""
 
-    __tablename__ = "cause"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     name: orm.Mapped[str] = orm.mapped_column(ShortText(128), unique=True)
     parent: orm.Mapped[str | None] = orm.mapped_column(ShortText(128))
     merged_into: orm.Mapped[str | None] = orm.mapped_column(ShortText(128))
@@ -91,12 +81,9 @@ class Cause(Base):
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
 
 
-class LabelQueue(Base):
+class LabelQueue(Numbered):
     """Responses to label in one order, gathered a stretch of sessions at a time: see `store.labels.queues`."""
 
-    __tablename__ = "label_queue"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     spec: orm.Mapped[str] = orm.mapped_column(ShortText(1024), unique=True)
     """which responses, in which order: as the URL says it"""
     state: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
@@ -108,7 +95,6 @@ class LabelQueue(Base):
 class LabelQueueItem(Base):
     """One response of a queue: by `rank`, then by turn; near-identical ones share their `likeness`."""
 
-    __tablename__ = "label_queue_item"
     __table_args__ = (
         sa.Index("ix_label_queue_item_order", "queue_id", "rank", "turn_id"),
         sa.Index("ix_label_queue_item_likeness", "queue_id", "likeness"),
@@ -124,7 +110,6 @@ class LabelQueueItem(Base):
 class Assignment(Base):
     """A response that `assignee` is asked to label, in whatever queue it stands; `author` assigned it."""
 
-    __tablename__ = "assignment"
     __table_args__ = (sa.Index("ix_assignment_assignee", "assignee", "turn_id"),)
 
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
@@ -137,8 +122,6 @@ class Assignment(Base):
 class LabelHold(Base):
     """The response that a person has before them in a queue for teams, so that nobody else gets it, `until` then."""
 
-    __tablename__ = "label_hold"
-
     queue_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("label_queue.id", ondelete="CASCADE"), primary_key=True)
     author: orm.Mapped[str] = orm.mapped_column(ExactText, primary_key=True)
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
@@ -147,8 +130,6 @@ class LabelHold(Base):
 
 class Compared(Base):
     """What every profile made of a labelled response, as of so many `events` of its labels: see `store.scores`."""
-
-    __tablename__ = "compared"
 
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
     session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"), index=True)

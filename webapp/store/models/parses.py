@@ -8,17 +8,16 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import BigId, ExactJson, PackedJson, ProfileName, UtcDateTime
-from webapp.store.models.base import Base, partial_index
+from webapp.store.db.types import ExactJson, PackedJson, ProfileName, UtcDateTime
+from webapp.store.models.base import Base, Numbered, partial_index
 
 UNDIGESTED = "value_digest IS NULL AND verdict IN ('clean', 'extracted', 'repaired')"
 """of parses that read a value which is nested too deep to be compared"""
 
 
-class Parse(Base):
+class Parse(Numbered):
     """The stored trace of one response under one profile version."""
 
-    __tablename__ = "parse"
     __table_args__ = (
         sa.UniqueConstraint("turn_id", "profile"),
         partial_index(
@@ -28,7 +27,6 @@ class Parse(Base):
         partial_index("ix_parse_undigested", "profile", "turn_id", where=UNDIGESTED),
     )
 
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"))
     profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
     version: orm.Mapped[str] = orm.mapped_column(sa.String(16))
@@ -54,20 +52,15 @@ class Parse(Base):
 class ParseRepair(Base):
     """How often a parse needed a repair; a row only where it did."""
 
-    __tablename__ = "parse_repair"
-
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
     profile: orm.Mapped[str] = orm.mapped_column(ProfileName, primary_key=True)
     repair: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
     count: orm.Mapped[int]
 
 
-class Run(Base):
+class Run(Numbered):
     """A profile run over many stored responses."""
 
-    __tablename__ = "run"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
     scope: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
     state: orm.Mapped[str] = orm.mapped_column(sa.String(16))
@@ -86,7 +79,6 @@ class Run(Base):
 class RunChunk(Base):
     """A part of a run that goes on: the responses of a range of turn ids, claimed by one worker at a time."""
 
-    __tablename__ = "run_chunk"
     __table_args__ = (sa.Index("ix_run_chunk_state", "run_id", "state", "low"),)
 
     run_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("run.id", ondelete="CASCADE"), primary_key=True)
@@ -105,13 +97,11 @@ class RunChunk(Base):
     """its session, of which it is a part, is folded once the last part is stored"""
 
 
-class RunPart(Base):
+class RunPart(Numbered):
     """A Parquet file with what a run made of responses: the row is what makes the file count (`store.parts`)."""
 
-    __tablename__ = "run_part"
     __table_args__ = (sa.Index("ix_run_part_profile_low", "profile", "low"),)
 
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     run_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("run.id", ondelete="CASCADE"), index=True)
     profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
     version: orm.Mapped[str] = orm.mapped_column(sa.String(16))
@@ -125,12 +115,9 @@ class RunPart(Base):
     sha256: orm.Mapped[str] = orm.mapped_column(sa.String(64))
 
 
-class RunPartRemoval(Base):
+class RunPartRemoval(Numbered):
     """Turns of a part that were removed for good: they do not count, and the purge writes the part without them."""
 
-    __tablename__ = "run_part_removal"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     part_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("run_part.id", ondelete="CASCADE"), index=True)
     low: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
     high: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)

@@ -11,7 +11,5 @@ from webapp.store.models.base import Base
 class DatabaseSecret(Base):
     """Made once, by whichever machine needs it first: see `store.db.database_secrets`."""
 
-    __tablename__ = "database_secret"
-
     name: orm.Mapped[str] = orm.mapped_column(sa.String(64), primary_key=True)
     value: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary)

@@ -19,13 +19,12 @@ from webapp.store.db.types import (
     ShortText,
     UtcDateTime,
 )
-from webapp.store.models.base import Base, partial_index
+from webapp.store.models.base import Base, Numbered, partial_index
 
 
-class Session(Base):
+class Session(Numbered):
     """One conversation of an agent; `(external_id, revision)` names it, `key` is the short form of that in URLs."""
 
-    __tablename__ = "session"
     __table_args__ = (
         sa.UniqueConstraint("external_id", "revision"),
         sa.Index("ix_session_failed_happened", "failed", "happened_at", "id"),
@@ -33,7 +32,6 @@ class Session(Base):
         partial_index("ix_session_deleted_at", "deleted_at", "changed", where="deleted_at IS NOT NULL"),
     )
 
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     dump_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("dump.id"), index=True)
     external_id: orm.Mapped[str] = orm.mapped_column(ExactText)
     revision: orm.Mapped[int] = orm.mapped_column(default=1)
@@ -98,8 +96,6 @@ class Session(Base):
 class SessionModel(Base):
     """Which models wrote in a session: what the list filters by and counts."""
 
-    __tablename__ = "session_model"
-
     model: orm.Mapped[str] = orm.mapped_column(ShortText(255), primary_key=True)
     session_id: orm.Mapped[int] = orm.mapped_column(
         sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, index=True
@@ -123,7 +119,6 @@ is_unfinished = sa.and_(Session.deleted_at.is_not(None), Session.turn_count == 0
 class Turn(Base):
     """One turn; an entry that its logger wrote twice is a row of its own at the same position, with `duplicate_of`."""
 
-    __tablename__ = "turn"
     __table_args__ = (
         sa.Index("ix_turn_session_position", "session_id", "position"),
         sa.Index("ix_turn_session_ordinal", "session_id", "ordinal", unique=True),
@@ -166,12 +161,9 @@ is_response = sa.and_(Turn.kind.in_(MODEL_KINDS), Turn.raw.is_not(None), Turn.du
 """whether a turn is what a model wrote, and no copy of another"""
 
 
-class Finding(Base):
+class Finding(Numbered):
     """Something a rule noticed about a whole session, with the turns that show it."""
 
-    __tablename__ = "finding"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"), index=True)
     rule: orm.Mapped[str] = orm.mapped_column(sa.String(64))
     severity: orm.Mapped[str] = orm.mapped_column(sa.String(16))
@@ -179,12 +171,9 @@ class Finding(Base):
     detail: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
 
 
-class SavedView(Base):
+class SavedView(Numbered):
     """Filters of the list under a name; `query` is the query string of their URL, without `?`."""
 
-    __tablename__ = "saved_view"
-
-    id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     name: orm.Mapped[str] = orm.mapped_column(ShortText(128), unique=True)
     query: orm.Mapped[str] = orm.mapped_column(ExactText)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)

@@ -9,16 +9,7 @@ from webapp.store.search.pending import MOST_BYTES, SLOTS, Kind, Note, Pending, 
 
 if TYPE_CHECKING:
     from webapp.store.search.finding import Found, Match, find, show, walk
-    from webapp.store.search.index import (
-        clear,
-        forget_errors,
-        index_notes,
-        indexed,
-        is_indexed,
-        lacking,
-        noted,
-        remove,
-    )
+    from webapp.store.search.index import clear, forget_errors, index_notes, indexed, is_indexed, lacking, noted, remove
     from webapp.store.search.walking import Allowed, Hits
 
 _MODULES = {

@@ -84,10 +84,10 @@ def walk(
     return Walk(connection, expression(connection, parse(query)), allowed).sessions(None, most)
 
 
-def show(connection: sa.Connection, query: str, hits: Hits, *, a_session: int = EACH) -> Found:
-    """The matches of sessions that `walk` found."""
+def show(connection: sa.Connection, query: str, hits: Hits) -> Found:
+    """The matches of sessions that `walk` found, `EACH` of each."""
     parsed = parse(query)
-    return _shown(connection, parsed, expression(connection, parsed), hits, None, a_session)
+    return _shown(connection, parsed, expression(connection, parsed), hits, None, EACH)
 
 
 def _shown(

@@ -45,20 +45,13 @@ def expression(connection: sa.Connection, query: Query) -> Expression:
         excluded_terms = [f"!({_tsterm(term)})" for term in query.excluded]
         text = " & ".join([*map(_tsterm, query.required), *excluded_terms])
         return Expression(blocks.block_query(query), text, query.cut)
-    cut = query.cut
-    alternatives: list[list[str]] = []
-    excluded: list[str] = []
-    for term in query.required:
-        words, more = _endings(connection, term)
-        alternatives.append(words)
-        cut = cut or more
-    for term in query.excluded:
-        words, more = _endings(connection, term)
-        excluded += words
-        cut = cut or more
-    raw = _match([_either(words) for words in alternatives], excluded) if all(alternatives) else None
+    alternatives = [_endings(connection, term) for term in query.required]
+    excluded = [_endings(connection, term) for term in query.excluded]
+    raw = None
+    if all(words for words, _ in alternatives):
+        raw = _match([_either(words) for words, _ in alternatives], [word for words, _ in excluded for word in words])
     note = _match([_phrase(term) for term in query.required], [_phrase(term) for term in query.excluded])
-    return Expression(raw, note, cut)
+    return Expression(raw, note, query.cut or any(more for _, more in alternatives + excluded))
 
 
 def keys(

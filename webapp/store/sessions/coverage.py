@@ -8,10 +8,12 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import installing
+from webapp.store import index
 from webapp.store.index.bit_sliced_index import Bits
 from webapp.store.index.state import State
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.sessions.narrowing import Narrowed
 from webapp.store.write.parser import OURS
 
 
@@ -48,18 +50,23 @@ def of_view(state: State, view: Bits, profile: str) -> ProfileCoverage:
 
 
 def under(db: orm.Session, filters: Filters) -> ProfileCoverage | None:
-    """How far the profile that the filters look under was run over what the other filters leave; None for home."""
+    """As `of_narrowed`; None, too, where no filter looks under a profile."""
     if filters.under == HOME or not any((filters.verdict, filters.strategy, filters.repair)):
         return None
-    narrowed = sessions.narrowed(db, filters)
-    return of_view(narrowed.state, narrowed.without("verdict", "strategy", "repair"), filters.under)
+    return of_narrowed(sessions.narrowed(db, filters))
+
+
+def of_narrowed(narrowed: Narrowed) -> ProfileCoverage | None:
+    """How far the profile that the filters look under was run over what the other filters leave; None for home."""
+    if narrowed.filters.under == HOME:
+        return None
+    return of_view(narrowed.state, narrowed.without("verdict", "strategy", "repair"), narrowed.filters.under)
 
 
 def every(db: orm.Session) -> dict[str, ProfileCoverage]:
     """How far each profile was run over all sessions."""
-    narrowed = sessions.narrowed(db, Filters())
-    view = narrowed.view
-    return {name: of_view(narrowed.state, view, name) for name in parsing.profiles()}
+    state = index.current(db)
+    return {name: of_view(state, state.alive, name) for name in parsing.profiles()}
 
 
 def _parses(state: State, view: Bits, profile: str) -> int:

@@ -162,7 +162,9 @@ def _purge(engine: sa.Engine, session_id: int, before: datetime, *, leaves_row: 
         if last < AT_ONCE:
             _remove(connection, session_id, 0, leaves_row=leaves_row)
             return True
-        _detach(connection, session_id)
+        # no name is left by which it could be found: not its id or key, nor its dump
+        connection.execute(sa.update(Session).where(Session.id == session_id).values(**_no_names()))
+        connection.execute(sa.delete(DumpSession).where(DumpSession.session_id == session_id))
     return _remove_in_parts(engine, session_id, last, leaves_row=leaves_row)
 
 
@@ -184,12 +186,6 @@ def _remove_in_parts(engine: sa.Engine, session_id: int, last: int, *, leaves_ro
                 return False
             _remove(connection, session_id, first, leaves_row=leaves_row)
     return True
-
-
-def _detach(connection: sa.Connection, session_id: int) -> None:
-    """Leave no name by which the session could be found: not by its id or key, nor by its dump."""
-    connection.execute(sa.update(Session).where(Session.id == session_id).values(**_no_names()))
-    connection.execute(sa.delete(DumpSession).where(DumpSession.session_id == session_id))
 
 
 def _no_names() -> dict[str, str]:

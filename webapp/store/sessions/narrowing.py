@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from heapq import nsmallest
 from operator import and_
+from typing import TypeVar
 
 from webapp.store.index.bit_sliced_index import NO_COLUMN, NONE, Bits, Column
 from webapp.store.index.session_reader import microseconds
@@ -24,6 +25,7 @@ _UNDER = {"verdict": "verdict", "strategy": "won", "repair": "repair"}
 """facets that are counted by profile, and what the index calls them"""
 _LABELLED = LABELS[:2]
 
+_T = TypeVar("_T")
 DumpSlots = Callable[[str], Bits]
 """The sessions of a dump, by its number or hash."""
 
@@ -53,9 +55,9 @@ class Narrowed:
         return self.state.keeping(key, lambda: dict(_counts(self.state, facet, profile, base)))
 
 
-def top(counts: dict[str, int], chosen: str | None, most: int = MOST_VALUES) -> tuple[list[tuple[str, int]], int]:
+def top(counts: Mapping[_T, int], chosen: _T | None, most: int = MOST_VALUES) -> tuple[list[tuple[_T, int]], int]:
     """The values with most sessions, most first, and how many others there are; `chosen` is always among them."""
-    most_common = nsmallest(most, counts.items(), key=lambda item: (-item[1], item[0]))
+    most_common = nsmallest(most, counts.items(), key=lambda item: (-item[1], str(item[0])))
     if chosen is not None and chosen not in dict(most_common):
         most_common = [*most_common[: most - 1], (chosen, counts.get(chosen, 0))]
     return most_common, len(counts) - sum(value in counts for value, _ in most_common)

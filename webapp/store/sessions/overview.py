@@ -48,9 +48,9 @@ class Spent:
     cost: float | None
 
 
-def cells(db: orm.Session, session: Session, most: int = CELLS) -> tuple[list[Cell], int]:
-    """The session in at most `most` cells of the same number of turns, and that number."""
-    turns_a_cell = max(1, -(-session.turn_count // most))
+def cells(db: orm.Session, session: Session) -> tuple[list[Cell], int]:
+    """The session in at most `CELLS` cells of the same number of turns, and that number."""
+    turns_a_cell = max(1, -(-session.turn_count // CELLS))
     by_cell = {row.cell: row for row in db.execute(_cells(session, turns_a_cell))}
     numbers = range(-(-session.turn_count // turns_a_cell))
     return [_cell(session, number, turns_a_cell, by_cell.get(number)) for number in numbers], turns_a_cell

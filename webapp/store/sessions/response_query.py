@@ -13,7 +13,7 @@ from webapp.store import search
 from webapp.store.models import Finding, Label, Parse, ParseRepair, Session, Turn, is_response
 from webapp.store.sessions.filters import HOME, LABELS, Filters
 from webapp.store.write import facets
-from webapp.store.write.parser import OURS
+from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE
 
 OF_RESPONSE = (
@@ -22,7 +22,7 @@ OF_RESPONSE = (
 )
 """Filters that hold for the one response; the others are of its session."""
 _A_SEARCH = 5_000
-home, ours, under = orm.aliased(Parse), orm.aliased(Parse), orm.aliased(Parse)
+home, ours, under = home_parse, our_parse, orm.aliased(Parse)
 Row = Any
 Test = Callable[[Sequence[Row]], list[Row]]
 
@@ -54,8 +54,7 @@ def query(db: orm.Session, filters: Filters) -> tuple[Any, list[Test]]:
 def joined(select: Any, profile: str) -> Any:
     """A select from responses with their session and their parses under the home profile, ours, and `profile`."""
     select = select.select_from(Turn).join(Session, Session.id == Turn.session_id)
-    select = select.outerjoin(home, sa.and_(home.turn_id == Turn.id, home.profile == Session.home_profile))
-    select = select.outerjoin(ours, sa.and_(ours.turn_id == Turn.id, ours.profile == OURS))
+    select = join_parses(select, Session.home_profile)
     name = Session.home_profile if profile == HOME else sa.literal(profile)
     return select.outerjoin(under, sa.and_(under.turn_id == Turn.id, under.profile == name))
 

@@ -112,7 +112,7 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
         state.numbers["responses"].total(state.alive),
         looked_at,
         last is not None and len(rows) <= limit,
-        _coverage(narrowed),
+        coverage.of_narrowed(narrowed),
     )
 
 
@@ -268,10 +268,3 @@ def _response_line(row: Any) -> ResponseLine:
     failed, head = bool(values["failed"]), bytes(values.pop("head") or b"")
     values |= {"failed": failed, "rescued": failed and row.fencepost in READABLE, "length": row.length or 0}
     return ResponseLine(**values, preview=preview(head))
-
-
-def _coverage(narrowed: Narrowed) -> coverage.ProfileCoverage | None:
-    if narrowed.filters.under == HOME:
-        return None
-    view = narrowed.without("verdict", "strategy", "repair")
-    return coverage.of_view(narrowed.state, view, narrowed.filters.under)

@@ -44,8 +44,8 @@ class Hits:
     next: str | None
 
 
-def matching(connection: sa.Connection, state: State, text: str, view: Callable[[], Bits], most: int = 0) -> Matching:
-    """The sessions that match, whatever other filters there are; where these are many, those in `view()`.
+def matching(connection: sa.Connection, state: State, text: str, view: Bits, most: int = 0) -> Matching:
+    """The sessions that match, whatever other filters there are; where these are many, those in `view`.
 
     Of many at least `most`, where there are so many.
     """
@@ -53,8 +53,8 @@ def matching(connection: sa.Connection, state: State, text: str, view: Callable[
     hits, following = search.walk(connection, text, allowed=_allowed(state, state.alive), most=most)
     if not hits and following is None:
         return Matching(state.slots(_with_id(connection, text)), open_ended=False, by_id=True)
-    if following is not None and (bits := view()) != state.alive:
-        hits, following = search.walk(connection, text, allowed=_allowed(state, bits), most=most)
+    if following is not None and view != state.alive:
+        hits, following = search.walk(connection, text, allowed=_allowed(state, view), most=most)
     return Matching(state.slots(hits), following is not None, hits=hits, following=following)
 
 

@@ -159,10 +159,8 @@ def narrowed(db: orm.Session, filters: Filters) -> Narrowed:
     """The index under the filters, search included: of a text that very many sessions have, the newest of them."""
     narrowed_list = _narrowed(db, filters)
     if filters.q and filters.q.strip():
-        view = narrowed_list.view
-        narrowed_list.parts["q"] = searched.matching(
-            db.connection(), narrowed_list.state, filters.q, lambda: view
-        ).slots
+        matching = searched.matching(db.connection(), narrowed_list.state, filters.q, narrowed_list.view)
+        narrowed_list.parts["q"] = matching.slots
     return narrowed_list
 
 
@@ -190,7 +188,7 @@ def _narrowed(db: orm.Session, filters: Filters) -> Narrowed:
 def _search(db: orm.Session, narrowed: Narrowed, text: str, after: str | None, limit: int) -> tuple[Hits, bool]:
     """A page of the sessions that match, to which `narrowed` is narrowed; and whether there are more than counted."""
     connection, state, view = db.connection(), narrowed.state, narrowed.view
-    matching = searched.matching(connection, state, text, lambda: view, limit)
+    matching = searched.matching(connection, state, text, view, limit)
     searched_view = view & matching.slots if matching.by_id else view
     hits = searched.page(connection, state, text, matching, searched_view, after, limit)
     narrowed.parts["q"] = matching.slots

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -122,10 +122,11 @@ def _here(session: Session, first: int, count: int | None) -> dict[str, Any]:
 
 def find(db: orm.Session, session: Session, position: int) -> TurnDetail:
     """The turn shown at `position`; raises `NoSuchTurn`."""
-    turns = _at(db, session, position)
-    parses = {
-        parse.profile: parse for parse in db.scalars(_parses, {"turn": turns[0].id, "home": session.home_profile})
-    }
+    here: dict[str, Any] = {"session": session.id, "position": position, "home": session.home_profile}
+    turns = sorted(db.scalars(_turns, here), key=lambda turn: turn.ordinal) if 0 <= position < 2**31 else []
+    if not turns:
+        raise NoSuchTurn(f"session {session.external_id[:200]!r} has no turn {position}")
+    parses = {parse.profile: parse for parse in db.scalars(_parses, here | {"turn": turns[0].id})}
     home, ours = parses.get(session.home_profile), parses.get(OURS)
     failed = is_failed(turns[0].kind, home.verdict if home else None, turns[0].recorded_failure is not None)
     rescued = failed and ours is not None and ours.verdict in READABLE
@@ -144,24 +145,12 @@ def is_failed(kind: str, home: str | None, recorded: bool) -> bool:
 
 def neighbours(db: orm.Session, session: Session, position: int) -> Neighbours:
     """The positions before and after `position`, and the nearest failed ones."""
-    near = Neighbours(
-        position - 1 if 0 < position <= session.turn_count else None,
-        position + 1 if position + 1 < session.turn_count else None,
-        None,
-        None,
-    )
+    previous = position - 1 if 0 < position <= session.turn_count else None
+    following = position + 1 if position + 1 < session.turn_count else None
     if not session.failed_count:
-        return near
+        return Neighbours(previous, following, None, None)
     here = {"session": session.id, "home": session.home_profile, "position": position}
-    return replace(near, previous_failed=db.scalar(_failed_before, here), next_failed=db.scalar(_failed_after, here))
-
-
-def _at(db: orm.Session, session: Session, position: int) -> list[Turn]:
-    here = {"session": session.id, "position": position}
-    turns = sorted(db.scalars(_turns, here), key=lambda turn: turn.ordinal) if 0 <= position < 2**31 else []
-    if not turns:
-        raise NoSuchTurn(f"session {session.external_id[:200]!r} has no turn {position}")
-    return turns
+    return Neighbours(previous, following, db.scalar(_failed_before, here), db.scalar(_failed_after, here))
 
 
 def _line(row: sa.Row[*tuple[Any, ...]], copies: dict[int, int]) -> dict[str, Any]:

@@ -123,13 +123,9 @@ class _StoredStrings:
             query = sa.select(*columns, *content).where(StoredTurn.session_id == session_id)
             yield from self._connection.execute(query, execution_options={"yield_per": _AT_ONCE})
         for session_id in self._sessions:
-            yield from self._connection.execute(
-                sa.select(
-                    *(sa.literal("session").label("kind"), sa.null().label("tokens_in"), sa.null().label("tokens_out")),
-                    *(sa.null().label("duplicate_of"), Session.title.label("raw"), Session.extra.label("source")),
-                    *(sa.null().label("raw_at"), sa.null().label("tool_calls")),
-                ).where(Session.id == session_id)
-            )
+            named = sa.select(Session.title, Session.extra).where(Session.id == session_id)
+            for title, extra in self._connection.execute(named):
+                yield StoredTurn(kind="session", raw=title, source=extra)
 
     def hold_within(self, texts: set[str]) -> set[str]:
         """Those of `texts` that stand within a longer stored text, as they are or but for white space."""

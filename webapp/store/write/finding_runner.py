@@ -23,15 +23,19 @@ _find = (
     .where(Finding.session_id == sa.bindparam("session"))
     .order_by(Finding.id)
 )
-_find_home = sa.select(Session.home_profile).where(Session.id == sa.bindparam("session"))
+_find_home = sa.select(Session.home_profile, Session.changed).where(Session.id == sa.bindparam("session"))
 _lock = sa.select(Session.id).where(Session.id == sa.bindparam("session")).with_for_update()
 _drop = sa.delete(Finding).where(Finding.session_id == sa.bindparam("session"))
 
 
 class FindingRunner:
-    """The rules over a stored session: they see each turn once, also when the session grows at its end."""
+    """The rules over a stored session: they see each turn once, also when the session grows at its end.
 
-    def __init__(self, session_id: int, home: str) -> None:
+    What they have seen is good while the session's `changed` is the same.
+    """
+
+    def __init__(self, session_id: int, home: str, changed: int) -> None:
+        self.changed = changed
         self._turns = StoredTurns(session_id, home)
         self._rules = rules_for(home)
         self._is_home_known = home != UNKNOWN
@@ -50,8 +54,8 @@ class FindingRunner:
 
 def runner_for(connection: sa.Connection, session_id: int) -> FindingRunner | None:
     """The rules over a stored session, none of whose turns they have seen; None where it is gone."""
-    home = connection.scalar(_find_home, {"session": session_id})
-    return None if home is None else FindingRunner(session_id, home)
+    row = connection.execute(_find_home, {"session": session_id}).one_or_none()
+    return None if row is None else FindingRunner(session_id, *row)
 
 
 def insert(connection: sa.Connection, new: Mapping[int, Sequence[RuleFinding]]) -> None:

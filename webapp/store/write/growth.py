@@ -64,9 +64,7 @@ def plan(connection: sa.Connection, external_id: str, turns: Iterable[Turn], *, 
     """
     revisions = list(_revisions(connection, external_id))
     newest = max((revision.revision for revision in revisions), default=0)
-    if not revisions:
-        return Plan(None, 0, False, newest + 1)
-    new_entries = b"".join(entry_digests(turns))
+    new_entries = b"".join(entry_digests(turns)) if revisions else b""
 
     def fits(revision: Stored) -> bool:
         return not anew or same_reading(connection, revision.id, turns)

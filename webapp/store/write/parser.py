@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from functools import lru_cache
 
 from webapp.parsing import Trace, engine
 from webapp.store.write.home import UNKNOWN
@@ -27,20 +27,13 @@ class SessionParser:
     def __init__(self, home: str) -> None:
         self.home = home
         names = dict.fromkeys((OURS,) if home == UNKNOWN else (home, OURS))
-        self._profiles = [engine.profile(name) for name in names]
-        self._kept: OrderedDict[str, tuple[Trace, ...]] = OrderedDict()
+        profiles = [engine.profile(name) for name in names]
+
+        def parsed(raw: str) -> tuple[Trace, ...]:
+            return tuple(engine.parse(raw, profile) for profile in profiles)
+
+        self._parsed, self._remembered = parsed, lru_cache(maxsize=_MOST_KEPT)(parsed)
 
     def traces(self, raw: str) -> tuple[Trace, ...]:
         """The trace of the home profile if it is known, then `fencepost`'s where that is another."""
-        traces = self._kept.get(raw)
-        if traces is None:
-            traces = tuple(engine.parse(raw, profile) for profile in self._profiles)
-            self._keep(raw, traces)
-        return traces
-
-    def _keep(self, raw: str, traces: tuple[Trace, ...]) -> None:
-        if len(raw) > _LONGEST_KEPT:
-            return
-        self._kept[raw] = traces
-        if len(self._kept) > _MOST_KEPT:
-            self._kept.popitem(last=False)
+        return self._remembered(raw) if len(raw) <= _LONGEST_KEPT else self._parsed(raw)

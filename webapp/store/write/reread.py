@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from webapp.dumps.records import Turn
 from webapp.store.write import row_values, rows
-from webapp.store.write.tally import Place, Tally
+from webapp.store.write.tally import Tally
 
 _EXACT = ("kind", "role", "parent", "raw_sha256", "raw_at")
 _GATHERED = (
@@ -47,15 +47,12 @@ class _Compared:
         self.entry = turn.entry
         if row.failed:
             self.stored.add(place.ordinal)
-        self._fail(turn, place)
-        original = None if row.duplicate_of is None else row.duplicate_of - row.first
-        return (row.entry, original) == (turn.entry, place.original) and _as_stored(turn, row)
-
-    def _fail(self, turn: Turn, place: Place) -> None:
         if turn.failure is not None:
             self.came.add(place.ordinal if place.original is None else place.original)
         if turn.answers is not None and (answered := self.tally.answered(turn.answers)) is not None:
             self.came.add(answered)
+        original = None if row.duplicate_of is None else row.duplicate_of - row.first
+        return (row.entry, original) == (turn.entry, place.original) and _as_stored(turn, row)
 
 
 def same_reading(connection: sa.Connection, session_id: int, turns: Iterable[Turn]) -> bool:

@@ -121,8 +121,10 @@ class SessionRows:
         self.turns.append(row)
         self.size += len(raw or b"") + 1000
         traces = self._parse(row["id"], turn) if turn.written_by_model and place.original is None else ()
-        self.state.see(PlacedTurn(*place, turn, raw, traces, self._answers(turn)))
-        self._fail(turn, place)
+        answered = None if turn.answers is None else tally.answered(turn.answers)
+        answers = None if answered is None else tally.positions[answered]
+        self.state.see(PlacedTurn(*place, turn, raw, traces, answers))
+        self._fail(turn, place, answered)
         return True
 
     def learn(self, later: LaterKnown) -> bool:
@@ -177,22 +179,15 @@ class SessionRows:
             self.repairs.extend(row_values.repair_rows(turn_id, trace))
         return traces
 
-    def _answers(self, turn: Turn) -> int | None:
-        """The position of the response that an error answers."""
-        tally = self.state.tally
-        answered = None if turn.answers is None else tally.answered(turn.answers)
-        return None if answered is None else tally.positions[answered]
-
-    def _fail(self, turn: Turn, place: Place) -> None:
+    def _fail(self, turn: Turn, place: Place, answered: int | None) -> None:
+        """Note the failure that a turn records of itself, and what it says of the response that it answers."""
         if turn.failure is not None:
             if place.original is None:
                 self.state.fail(place.ordinal, turn.failure)
             else:
                 self.fail_earlier(place.original, turn.failure)
-        if turn.answers is not None:
-            answered = self.state.tally.answered(turn.answers)
-            if answered is not None:
-                self.fail_earlier(answered, turn.raw if turn.raw is not None else turn.failure or "")
+        if answered is not None:
+            self.fail_earlier(answered, turn.raw if turn.raw is not None else turn.failure or "")
 
 
 def new_session(session: SessionInput) -> NewSession:
@@ -200,7 +195,7 @@ def new_session(session: SessionInput) -> NewSession:
     return folded(session)[0]
 
 
-def folded(session: SessionInput, *, more_may_come: bool = False) -> tuple[NewSession, SessionState]:
+def folded(session: SessionInput) -> tuple[NewSession, SessionState]:
     """As `new_session`, with the state that its turns left."""
     problems: list[Problem] = []
     index = search.Pending(folds=session.folds)
@@ -214,7 +209,7 @@ def folded(session: SessionInput, *, more_may_come: bool = False) -> tuple[NewSe
             break
     session_rows.fill_in_failures()
     fold = saved_fold.as_bytes(state) if session.grows else None
-    state.settle(more_may_come=more_may_come)
+    state.settle()
     values = columns(session.start, external_id, 1, ids.key(external_id, 1), session.home) | state.columns()
     new = NewSession(
         external_id,

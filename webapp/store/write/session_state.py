@@ -136,13 +136,9 @@ def rules_for(home: str) -> RuleRunner:
 
 
 @lru_cache(maxsize=128)
-def _readers(raw: str) -> tuple[str, ...]:
-    return tuple(name for name in parsing.profiles() if parsing.parse(raw, name).verdict in READABLE)
-
-
 def readers(raw: str) -> list[str]:
     """The profiles that read a value from `raw`; remembered, since a session is folded again and again."""
-    return list(_readers(raw))
+    return [name for name in parsing.profiles() if parsing.parse(raw, name).verdict in READABLE]
 
 
 def finding_counts(findings: Sequence[RuleFinding]) -> dict[str, int]:

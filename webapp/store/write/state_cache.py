@@ -6,17 +6,18 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Generic, TypeVar
-from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
+from webapp import saved_state
+from webapp.store.db.database import PerEngine
 from webapp.store.models import GrowingSession, Session
 from webapp.store.write.session_state import SessionState
 
 MOST_HELD = 64 * 1024 * 1024
 """bytes, about; sessions that grew longest ago go first, and are read again when they grow"""
 find_changed = sa.select(Session.changed).where(Session.id == sa.bindparam("session"))
-find_fold = (
+_find_fold = (
     sa.select(GrowingSession.fold)
     .where(
         GrowingSession.session_id == sa.bindparam("session"),
@@ -41,6 +42,12 @@ class GrownState:
     def size(self) -> int:
         """Bytes that it takes, about."""
         return size_of(self.session)
+
+
+def stored_fold(connection: sa.Connection, session_id: int, changed: int) -> bytes | None:
+    """The saved state of a session, where this code saved it and it is that of the change `changed`."""
+    about = {"session": session_id, "changed": changed, "made_by": saved_state.made_by()}
+    return connection.scalar(_find_fold, about)
 
 
 def size_of(state: SessionState) -> int:
@@ -91,11 +98,5 @@ class StateCache(Generic[_State]):
         return state
 
 
-_grown: WeakKeyDictionary[sa.Engine, StateCache[GrownState]] = WeakKeyDictionary()
-_grown_lock = threading.Lock()
-
-
-def grown_from_dumps(engine: sa.Engine) -> StateCache[GrownState]:
-    """Those of sessions that dumps made grow, of the engine's database in this process."""
-    with _grown_lock:
-        return _grown.setdefault(engine, StateCache())
+grown_from_dumps: PerEngine[StateCache[GrownState]] = PerEngine(StateCache)
+"""those of sessions that dumps made grow"""

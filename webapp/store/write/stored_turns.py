@@ -103,7 +103,10 @@ class StoredTurns:
                 traces = tuple(stored[:1] if self._home == OURS else stored)
             else:
                 other_traces = (*stored, *other_traces)
-        return _placed(row, self._answers(row), traces, other_traces)
+        turn = Turn(failure=row.recorded_failure, **{name: row._mapping[name] for name in _SAME})
+        raw = None if row.raw is None else row.raw.encode("utf-8", "surrogatepass")
+        answers = self._answers(row)
+        return PlacedTurn(row.ordinal, row.position, row.original, turn, raw, traces, answers, other_traces)
 
     def _other_traces(self, connection: sa.Connection, first: int, last: int) -> dict[int, list[Trace]]:
         traces: dict[int, list[Trace]] = {}
@@ -164,11 +167,3 @@ def restored(connection: sa.Connection, session_id: int, home: str) -> SessionSt
         tally.saw(row.model if row.kind in MODEL_KINDS else None, row.sent_at)
     counters = connection.execute(_counted, {"session": session_id}).one()
     return SessionState(session_id, home, tally, Facets.of(counters.facets), counters.raw_bytes)
-
-
-def _placed(
-    row: sa.Row[*tuple[Any, ...]], answers: int | None, traces: tuple[Trace, ...], other_traces: tuple[Trace, ...]
-) -> PlacedTurn:
-    turn = Turn(failure=row.recorded_failure, **{name: row._mapping[name] for name in _SAME})
-    raw = None if row.raw is None else row.raw.encode("utf-8", "surrogatepass")
-    return PlacedTurn(row.ordinal, row.position, row.original, turn, raw, traces, answers, other_traces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -9,19 +10,17 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from webapp import saved_state
-from webapp.dumps.records import LaterKnown, Problem, SessionStart, Turn
+from webapp.dumps.records import LaterKnown, Problem, Turn
 from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.db.dialect import change
 from webapp.store.models import Session, SessionModel
 from webapp.store.write import derived, finding_runner, growth, row_values, rows, saved_fold, state_cache, stored_turns
-from webapp.store.write.home import Home
 from webapp.store.write.parser import SessionParser
-from webapp.store.write.session_rows import NewSession, SessionRows, columns
+from webapp.store.write.session_rows import NewSession, SessionInput, SessionRows, columns
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.session_writer import SessionWriter
-from webapp.store.write.state_cache import GrownState, find_changed, find_fold
+from webapp.store.write.state_cache import GrownState, find_changed
 
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
 _insert_session = sa.insert(Session).returning(Session.id)
@@ -55,8 +54,6 @@ class SessionOutcome:
     key: str
     new_turns: int
     grown: GrownState | None = field(default=None, compare=False, repr=False)
-    changed: int | None = None
-    """the session's number of that name now, where it is known"""
     fold: bytes | None = field(default=None, compare=False, repr=False)
     """the saved state of a new one that may grow"""
 
@@ -94,12 +91,7 @@ def write_new(
     _insert(connection, new, numbers)
     outcomes = {
         id(session): SessionOutcome(
-            "new",
-            numbers[id(session)],
-            session.values["key"],
-            len(session.turns),
-            changed=changed,
-            fold=session.fold,
+            "new", numbers[id(session)], session.values["key"], len(session.turns), fold=session.fold
         )
         for session in new
     }
@@ -137,10 +129,8 @@ def _insert(connection: sa.Connection, sessions: Sequence[NewSession], numbers: 
 
 def write(
     connection: sa.Connection,
-    start: SessionStart,
-    turns: Iterable[Turn],
+    session: SessionInput,
     *,
-    home: Home,
     dump_id: Callable[[sa.Connection], int],
     on_problem: OnProblem,
     index: search.Pending,
@@ -149,9 +139,10 @@ def write(
     """Store a session whole: new, grown, or nothing where all of it is there. The caller commits.
 
     The caller flushes `index` before it commits, so that the texts of several sessions go in together.
-    `turns` is gone through twice. `dump_id` is asked only where something is to be written. With `anew` a session
+    Its turns are gone through twice. `dump_id` is asked only where something is to be written. With `anew` a session
     that today's format reads otherwise than it is stored becomes a new revision.
     """
+    start, turns, home = session.start, session.turns, session.home
     external_id = ids.shortened(start.external_id)
     lock(connection, external_id)
     plan = growth.plan(connection, external_id, turns, anew=anew)
@@ -165,8 +156,7 @@ def write(
     values = columns(start, external_id, plan.next_revision, key, home) | {"dump_id": dump_id(connection)}
     session_id = connection.scalars(_insert_session, values).one()
     state = SessionState.of_nothing(session_id, home.profile, index)
-    session_rows = SessionRows(state, SessionParser(home.profile), on_problem)
-    writer = SessionWriter(lambda: nullcontext(connection), session_rows)
+    writer = SessionWriter(lambda: nullcontext(connection), SessionRows(state, SessionParser(home.profile), on_problem))
     index.note(*search.session_notes(session_id, external_id, start.title))
     return SessionOutcome("new", session_id, key, writer.write(turns))
 
@@ -193,7 +183,7 @@ def grow(
     if writer.learned:
         state = _refolded(connection, revision)
     changed = connection.execute(find_changed, session).scalar_one()
-    return SessionOutcome("grown", revision.id, revision.key, count, GrownState(changed, state), changed)
+    return SessionOutcome("grown", revision.id, revision.key, count, GrownState(changed, state))
 
 
 def _state(connection: sa.Connection, revision: growth.Stored, changed: int) -> SessionState:
@@ -201,7 +191,7 @@ def _state(connection: sa.Connection, revision: growth.Stored, changed: int) -> 
     held_state = state_cache.grown_from_dumps(connection.engine).take(revision.id, changed)
     if held_state is not None:
         return held_state.session
-    saved = connection.scalar(find_fold, {"session": revision.id, "changed": changed, "made_by": saved_state.made_by()})
+    saved = state_cache.stored_fold(connection, revision.id, changed)
     state = None if saved is None else saved_fold.restored(revision.id, revision.home, saved)
     return state or stored_turns.fold(connection, revision.id, revision.home)
 
@@ -243,9 +233,5 @@ def is_taken(connection: sa.Connection, external_id: str, key: str) -> bool:
 
 
 def _free_key(connection: sa.Connection, external_id: str, revision: int) -> str:
-    attempt = 0
-    while True:
-        key = ids.key(external_id, revision, attempt)
-        if connection.scalar(_has_key, {"key": key}) is None:
-            return key
-        attempt += 1
+    keys = (ids.key(external_id, revision, attempt) for attempt in itertools.count())
+    return next(key for key in keys if connection.scalar(_has_key, {"key": key}) is None)
