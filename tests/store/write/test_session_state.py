@@ -129,7 +129,8 @@ def test_a_replay_renews_findings(bring: Bring, engine: sa.Engine, settings: Set
     bring(windlass("s", [entry("go", "turn_input"), entry(BROKEN), entry("The script ran successfully.")]))
     expected = _rules(db)
     assert expected == ["lost_tool_call", "claimed_result"]
-    clean = db.scalars(sa.select(Parse.trace).where(Parse.profile == "fencepost")).first()
+    ours = sa.select(Parse.trace).where(Parse.profile == "fencepost")
+    clean = db.scalars(ours.order_by(Parse.turn_id)).first()
     older = {"version": "0", "verdict": "repaired", "trace": (clean or {}) | {"profile": "windlass-strict"}}
     db.execute(sa.update(Parse).where(Parse.profile == "windlass-strict", Parse.verdict == "failed").values(older))
     db.commit()
