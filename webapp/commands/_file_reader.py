@@ -15,8 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import dumps as readers
-from webapp.commands._input import open_bytes, size_of
-from webapp.commands._input_files import STDIN, InputFile
+from webapp.commands._input import STDIN, InputFile, open_bytes, size_of
 from webapp.config import Settings
 from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
 from webapp.dumps.answer_alarm import MissingAnswers
@@ -67,6 +66,19 @@ class FileResult:
     survey: DumpSurvey | None = None
     skipped: str | None = None
     error: dict[str, str | None] | None = None
+
+    @property
+    def content(self) -> IngestResult | DumpSurvey | None:
+        return self.ingested or self.survey
+
+    @property
+    def problems(self) -> list[Problem]:
+        return self.content.problems if self.content else []
+
+    @property
+    def lacks_answers(self) -> bool:
+        """Whether a session of the file was read without an answer, or mostly empty."""
+        return any(isinstance(problem, MissingAnswers) for problem in self.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +163,10 @@ class FileReader:
     def _look(self, stream: BinaryIO, file: InputFile, turns: Callable[[int], None]) -> DumpSurvey:
         with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
             spooled = spool(stream, Path(folder), max_bytes=self.settings.max_dump)
-            format_name = format_by(self.mapping, self.format) or _sniff(spooled, file)
+            format_name = format_by(self.mapping, self.format)
+            if format_name is None:
+                named = file.is_named
+                format_name = readers.sniff(spooled.path, file.filename) if named else sniffed(spooled, file.filename)
             return _survey(spooled, file, format_name, self.mapping, turns)
 
 
@@ -181,10 +196,6 @@ def _said(error: BadDump | UnknownFormat | OSError | click.UsageError) -> dict[s
         return describe(error)
     message = error.message if isinstance(error, click.UsageError) else str(error)
     return {"code": "unreadable", "message": message, "at": None}
-
-
-def _sniff(spooled: Spooled, file: InputFile) -> str:
-    return readers.sniff(spooled.path, file.filename) if file.is_named else sniffed(spooled, file.filename)
 
 
 def _survey(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import click
 import sqlalchemy as sa
@@ -100,18 +98,3 @@ def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question
     click.echo(
         visible(f"{counted(len(ids), 'session')} read by {home.profile}; fencepost home undo {number} undoes it")
     )
-
-
-@contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """What to tell how many of how many sessions are done: a bar shows it on a terminal."""
-    if quiet or not os.isatty(2):
-        yield lambda _finished, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("sessions", total=None)
-        yield lambda finished, total: bar.update(task, completed=finished, total=total)
-    sys.stderr.flush()

@@ -15,7 +15,7 @@ import click
 
 from webapp import logs, memory
 from webapp.commands import _start
-from webapp.commands._stopping import stopped_by_signals
+from webapp.commands._start import stopped_by_signals
 from webapp.config import BadSetting, Settings
 
 SWITCH_SECONDS = 0.001
