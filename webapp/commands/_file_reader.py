@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import click
 import sqlalchemy as sa
@@ -92,6 +92,10 @@ class FileReader:
     show: bool = True
     mapping: Mapping[str, str] | None = None
 
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"format": self.format, "home": self.home, "mapping": self.mapping}
+
     def read(self, file: InputFile, limit: int | None = None) -> FileResult:
         """Read one file, or only its first `limit` bytes; whatever is wrong with it is in the result."""
         name = file.label
@@ -113,7 +117,7 @@ class FileReader:
 
     def _grown(self, engine: sa.Engine, stream: BinaryIO, file: InputFile, limit: int | None) -> IngestResult | None:
         """What came of the lines that were added to a file since it was read, where nothing else is new."""
-        if self.mapping is not None or self.format is not None or self.home is not None or file.path == STDIN:
+        if any(value is not None for value in self._how.values()) or file.path == STDIN:
             return None
         grown = file_growth.grow_watched(engine, self.settings, stream, file.filename, limit)
         if grown is None:
@@ -127,15 +131,7 @@ class FileReader:
         name = f"{dump.filename} ({dump.sha256[:12]})"
         try:
             with _counter(name, self.show) as turns:
-                ingested = ingest_again(
-                    self.engine,
-                    self.settings,
-                    dump.id,
-                    format=self.format,
-                    home=self.home,
-                    watch=_told(turns),
-                    mapping=self.mapping,
-                )
+                ingested = ingest_again(self.engine, self.settings, dump.id, watch=_told(turns), **self._how)
                 return FileResult(name, ingested=ingested)
         except NotKept as error:
             return FileResult(name, error={"code": "not_kept", "message": str(error), "at": None})
@@ -146,17 +142,8 @@ class FileReader:
         self, engine: sa.Engine, stream: BinaryIO, file: InputFile, turns: Callable[[int], None]
     ) -> IngestResult:
         progress = _told(turns)
-        ingested = ingest(
-            engine,
-            self.settings,
-            stream,
-            filename=file.filename,
-            format=self.format,
-            home=self.home,
-            watch=progress,
-            known_only=not file.is_named,
-            mapping=self.mapping,
-        )
+        about = {"filename": file.filename, "watch": progress, "known_only": not file.is_named, **self._how}
+        ingested = ingest(engine, self.settings, stream, **about)
         progress.tell(progress)
         return ingested
 

@@ -15,6 +15,7 @@ from webapp.store.homes import changes, trials
 from webapp.store.homes.trials import Question
 from webapp.store.models import Session
 from webapp.store.sessions import dumps
+from webapp.store.write.home import Home
 from webapp.visible import visible
 
 _LATER = "later"
@@ -81,15 +82,8 @@ def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question
         return
     open_question = counted_question(engine, where, MOST_TRIED) or open_question
     say(open_question, trials.profiles_help())
-    name = click.prompt("Which of them does your program use?", default=_LATER, err=True)
-    while name != _LATER:
-        try:
-            home = changes.home_of_name(name)
-            break
-        except UnknownProfile as unknown:
-            click.echo(visible(str(unknown)), err=True)
-            name = click.prompt("Which of them does your program use?", default=_LATER, err=True)
-    else:
+    home = _prompted()
+    if home is None:
         return
     with engine.connect() as connection:
         ids = connection.scalars(sa.select(Session.id).where(where, Session.home_source == "unknown")).all()
@@ -98,3 +92,13 @@ def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question
     click.echo(
         visible(f"{counted(len(ids), 'session')} read by {home.profile}; fencepost home undo {number} undoes it")
     )
+
+
+def _prompted() -> Home | None:
+    """The parser that a person at the terminal names; None where they do not say yet."""
+    while (name := click.prompt("Which of them does your program use?", default=_LATER, err=True)) != _LATER:
+        try:
+            return changes.home_of_name(name)
+        except UnknownProfile as unknown:
+            click.echo(visible(str(unknown)), err=True)
+    return None

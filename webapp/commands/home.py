@@ -123,8 +123,7 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
 def undo(number: int, as_json: bool) -> None:
     """Undo a change; sessions that were changed again since keep their parser."""
     with _engine() as engine:
-        undoing = changes.begin_undoing(engine, number, system_user())
-        _work(engine, undoing, as_json)
+        _work(engine, changes.begin_undoing(engine, number, system_user()), as_json)
 
 
 @command.command("resume")

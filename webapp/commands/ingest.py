@@ -192,8 +192,9 @@ def _mapping(settings: Settings, options: Sequence[str]) -> dict[str, str]:
 
 def _saved_mapping(settings: Settings, name: str) -> dict[str, str]:
     unknown = click.UsageError(f"--map takes FIELD=PATH, or the name of a saved mapping, and none is called {name!r}")
-    if not _database_exists(settings):
-        raise unknown
+    url = sa.make_url(settings.database)
+    if url.get_backend_name() == "sqlite" and not (url.database and Path(url.database).exists()):
+        raise unknown  # asking would make the database
     with _store.engine(settings, migrate=False) as engine:
         if database.revision(engine) != database.HEAD:
             raise unknown
@@ -202,12 +203,6 @@ def _saved_mapping(settings: Settings, name: str) -> dict[str, str]:
                 return dict(saved_mappings.named(connection, name).fields)
             except saved_mappings.NoSuchMapping:
                 raise unknown from None
-
-
-def _database_exists(settings: Settings) -> bool:
-    """Whether there is a database, so that asking makes none."""
-    url = sa.make_url(settings.database)
-    return url.get_backend_name() != "sqlite" or (url.database is not None and Path(url.database).exists())
 
 
 def _check_paths(name: str | None, paths: tuple[str, ...], *, again: bool, watch: bool, dry_run: bool) -> None:
