@@ -34,7 +34,6 @@ from webapp.web import (
     responses,
     runs,
     statistics,
-    template_cache,
     templating,
     traces,
     transfer,
@@ -55,40 +54,12 @@ if TYPE_CHECKING:
     from webapp.store.db.upgrading import Progress
 
 BLUEPRINTS = (
-    session_pages,
-    growth,
-    turn_pages,
-    dump_pages,
-    job_pages,
-    mapping_api,
-    mapping_pages,
-    queue_pages,
-    exports,
-    export_jobs,
-    home_pages,
-    failure_pages,
-    failure_actions,
-    failures_api,
-    profiles,
-    compare_pages,
-    responses,
-    runs,
-    selection,
-    statistics,
-    saved_views,
-    patterns,
-    playground,
-    traces,
-    login,
-    account_pages,
-    admin_pages,
-    audit_pages,
-    oidc_login,
-    guide,
-    reference_pages,
-    help_pages,
-    health,
-    metrics,
+    *(session_pages, growth, turn_pages, responses, selection, statistics, saved_views),
+    *(dump_pages, job_pages, mapping_api, mapping_pages, exports, export_jobs, home_pages, traces),
+    *(failure_pages, failure_actions, failures_api, queue_pages),
+    *(profiles, compare_pages, runs, patterns, playground),
+    *(login, account_pages, admin_pages, audit_pages, oidc_login),
+    *(guide, reference_pages, help_pages, health, metrics),
 )
 
 
@@ -115,7 +86,7 @@ def create_app(settings: Settings | None = None, on_upgrade: Callable[[Progress]
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for module in BLUEPRINTS:
         app.register_blueprint(module.blueprint)
-    template_parts = (filters, helpers, templating, template_cache)
+    template_parts = (filters, helpers, templating)
     for part in (transfer, guards, audit_trail, errors, *template_parts, worker_process, metrics, request_log):
         part.init_app(app)
     app.wsgi_app = SessionIds(app.wsgi_app)  # type: ignore[method-assign]

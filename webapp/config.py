@@ -107,19 +107,10 @@ class Settings:
 
     def environment(self) -> dict[str, str]:
         """The variables that give another process of ours the same database, data and limits."""
-        return {
-            "FENCEPOST_DATA": str(self.data),
-            "FENCEPOST_DATABASE": self.database,
-            "FENCEPOST_HOME": self.home,
-            "FENCEPOST_MAX_DUMP": str(max(1, self.max_dump // MEGABYTE)),
-            "FENCEPOST_DURABLE": str(int(self.durable)),
-            "FENCEPOST_LOG": self.log,
-            "FENCEPOST_STORE": self.store or "",
-            "FENCEPOST_PARTS_FROM": str(self.parts_from),
-            "FENCEPOST_EXPORT_DAYS": str(self.export_days),
-            **({"FENCEPOST_FINDINGS": str(self.findings)} if self.findings else {}),
-            **({"FENCEPOST_POOL": str(self.pool)} if self.pool else {}),
-        }
+        as_they_are = ("data", "database", "home", "log", "store", "parts_from", "export_days", "findings", "pool")
+        values = {name: getattr(self, name) for name in as_they_are}
+        values |= {"max_dump": max(1, self.max_dump // MEGABYTE), "durable": int(self.durable)}
+        return {f"FENCEPOST_{name.upper()}": "" if value is None else str(value) for name, value in values.items()}
 
 
 HELP = {

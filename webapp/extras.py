@@ -48,8 +48,5 @@ def _requirements(extra: str) -> list[str]:
 
 def _python() -> str:
     """This Python, as short as it can be typed here."""
-    executable = Path(sys.executable)
-    try:
-        return str(executable.relative_to(Path.cwd()))
-    except ValueError:
-        return str(executable)
+    executable, here = Path(sys.executable), Path.cwd()
+    return str(executable.relative_to(here) if executable.is_relative_to(here) else executable)

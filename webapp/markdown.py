@@ -30,10 +30,14 @@ def code(text: str) -> str:
 
 
 def block(text: str, info: str = "") -> str:
-    """`text` in a fence that no backticks in it can close."""
+    """`fenced`, with nothing in it that cannot be seen."""
+    return fenced("\n".join(map(visible, text.split("\n"))), info) + "\n"
+
+
+def fenced(text: str, info: str = "") -> str:
+    """`text` as it is, in a fence that no backticks in it can close."""
     fence = "`" * max(3, _longest(text) + 1)
-    lines = "\n".join(visible(line) for line in text.split("\n"))
-    return f"{fence}{info}\n{lines}\n{fence}\n"
+    return f"{fence}{info}\n{text}\n{fence}"
 
 
 def _longest(text: str) -> int:

@@ -6,26 +6,19 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Protocol
-
-
-class Named(Protocol):
-    """What every plugin has: the plain string that databases, URLs and commands know it by."""
-
-    @property
-    def name(self) -> str: ...
+from typing import Any
 
 
 @cache
 def collect(package: str) -> dict[str, Any]:
     """Import every module of `package` and return its plugins by name, in the order of their files.
 
-    A module's first docstring line is its plugin's help (see `help_of`). Two plugins of one name are
-    an error in the code, so they raise `ValueError`.
+    The name is what databases, URLs and commands know a plugin by; a module's first docstring line is its help (see
+    `help_of`). Two plugins of one name are an error in the code, so they raise `ValueError`.
     """
     plugins: dict[str, Any] = {}
     for module in _modules(package):
-        plugin: Named | None = getattr(module, "plugin", None)
+        plugin = getattr(module, "plugin", None)
         if plugin is None:
             continue
         if plugin.name in plugins:

@@ -16,20 +16,11 @@ from typing import Any, BinaryIO
 
 _PACKAGES = ("webapp.dumps.", "webapp.findings.", "webapp.parsing.", "webapp.store.index.", "webapp.store.write.")
 _PLAIN = {
-    ("array", "array"),
-    ("array", "_array_reconstructor"),
-    ("builtins", "bytearray"),
-    ("builtins", "set"),
-    ("builtins", "frozenset"),
-    ("collections", "Counter"),
-    ("collections", "OrderedDict"),
-    ("collections", "defaultdict"),
-    ("collections", "deque"),
-    ("datetime", "date"),
-    ("datetime", "datetime"),
-    ("datetime", "timedelta"),
-    ("datetime", "timezone"),
-    ("pyroaring", "FrozenBitMap"),
+    "array": ("array", "_array_reconstructor"),
+    "builtins": ("bytearray", "set", "frozenset"),
+    "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
+    "datetime": ("date", "datetime", "timedelta", "timezone"),
+    "pyroaring": ("FrozenBitMap",),
 }
 _SOURCES = (
     *("dumps/**/*.py", "findings/**/*.py", "parsing/**/*.py", "store/write/*.py"),
@@ -64,7 +55,7 @@ def read(file: BinaryIO) -> Any:
 
 class _Reader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _PLAIN:
+        if name in _PLAIN.get(module, ()):
             return super().find_class(module, name)
         if module.startswith(_PACKAGES):
             kind = super().find_class(module, name)

@@ -37,33 +37,20 @@ _FLAG = "\U0001f3f4(?:{})\U000e007f".format(
 )
 """The three flags that Unicode recommends to write with tags."""
 _SPECIAL_OR_FLAG = re.compile(f"{_FLAG}|({SPECIAL.pattern})")
-_CONTROLS = (
-    "NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI"
-    " DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US"
-)
-_LABELS = dict(enumerate(_CONTROLS.split())) | {
+_SHORT_NAMES = {
+    0x00: "NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI",
+    0x10: "DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US",
     0x7F: "DEL",
     0xA0: "NBSP",
     0xAD: "SHY",
-    0x200B: "ZWSP",
-    0x200C: "ZWNJ",
-    0x200D: "ZWJ",
-    0x200E: "LRM",
-    0x200F: "RLM",
-    0x2028: "LS",
-    0x2029: "PS",
-    0x202A: "LRE",
-    0x202B: "RLE",
-    0x202C: "PDF",
-    0x202D: "LRO",
-    0x202E: "RLO",
+    0x200B: "ZWSP ZWNJ ZWJ LRM RLM",
+    0x2028: "LS PS LRE RLE PDF LRO RLO",
     0x2060: "WJ",
-    0x2066: "LRI",
-    0x2067: "RLI",
-    0x2068: "FSI",
-    0x2069: "PDI",
+    0x2066: "LRI RLI FSI PDI",
     0xFEFF: "BOM",
 }
+"""of characters one after the other, by the first one's code point"""
+_LABELS = {first + at: name for first, names in _SHORT_NAMES.items() for at, name in enumerate(names.split())}
 _ONE_LINE = {"\n": "↵", "\t": "⇥", "\x7f": "␡"} | {
     chr(code): chr(0x2400 + code) for code in range(32) if code not in (9, 10)
 }

@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import click
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import dumps as readers
-from webapp.commands._input import open_bytes, size_of
-from webapp.commands._input_files import STDIN, InputFile
+from webapp.commands._input import STDIN, InputFile, open_bytes, size_of
 from webapp.config import Settings
 from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
 from webapp.dumps.answer_alarm import MissingAnswers
@@ -68,6 +67,19 @@ class FileResult:
     skipped: str | None = None
     error: dict[str, str | None] | None = None
 
+    @property
+    def content(self) -> IngestResult | DumpSurvey | None:
+        return self.ingested or self.survey
+
+    @property
+    def problems(self) -> list[Problem]:
+        return self.content.problems if self.content else []
+
+    @property
+    def lacks_answers(self) -> bool:
+        """Whether a session of the file was read without an answer, or mostly empty."""
+        return any(isinstance(problem, MissingAnswers) for problem in self.problems)
+
 
 @dataclass(frozen=True, slots=True)
 class FileReader:
@@ -79,6 +91,10 @@ class FileReader:
     home: str | None = None
     show: bool = True
     mapping: Mapping[str, str] | None = None
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"format": self.format, "home": self.home, "mapping": self.mapping}
 
     def read(self, file: InputFile, limit: int | None = None) -> FileResult:
         """Read one file, or only its first `limit` bytes; whatever is wrong with it is in the result."""
@@ -101,7 +117,7 @@ class FileReader:
 
     def _grown(self, engine: sa.Engine, stream: BinaryIO, file: InputFile, limit: int | None) -> IngestResult | None:
         """What came of the lines that were added to a file since it was read, where nothing else is new."""
-        if self.mapping is not None or self.format is not None or self.home is not None or file.path == STDIN:
+        if any(value is not None for value in self._how.values()) or file.path == STDIN:
             return None
         grown = file_growth.grow_watched(engine, self.settings, stream, file.filename, limit)
         if grown is None:
@@ -115,15 +131,7 @@ class FileReader:
         name = f"{dump.filename} ({dump.sha256[:12]})"
         try:
             with _counter(name, self.show) as turns:
-                ingested = ingest_again(
-                    self.engine,
-                    self.settings,
-                    dump.id,
-                    format=self.format,
-                    home=self.home,
-                    watch=_told(turns),
-                    mapping=self.mapping,
-                )
+                ingested = ingest_again(self.engine, self.settings, dump.id, watch=_told(turns), **self._how)
                 return FileResult(name, ingested=ingested)
         except NotKept as error:
             return FileResult(name, error={"code": "not_kept", "message": str(error), "at": None})
@@ -134,24 +142,18 @@ class FileReader:
         self, engine: sa.Engine, stream: BinaryIO, file: InputFile, turns: Callable[[int], None]
     ) -> IngestResult:
         progress = _told(turns)
-        ingested = ingest(
-            engine,
-            self.settings,
-            stream,
-            filename=file.filename,
-            format=self.format,
-            home=self.home,
-            watch=progress,
-            known_only=not file.is_named,
-            mapping=self.mapping,
-        )
+        about = {"filename": file.filename, "watch": progress, "known_only": not file.is_named, **self._how}
+        ingested = ingest(engine, self.settings, stream, **about)
         progress.tell(progress)
         return ingested
 
     def _look(self, stream: BinaryIO, file: InputFile, turns: Callable[[int], None]) -> DumpSurvey:
         with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
             spooled = spool(stream, Path(folder), max_bytes=self.settings.max_dump)
-            format_name = format_by(self.mapping, self.format) or _sniff(spooled, file)
+            format_name = format_by(self.mapping, self.format)
+            if format_name is None:
+                named = file.is_named
+                format_name = readers.sniff(spooled.path, file.filename) if named else sniffed(spooled, file.filename)
             return _survey(spooled, file, format_name, self.mapping, turns)
 
 
@@ -181,10 +183,6 @@ def _said(error: BadDump | UnknownFormat | OSError | click.UsageError) -> dict[s
         return describe(error)
     message = error.message if isinstance(error, click.UsageError) else str(error)
     return {"code": "unreadable", "message": message, "at": None}
-
-
-def _sniff(spooled: Spooled, file: InputFile) -> str:
-    return readers.sniff(spooled.path, file.filename) if file.is_named else sniffed(spooled, file.filename)
 
 
 def _survey(

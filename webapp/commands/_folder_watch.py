@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, BinaryIO, NamedTuple
 
-from webapp.commands import _input_files
+from webapp.commands import _input
 from webapp.commands._file_reader import FileReader, FileResult
 from webapp.store.write import arrival
 
@@ -64,7 +64,7 @@ class FolderWatch:
 
     def poll(self) -> Iterator[FileResult]:
         present = set()
-        for file in _input_files.find(self._arguments):
+        for file in _input.find(self._arguments):
             if (look := _look(file.path)) is None or file.path in present:
                 continue
             present.add(file.path)
@@ -94,7 +94,7 @@ class FolderWatch:
             return record.cut and record.same >= FINAL
         return record.same >= 1 or record.restless >= RESTLESS
 
-    def _read(self, file: _input_files.InputFile, record: WatchedFile) -> FileResult | None:
+    def _read(self, file: _input.InputFile, record: WatchedFile) -> FileResult | None:
         """None where there is nothing to say: the file went away, is not whole yet, or is no dump, as before."""
         final = record.same >= FINAL
         limit = None if final else _whole_lines(file.path)
@@ -110,7 +110,7 @@ class FolderWatch:
         is_gone = result.error is not None and _look(file.path) is None
         return None if is_gone or (again and result.skipped is not None) else result
 
-    def _read_live(self, file: _input_files.InputFile, limit: int | None, look: FileState) -> FileResult:
+    def _read_live(self, file: _input.InputFile, limit: int | None, look: FileState) -> FileResult:
         """Read a file; sessions of one that was written a moment ago count as growing while somebody looks at them."""
         engine = self._reader.engine
         before = arrival.last_change(engine) if engine is not None else 0

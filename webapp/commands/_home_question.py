@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import click
 import sqlalchemy as sa
@@ -17,6 +15,7 @@ from webapp.store.homes import changes, trials
 from webapp.store.homes.trials import Question
 from webapp.store.models import Session
 from webapp.store.sessions import dumps
+from webapp.store.write.home import Home
 from webapp.visible import visible
 
 _LATER = "later"
@@ -83,15 +82,8 @@ def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question
         return
     open_question = counted_question(engine, where, MOST_TRIED) or open_question
     say(open_question, trials.profiles_help())
-    name = click.prompt("Which of them does your program use?", default=_LATER, err=True)
-    while name != _LATER:
-        try:
-            home = changes.home_of_name(name)
-            break
-        except UnknownProfile as unknown:
-            click.echo(visible(str(unknown)), err=True)
-            name = click.prompt("Which of them does your program use?", default=_LATER, err=True)
-    else:
+    home = _prompted()
+    if home is None:
         return
     with engine.connect() as connection:
         ids = connection.scalars(sa.select(Session.id).where(where, Session.home_source == "unknown")).all()
@@ -102,16 +94,11 @@ def after_ingest(engine: sa.Engine, keys: Sequence[str], open_question: Question
     )
 
 
-@contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """What to tell how many of how many sessions are done: a bar shows it on a terminal."""
-    if quiet or not os.isatty(2):
-        yield lambda _finished, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("sessions", total=None)
-        yield lambda finished, total: bar.update(task, completed=finished, total=total)
-    sys.stderr.flush()
+def _prompted() -> Home | None:
+    """The parser that a person at the terminal names; None where they do not say yet."""
+    while (name := click.prompt("Which of them does your program use?", default=_LATER, err=True)) != _LATER:
+        try:
+            return changes.home_of_name(name)
+        except UnknownProfile as unknown:
+            click.echo(visible(str(unknown)), err=True)
+    return None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from typing import Any
 
 import click
 
 from webapp.commands._file_reader import DumpSurvey, FileResult
 from webapp.dumps.answer_alarm import MissingAnswers
-from webapp.dumps.records import Problem
 from webapp.dumps.session_keys import SessionKeys
 from webapp.parsing.words import counted
 from webapp.store.ingest.start import IngestResult
@@ -19,8 +19,6 @@ MOST_SHOWN = 10
 """problems of one file printed word for word"""
 MOST_ROWS = 200
 """files in the table"""
-_STORED = ("dump", "sessions", "keys", "problems", "created", "new", "grown", "new_turns", "changed")
-_SEEN = ("format", "bytes", "sessions", "turns", "problems", "problem_count", "session_keys", "preview")
 
 
 def say(result: FileResult) -> None:
@@ -33,30 +31,18 @@ def say(result: FileResult) -> None:
         click.echo(visible(f"✕ {result.file}: {result.error.get('message')}{at}"), err=True)
         return
     new = result.survey is not None or (result.ingested is not None and result.ingested.created)
-    problems = sorted((result.ingested or result.survey or _NOTHING).problems, key=_is_no_alarm)
-    mark = "▲" if lacks_answers(result) else "●" if new else "·"
+    problems = sorted(result.problems, key=lambda problem: not isinstance(problem, MissingAnswers))
+    mark = "▲" if result.lacks_answers else "●" if new else "·"
     click.echo(visible(f"{mark} {result.file}: {_summary(result)}"))
-    for line in _of_keys(result.survey.session_keys) if result.survey is not None else ():
-        click.echo(visible(f"  {line}"))
-    for turn in result.survey.preview if result.survey is not None else ():
-        click.echo(visible(f"  {turn['kind']}: {turn['text']}"))
+    if result.survey is not None:
+        for line in _of_keys(result.survey.session_keys):
+            click.echo(visible(f"  {line}"))
+        for turn in result.survey.preview:
+            click.echo(visible(f"  {turn['kind']}: {turn['text']}"))
     for problem in problems[:MOST_SHOWN]:
         click.echo(visible(f"  {problem.at}: {problem.reason}"), err=True)
     if (more := problems_of(result) - MOST_SHOWN) > 0:
         click.echo(f"  and {counted(more, 'problem')} more", err=True)
-
-
-_NOTHING = DumpSurvey("", 0)
-
-
-def _is_no_alarm(problem: Problem) -> bool:
-    return not isinstance(problem, MissingAnswers)
-
-
-def lacks_answers(result: FileResult) -> bool:
-    """Whether a session of the file was read without an answer, or mostly empty."""
-    problems = (result.ingested or result.survey or _NOTHING).problems
-    return any(isinstance(problem, MissingAnswers) for problem in problems)
 
 
 def problems_of(result: FileResult) -> int:
@@ -97,10 +83,14 @@ def _of_member_keys(keys: SessionKeys) -> Iterator[str]:
 
 def _summary(result: FileResult) -> str:
     """For example `windlass, 3 sessions (1 new, 1 grown), 40 new turns, 2 problems`."""
-    parts = _of_ingested(result.ingested) if result.ingested is not None else _of_survey(result.survey or _NOTHING)
+    if result.ingested is not None:
+        parts = _of_ingested(result.ingested)
+    else:
+        survey = result.survey or DumpSurvey("", 0)
+        parts = [survey.format, counted(len(survey.sessions), "session"), counted(survey.turns, "turn")]
     if count := problems_of(result):
         parts.append(counted(count, "problem"))
-    if lacks_answers(result):
+    if result.lacks_answers:
         parts.append("answers missing")
     return ", ".join(parts)
 
@@ -114,10 +104,6 @@ def _of_ingested(ingested: IngestResult) -> list[str]:
     kinds = ((ingested.new, "new"), (ingested.grown, "grown"))
     parts[1] += f" ({', '.join(f'{number} {kind}' for number, kind in kinds if number)})"
     return [*parts, counted(ingested.new_turns, "new turn")]
-
-
-def _of_survey(counts: DumpSurvey) -> list[str]:
-    return [counts.format, counted(len(counts.sessions), "session"), counted(counts.turns, "turn")]
 
 
 def table(results: Sequence[FileResult]) -> None:
@@ -143,14 +129,12 @@ def table(results: Sequence[FileResult]) -> None:
 def _cells(result: FileResult) -> tuple[str, ...]:
     if result.error is not None:
         return ("could not be read", "", "", "")
-    format_name, numbers = "", (0, 0, problems_of(result))
-    if result.ingested is not None:
-        format_name = result.ingested.dump.format or ""
-        numbers = (len(result.ingested.sessions), result.ingested.new_turns, numbers[2])
-    elif result.survey is not None:
-        format_name = result.survey.format
-        numbers = (len(result.survey.sessions), result.survey.turns, numbers[2])
-    return (format_name, *(f"{number:,}" for number in numbers))
+    format_name, sessions, turns = "", 0, 0
+    if (ingested := result.ingested) is not None:
+        format_name, sessions, turns = ingested.dump.format or "", len(ingested.sessions), ingested.new_turns
+    elif (survey := result.survey) is not None:
+        format_name, sessions, turns = survey.format, len(survey.sessions), survey.turns
+    return (format_name, f"{sessions:,}", f"{turns:,}", f"{problems_of(result):,}")
 
 
 def _total(results: Sequence[FileResult]) -> str:
@@ -181,10 +165,7 @@ def document(results: Sequence[FileResult], dry_run: bool) -> dict[str, Any]:
 
 def _file(result: FileResult) -> dict[str, Any]:
     about: dict[str, Any] = {"file": result.file, "error": result.error}
-    if result.ingested is not None:
-        about["answers_missing"] = lacks_answers(result)
-        return {**about, **{name: getattr(result.ingested, name) for name in _STORED}}
-    if result.survey is not None:
-        about["answers_missing"] = lacks_answers(result)
-        return {**about, **{name: getattr(result.survey, name) for name in _SEEN}}
+    if result.content is not None:
+        about["answers_missing"] = result.lacks_answers
+        about |= {field.name: getattr(result.content, field.name) for field in fields(result.content)}
     return about

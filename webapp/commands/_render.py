@@ -192,15 +192,12 @@ def _values(trace: Trace) -> Iterator[Text]:
     if not trace.values:
         yield Text("No value", style="bold")
     for index, value in enumerate(trace.values[:MOST_VALUES]):
-        yield Text(_value_title(index, trace.values), style="bold")
+        count = len(trace.values)
+        yield Text("Value" if count == 1 else f"Value {index + 1} of {count}", style="bold")
         lines = value_lines(value)
         yield from (Text(line) for line in lines[:MOST_LINES])
         yield from _more(len(lines) - MOST_LINES, "line")
     yield from _more(len(trace.values) - MOST_VALUES, "value")
-
-
-def _value_title(index: int, values: Sequence[object]) -> str:
-    return "Value" if len(values) == 1 else f"Value {index + 1} of {len(values)}"
 
 
 def _more(number: int, noun: str) -> Iterator[Text]:

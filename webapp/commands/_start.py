@@ -1,10 +1,14 @@
-"""How servers and workers start: what a setting names has to be there, else they end in words."""
+"""How servers and workers start, or end in words where a setting names what is not there; and how they are stopped."""
 
 from __future__ import annotations
 
 import re
+import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Event
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -95,3 +99,23 @@ def app(settings: Settings, on_upgrade: Callable[[Progress], None] = lambda _: N
         raise click.ClickException(_store.unusable_database(error)) from error
     except OSError as error:
         raise click.ClickException(unusable_data(settings, error)) from None
+
+
+@contextmanager
+def stopped_by_signals(*, err: bool = False) -> Iterator[Event]:
+    """SIGTERM and Ctrl+C interrupt what runs within, which then has ended as it should; what is given says so, too.
+
+    Libraries and destructors may swallow the interruption, so whoever is about to wait for long looks at the event
+    first. With `err` it says so on standard error.
+    """
+    stop_requested = Event()
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        stop_requested.set()
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupt)
+    with suppress(KeyboardInterrupt):
+        yield stop_requested
+    click.echo("stopped", err=err)

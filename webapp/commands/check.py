@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
+from sqlalchemy import orm
 
-from webapp.commands import _filters, _gate_sample, _store
+from webapp.commands import _filters, _store
 from webapp.commands._profiles import PROFILE
-from webapp.exports.splits import SPLITS
-from webapp.gate import profiles, reports, running
+from webapp.exports.splits import SPLITS, split_of
+from webapp.gate import profiles, reports, running, samples
 from webapp.gate.checking import KINDS, Report, as_dict
-from webapp.gate.samples import BadLines
+from webapp.gate.samples import BadLines, Sample
+from webapp.store.labels import settling
+from webapp.store.labels.settling import Labelled
+from webapp.store.sessions import responses
 from webapp.visible import visible
 
 BASELINE = "fencepost-baseline.jsonl"
 MOST_LINES = 20
+_AT_ONCE = 200
 
 
 @click.command("check", short_help="Check a parser against a baseline: the gate for CI.")
@@ -65,7 +74,7 @@ def command(
         with _store.in_words():
             profile = profiles.resolve(name)
         allowed = {} if allow is None else running.read_allowed(allow)
-        sample = _gate_sample.of_file(labels) if labels else _gate_sample.of_database(database, filters)
+        sample = _of_file(labels) if labels else _of_database(database, filters)
         options: dict[str, Any] = {"strict": strict, "split": split, "update": update}
         report = running.run(sample, profile, baseline, allowed=allowed, **options)
         for path in outputs:
@@ -74,6 +83,45 @@ def command(
         raise click.UsageError(visible(str(error))) from None
     _tell(report, baseline, as_json)
     sys.exit(report.exit_code)
+
+
+def _of_file(path: Path) -> list[Sample]:
+    """The cases of a file, or the labels of an export. Raises `BadLines`, `OSError`."""
+    with path.open("rb") as file:
+        return samples.read(file, str(path))
+
+
+def _of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
+    """The labelled responses, or all under the filters."""
+    chosen = _filters.chosen(filters)
+    settings = _store.settings()
+    if url is not None:
+        settings = replace(settings, database=url)
+    with _store.engine(settings) as engine, orm.Session(engine) as db:
+        if chosen is None:
+            return [_sample(response) for response in settling.every(db)]
+        blocks = responses.turn_ids(db, responses.narrowed_to(db, chosen))
+        return [_sample(labelled) for ids in blocks for labelled in _of_turns(db, ids)]
+
+
+def _of_turns(db: orm.Session, turn_ids: Iterable[int]) -> Iterator[Labelled]:
+    ids = iter(turn_ids)
+    while batch := list(islice(ids, _AT_ONCE)):
+        yield from settling.of_turns(db, batch)
+        db.expunge_all()
+
+
+def _sample(response: Labelled) -> Sample:
+    """A stored response with what its final label says."""
+    raw = response.turn.raw or ""
+    values = response.final.values if response.final else None
+    return Sample(
+        f"{response.session.key}-{response.turn.position}",
+        raw,
+        None if values is None else tuple(values),
+        split_of(response.turn.raw_sha256 or hashlib.sha256(raw.encode("utf-8", "surrogatepass")).digest()),
+        response.final.content.cause if response.final else None,
+    )
 
 
 def _tell(report: Report, baseline: Path, as_json: bool) -> None:

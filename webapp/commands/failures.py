@@ -10,7 +10,6 @@ import click
 from sqlalchemy import orm
 
 from webapp.commands import _filters, _store
-from webapp.commands._ages import time_ago
 from webapp.parsing.words import counted
 from webapp.store.failures import algorithm, as_json, groups
 from webapp.store.failures.group_line import GroupLine, Groups
@@ -52,7 +51,7 @@ def command(only_new: bool, limit: int, regroup: bool, as_json_: bool, **filters
 
 def _absolute(name: str, value: Any, now: datetime) -> Any:
     """A time ago as the time that it was."""
-    at = time_ago(value, now) if name in ("filter_since", "filter_until") and value else None
+    at = _filters.time_ago(value, now) if name in ("filter_since", "filter_until") and value else None
     return value if at is None else at.isoformat()
 
 

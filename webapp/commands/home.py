@@ -10,7 +10,7 @@ import click
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.commands import _home_question, _store
+from webapp.commands import _home_question, _progress, _store
 from webapp.commands._profiles import PROFILE
 from webapp.parsing import installing
 from webapp.parsing import profile as find_profile
@@ -103,7 +103,7 @@ def _remember(engine: sa.Engine, scope: HomeScope, profile: str) -> None:
 
 
 def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
-    with _home_question.progress(as_json) as tell:
+    with _progress.bar("sessions", hidden=as_json) as tell:
         changes.work(engine, number, on_progress=tell)
     with engine.connect() as connection:
         line = changes.find(connection, number)
@@ -123,8 +123,7 @@ def _work(engine: sa.Engine, number: int, as_json: bool) -> None:
 def undo(number: int, as_json: bool) -> None:
     """Undo a change; sessions that were changed again since keep their parser."""
     with _engine() as engine:
-        undoing = changes.begin_undoing(engine, number, system_user())
-        _work(engine, undoing, as_json)
+        _work(engine, changes.begin_undoing(engine, number, system_user()), as_json)
 
 
 @command.command("resume")

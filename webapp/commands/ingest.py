@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 import sqlalchemy as sa
 
-from webapp.commands import _home_question, _ingest_report, _input_files, _mappings, _store
+from webapp.commands import _home_question, _ingest_report, _input, _store
 from webapp.commands._file_reader import FileReader, FileResult, read_again
 from webapp.commands._folder_watch import FolderWatch
 from webapp.commands._profiles import PROFILE
-from webapp.commands._stopping import stopped_by_signals
+from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
 from webapp.dumps import known_formats
 from webapp.dumps.session_keys import OPTION
 from webapp.parsing import installing, profile
+from webapp.store.db import database
 from webapp.store.homes.trials import Question
-from webapp.store.jobs.mappings import save as save_mapping
+from webapp.store.ingest.start import mapped
+from webapp.store.jobs import mappings as saved_mappings
 from webapp.visible import visible
 
 _NICER = 10
@@ -79,16 +82,16 @@ def command(
         raise click.UsageError("--map names the session too (session=PATH): leave --session-key out.")
     _check_paths(name, paths, again=again, watch=watch, dry_run=dry_run)
     settings = _store.settings()
-    mapping = _mappings.mapping(settings, mappings) if mappings else {OPTION: session_key} if session_key else None
+    mapping = _mapping(settings, mappings) if mappings else {OPTION: session_key} if session_key else None
     _give_way()
     with _engine(settings, dry_run) as engine:
         if save_as is not None and mapping is not None and engine is not None:
-            save_mapping(engine, save_as, mapping)
+            saved_mappings.save(engine, save_as, mapping)
         reader = FileReader(engine, settings, format_name, home, not as_json, mapping)
         if watch:
             _watch(reader, paths, every, as_json)
             return
-        files = read_again(reader, paths) if again else map(reader.read, _input_files.find(paths, name or "stdin"))
+        files = read_again(reader, paths) if again else map(reader.read, _input.find(paths, name or "stdin"))
         results = list(files if as_json else _reported(files))
         unknown = None if engine is None else _unknown_parser(engine, results, as_json)
     if as_json:
@@ -151,9 +154,8 @@ def _reported(results: Iterable[FileResult]) -> Iterator[FileResult]:
 
 def _status(results: list[FileResult]) -> int:
     """0 where there was a dump and every one was read, with the answers of each of its sessions."""
-    any_read = any(result.ingested is not None or result.survey is not None for result in results)
-    failed = any(result.error or _ingest_report.lacks_answers(result) for result in results)
-    return 0 if any_read and not failed else 1
+    failed = any(result.error or result.lacks_answers for result in results)
+    return 0 if any(result.content for result in results) and not failed else 1
 
 
 def _check(format_name: str | None, home: str | None) -> None:
@@ -171,6 +173,36 @@ def _check_mappings(
         raise click.UsageError("--map reads by a mapping, without --format.")
     if save_as is not None and (dry_run or not any("=" in option for option in mappings)):
         raise click.UsageError("--save-map saves what --map FIELD=PATH says, without --dry-run.")
+
+
+def _mapping(settings: Settings, options: Sequence[str]) -> dict[str, str]:
+    """The fields that FIELD=PATH arguments name, over those of a saved mapping where one argument is its NAME.
+
+    A usage error (exit 2) for more than one name, a name that is not saved, and what is no mapping.
+    """
+    names = [argument for argument in options if "=" not in argument]
+    if len(names) > 1:
+        raise click.UsageError(f"--map takes FIELD=PATH, and the name of one saved mapping, not {names[1]!r} too")
+    fields = _saved_mapping(settings, names[0]) if names else {}
+    fields |= {field: path for field, _, path in (argument.partition("=") for argument in options) if path}
+    with _store.in_words():
+        mapped(fields)
+    return fields
+
+
+def _saved_mapping(settings: Settings, name: str) -> dict[str, str]:
+    unknown = click.UsageError(f"--map takes FIELD=PATH, or the name of a saved mapping, and none is called {name!r}")
+    url = sa.make_url(settings.database)
+    if url.get_backend_name() == "sqlite" and not (url.database and Path(url.database).exists()):
+        raise unknown  # asking would make the database
+    with _store.engine(settings, migrate=False) as engine:
+        if database.revision(engine) != database.HEAD:
+            raise unknown
+        with engine.connect() as connection:
+            try:
+                return dict(saved_mappings.named(connection, name).fields)
+            except saved_mappings.NoSuchMapping:
+                raise unknown from None
 
 
 def _check_paths(name: str | None, paths: tuple[str, ...], *, again: bool, watch: bool, dry_run: bool) -> None:

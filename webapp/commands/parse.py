@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
 from webapp import jsontext
-from webapp.commands import _verdict
-from webapp.commands._input import open_bytes, to_text
+from webapp.commands import _progress, _verdict
+from webapp.commands._input import open_bytes, size_of, to_text
 from webapp.commands._profiles import PROFILE, runnable
 from webapp.parsing import Profile, Trace, fitting, installing, parse, profiles
 from webapp.visible import visible
 
 ALL = "all"
+
+
+class BadLine(ValueError):
+    """A line is not `{"id", "text"}`; `line_id` is its id where that could be read."""
+
+    def __init__(self, message: str, line_id: Any = None) -> None:
+        super().__init__(message)
+        self.line_id = line_id
 
 
 @click.command("parse", short_help="Parse one response, or many, and show the trace.")
@@ -45,9 +54,7 @@ def command(name: str, phase: str | None, as_json: bool, jsonl: bool, file: str)
     chosen = _profiles(name)
     with open_bytes(file) as source:
         if jsonl:
-            from webapp.commands._bulk import parse_lines
-
-            sys.exit(1 if parse_lines(source, file, chosen) else 0)
+            sys.exit(1 if _parse_lines(source, file, chosen) else 0)
         raw = to_text(source.read(), "standard input" if file == "-" else click.format_filename(file))
     traces = [parse(raw, name) for name in chosen]
     if as_json:
@@ -100,3 +107,47 @@ def _print_readable(raw: str, traces: Sequence[Trace], many: bool) -> None:
         _render.render_table(_render.console(), traces)
     else:
         _render.render(_render.console(), raw, traces[0])
+
+
+def _parse_lines(source: BinaryIO, name: str, profiles: Sequence[Profile]) -> int:
+    """Write `{"id", …trace}` for each line and profile to standard output; returns the number of bad lines."""
+    bad = 0
+    write = sys.stdout.write
+    for number, line in enumerate(_watched(source), 1):
+        if not line.strip():
+            continue
+        try:
+            key, text = _read(to_text(line, f"line {number}"))
+        except BadLine as problem:
+            bad += 1
+            click.echo(f"{name}, line {number}: {problem}", err=True)
+            error = {"code": "bad_line", "message": str(problem), "at": number}
+            write(f"{jsontext.portable({'id': problem.line_id, 'error': error})}\n")
+            continue
+        for profile in profiles:
+            write(f"{jsontext.portable({'id': key} | parse(text, profile).as_dict())}\n")
+    return bad
+
+
+def _read(line: str) -> tuple[Any, str]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadLine(f"not JSON: {error}") from None
+    if not isinstance(entry, dict):
+        raise BadLine(f'must be an object with "id" and "text", not {type(entry).__name__}')
+    if "id" not in entry:
+        raise BadLine('has no "id"')
+    if not isinstance(entry.get("text"), str):
+        raise BadLine('has no "text"' if "text" not in entry else '"text" is not a string', entry["id"])
+    return entry["id"], entry["text"]
+
+
+def _watched(source: BinaryIO) -> Iterator[bytes]:
+    """The lines of `source`, counted by a bar on standard error where that, and not the output, is a terminal."""
+    total, finished = size_of(source), 0
+    with _progress.bar("parsing", hidden=sys.stdout.isatty()) as tell:
+        for line in source:
+            yield line
+            finished += len(line)
+            tell(finished, total)

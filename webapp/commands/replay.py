@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from webapp.commands import _filters, _store
+from webapp.commands import _filters, _progress, _store
 from webapp.commands._profiles import PROFILE
 from webapp.parsing.words import MARKS, counted
 from webapp.store.jobs import runs
@@ -37,7 +35,7 @@ def command(name: str, ident: str | None, processes: int | None, parts: bool, as
     narrowed = _filters.chosen(filters)
     if ident is not None and narrowed is not None:
         raise click.UsageError("--session names one session, so filters do not apply")
-    with _store.engine(settings) as engine, _progress(name) as on_progress:
+    with _store.engine(settings) as engine, _progress.bar(name, counts=True) as on_progress:
         try:
             options: dict[str, Any] = {"session": ident, "filters": narrowed, "processes": processes, "parts": parts}
             run = runs.replay(engine, settings, name, on_progress=on_progress, **options)
@@ -52,27 +50,9 @@ def command(name: str, ident: str | None, processes: int | None, parts: bool, as
 
 def _print(run: runs.Replay) -> None:
     state = "" if run.state == "done" else f", {run.state}"
+    where = ", new ones in Parquet parts" if run.scope.get("parts") else ""
     responses = counted(run.counts["responses"], "response")
-    click.echo(f"{run.profile} {run.version}: {responses}, {run.new:,} of them parsed now{state}{_where(run)}")
+    click.echo(f"{run.profile} {run.version}: {responses}, {run.new:,} of them parsed now{state}{where}")
     for verdict, mark in MARKS.items():
         click.echo(f"  {mark} {verdict:<10} {run.counts[verdict]:>8,}")
     click.echo(f"  {run.counts['rescued']:,} of the failed responses can be read by {run.profile}")
-
-
-def _where(run: runs.Replay) -> str:
-    return ", new ones in Parquet parts" if run.scope.get("parts") else ""
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _finished, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=None)
-        yield lambda finished, total: progress.update(task, completed=finished, total=total)

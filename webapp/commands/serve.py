@@ -15,7 +15,7 @@ import click
 
 from webapp import logs, memory
 from webapp.commands import _start
-from webapp.commands._stopping import stopped_by_signals
+from webapp.commands._start import stopped_by_signals
 from webapp.config import BadSetting, Settings
 
 SWITCH_SECONDS = 0.001
@@ -99,6 +99,7 @@ def shown(host: str) -> str:
 def make_server(settings: Settings, host: str, port: int, threads: int, examples: bool):  # type: ignore[no-untyped-def]
     """A waitress server that is bound and not yet running: waitress brings no types."""
     from webapp.web.server import listener, upgrade_page
+    from webapp.web.server.admission import Admission
 
     with ExitStack() as meanwhile:
         with _listening(host, port):
@@ -106,7 +107,7 @@ def make_server(settings: Settings, host: str, port: int, threads: int, examples
         app = _start.app(settings, on_upgrade)
         prepare(app, examples)
         with app.app_context():
-            admission = admission_of(settings, app)
+            admission = Admission(app)
     with _listening(host, port):
         return listener.serve(app, admission, host=host, port=port, threads=threads)
 
@@ -118,24 +119,6 @@ def _listening(host: str, port: int) -> Iterator[None]:
     except (OSError, ValueError) as error:  # ValueError: waitress knows no such host
         reason = getattr(error, "strerror", None) or error
         raise click.UsageError(f"cannot listen on {host}:{port}: {reason}; try another PORT or HOST") from error
-
-
-def admission_of(settings: Settings, app):  # type: ignore[no-untyped-def]
-    """What the server asks before it spools a body; within the app's context."""
-    from webapp.extensions import db
-    from webapp.store.accounts import api_tokens
-    from webapp.web import identity
-    from webapp.web.server import rights
-    from webapp.web.server.admission import Admission
-
-    engine = db.engine
-
-    def is_api_token(sent: bytes) -> bool:
-        with engine.connect() as connection:
-            return api_tokens.is_known(connection, sent)
-
-    cookies = identity.login_cookie(), identity.account_cookie()
-    return Admission(settings, *cookies, is_api_token, identity.guesses(), rights.asking(app))
 
 
 def prepare(app, examples: bool) -> None:  # type: ignore[no-untyped-def]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -64,7 +63,7 @@ def add(name: str, role: str, no_password: bool, subject: str | None, as_json: b
     with _changing("user add", name, role=role) as connection:
         accounts.add(connection, name, role, password=password, subject=subject)
         line = accounts.find(connection, name)
-    _store.print_json(asdict(line)) if as_json else click.echo(f"{visible(line.name)} may sign in as {line.role}")
+    _store.print_json(line) if as_json else click.echo(f"{visible(line.name)} may sign in as {line.role}")
 
 
 @command.command("list", short_help="List accounts.")
@@ -74,7 +73,7 @@ def list_accounts(as_json: bool) -> None:
     with _store.engine(_store.settings()) as engine, engine.connect() as connection:
         lines = accounts.lines(connection)
     if as_json:
-        _store.print_json({"accounts": [asdict(line) for line in lines]})
+        _store.print_json({"accounts": lines})
         return
     click.echo("\n".join(map(_words, lines)) or "there is no account yet: fencepost user add NAME --role admin")
 
@@ -151,7 +150,7 @@ def tokens(name: str | None, as_json: bool) -> None:
         of = accounts.find(connection, name).id if name is not None else None
         lines = api_tokens.lines(connection, of)
     if as_json:
-        _store.print_json({"tokens": [asdict(line) for line in lines]})
+        _store.print_json({"tokens": lines})
         return
     for line in lines:
         last = f"used {line.used_at:%Y-%m-%d %H:%M} UTC" if line.used_at else "never used"

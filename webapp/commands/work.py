@@ -14,7 +14,7 @@ import click
 
 from webapp import logs
 from webapp.commands import _start, _store
-from webapp.commands._stopping import stopped_by_signals
+from webapp.commands._start import stopped_by_signals
 from webapp.config import Settings
 from webapp.store.ingest.helper_process import processors
 from webapp.store.jobs import worker

@@ -26,12 +26,6 @@ def most_bytes(path: str, settings: Settings) -> int:
     return FORM
 
 
-def may_be_packed(path: str, packing: str) -> bool:
-    """Whether a body with this `Content-Encoding` (lower case) is taken; `/v1/` answers for itself."""
-    is_unpacked = path == "/api/dumps" and packing in ("gzip", "zstd")
-    return packing == "identity" or path.startswith("/v1/") or is_unpacked
-
-
 def words(path: str, settings: Settings) -> str:
     """What to say to who sends more."""
     most = most_bytes(path, settings)

@@ -22,8 +22,6 @@ DECODED_LENGTH = 200_000
 
 @dataclass(frozen=True, slots=True)
 class AttemptLine:
-    """One attempt as the list shows it."""
-
     index: int
     attempt: Attempt
     chosen: bool

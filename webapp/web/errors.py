@@ -6,8 +6,9 @@ import errno
 import sqlite3
 from collections.abc import Callable
 from functools import partial
+from urllib.parse import quote
 
-from flask import Flask, Response, current_app, make_response, render_template, request
+from flask import Flask, Response, current_app, g, make_response, redirect, render_template, request
 from sqlalchemy.exc import DataError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, NotFound, TooManyRequests
@@ -41,7 +42,7 @@ from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.sessions import BadCursor, NoSuchSession
 from webapp.store.sessions.turns import NoSuchTurn
-from webapp.web import request_log, traces, trailing_slash
+from webapp.web import traces
 from webapp.web.json_bodies import BadBody
 from webapp.web.json_bodies import refused as json_refusal
 from webapp.web.render import wants_partial
@@ -57,8 +58,6 @@ BAD_REQUEST = (
     *(BadCursor, BadFilter, BadRule, BadScope, UnknownExport, BadPattern, MissingLibrary),
     *(BadState, BadOverlay, BadAccount, BadPassword, BadRole),
 )
-
-
 PLAIN: tuple[tuple[int, str, tuple[type[Exception], ...]], ...] = (
     (404, "not_found", (*MISSING, UnknownProfile, NotKept, NoSuchRun)),
     (409, "not_installed", (NotInstalled,)),
@@ -113,7 +112,7 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     status = error.code or 500
     if error.response is not None or status < 400:
         return error.get_response()
-    if isinstance(error, NotFound) and request.routing_exception and (elsewhere := trailing_slash.redirection()):
+    if isinstance(error, NotFound) and request.routing_exception and (elsewhere := _without_slash()):
         return elsewhere
     name = error.name.lower().replace(" ", "_")
     body, status = answer(status, name, error.description or error.name)
@@ -123,6 +122,18 @@ def on_http(error: HTTPException) -> Answer | AnyResponse:
     if isinstance(error, TooManyRequests):
         response.headers["Retry-After"] = str(error.retry_after)
     return response
+
+
+def _without_slash() -> AnyResponse | None:
+    """To the page of this address without a slash too many at its end; None if no page has that address either."""
+    path = "/" + request.path.strip("/")
+    if path == request.path or request.method not in ("GET", "HEAD") or path.startswith(("/api/", "/v1/")):
+        return None
+    routes = current_app.create_url_adapter(request)
+    if path == "/" or routes is None or not routes.test(path, "GET"):
+        return None
+    query = request.query_string.decode("latin-1")
+    return redirect(f"{request.script_root}{quote(path)}{'?' if query else ''}{query}", 308)
 
 
 def in_its_words(status: int, code: str, error: Exception) -> Answer:
@@ -162,8 +173,7 @@ def on_no_write(error: OSError) -> Answer:
         return answer(507, disk_full.CODE, disk_full.WORDS)
     current_app.logger.error("%s %s: %s", request.method, request.path, error)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        message = "The data folder cannot be written: see its permissions. Nothing was stored."
-        return answer(507, "read_only", message)
+        return answer(507, "read_only", "The data folder cannot be written: see its permissions. Nothing was stored.")
     return answer(503, "no_file", f"A file of the data folder cannot be used: {error.strerror or error}.")
 
 
@@ -179,6 +189,6 @@ def on_too_large(error: Exception) -> Answer:
 
 def on_bug(error: Exception) -> Answer:
     """A bug of ours: the log gets the traceback, the reader gets words."""
-    number = request_log.current_id()
-    current_app.logger.exception("unhandled: %s %s, request %s", request.method, request.path, number, exc_info=error)
-    return answer(500, "internal_error", f"Something broke on our side. The server's log says what, at {number}.")
+    about = (request.method, request.path, g.request_id)
+    current_app.logger.exception("unhandled: %s %s, request %s", *about, exc_info=error)
+    return answer(500, "internal_error", f"Something broke on our side. The server's log says what, at {g.request_id}.")

@@ -20,7 +20,7 @@ from webapp.store.sessions.sessions import BadCursor
 from webapp.web import export_views
 from webapp.web.accounts import audit_trail
 from webapp.web.api.operation import Content, json, operation
-from webapp.web.api.parameters import AFTER, FILTERS, IDS, LIMIT, MOST_ROWS
+from webapp.web.api.parameters import AFTER, FILTERS, IDS, LIMIT, limit_of_request
 from webapp.web.api.shapes import BINARY, TEXT, many, maybe, record, ref
 from webapp.web.dumps import worker_process
 from webapp.web.render import wants_partial
@@ -66,27 +66,21 @@ def _page(after: str | None, limit: int) -> tuple[list[JobLine], str | None]:
 def index() -> str:
     exports, older = _page(request.args.get("after"), ROWS_A_PAGE)
     views = [export_views.view(job) for job in exports]
-    return render_template("export_jobs/index.html", exports=views, older=older, days=_days())
-
-
-def _days() -> int:
-    days: int = current_app.config["SETTINGS"].export_days
-    return days
+    days = current_app.config["SETTINGS"].export_days
+    return render_template("export_jobs/index.html", exports=views, older=older, days=days)
 
 
 @blueprint.get("/exports/new")
 def ask() -> str:
     """Ask how the sessions under the list's filters are to be exported."""
     filters = list_filters.of_request()
-    page = session_store.page(db.session, filters, limit=1)
-    active = filters.active()
     return render_template(
         "export_jobs/ask.html",
-        active=active,
+        active=filters.active(),
         words=export_views.words_of(store.of_filters(filters)),
-        page=page,
+        page=session_store.page(db.session, filters, limit=1),
         most=selected.MOST,
-        days=_days(),
+        days=current_app.config["SETTINGS"].export_days,
     )
 
 
@@ -106,7 +100,7 @@ def show(number: int) -> str:
     export = export_views.view(_find(number))
     whole = "export_jobs/_export.html" if wants_partial() else "export_jobs/show.html"
     template = "export_jobs/_row.html" if wants_partial() and request.args.get("part") != "page" else whole
-    return render_template(template, export=export, days=_days())
+    return render_template(template, export=export, days=current_app.config["SETTINGS"].export_days)
 
 
 @blueprint.post("/exports/<int:number>/cancel")
@@ -148,11 +142,7 @@ def _file(job: JobLine) -> AnyResponse:
     """The zip, or the part of it that `Range` asks for. Raises `NotReady` and `ExportRemoved`."""
     stream = store.opened(current_app.config["SETTINGS"], job)
     export = export_views.view(job)
-    response = Response(
-        wrap_file(request.environ, stream),
-        mimetype="application/zip",
-        direct_passthrough=True,
-    )
+    response = Response(wrap_file(request.environ, stream), mimetype="application/zip", direct_passthrough=True)
     response.content_length = export.size
     response.headers.set("Content-Disposition", "attachment", filename=export.name)
     response.headers["Cache-Control"] = "no-cache"
@@ -196,8 +186,7 @@ def make_api() -> tuple[Response, int]:
     query=(AFTER, LIMIT),
 )
 def list_api() -> Response:
-    limit = min(request.args.get("limit", type=int) or ROWS_A_PAGE, MOST_ROWS)
-    exports, older = _page(request.args.get("after"), limit)
+    exports, older = _page(request.args.get("after"), limit_of_request(ROWS_A_PAGE))
     return jsonify(exports=[export_views.as_dict(job) for job in exports], next=older)
 
 

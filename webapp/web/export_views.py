@@ -61,7 +61,6 @@ class ExportView:
 
     @property
     def phase(self) -> str:
-        """What is going on, in words."""
         if self.state == "queued":
             return "waiting"
         if self.paused:
@@ -73,8 +72,7 @@ def words_of(selection: dict[str, Any]) -> str:
     """`Sessions with failed responses, model m`."""
     if "keys" in selection:
         return counted(len(selection["keys"]), "selected session")
-    filters = selection.get("filters", {})
-    parts = [_SWITCHES.get(name, f"{name} {value}") for name, value in filters.items()]
+    parts = [_SWITCHES.get(name, f"{name} {value}") for name, value in selection.get("filters", {}).items()]
     return f"Sessions with {', '.join(parts)}" if parts else "All sessions"
 
 
@@ -101,25 +99,20 @@ def view(job: JobLine) -> ExportView:
 
 
 def as_dict(job: JobLine) -> dict[str, Any]:
-    """An export as the API shows it."""
     export, result = view(job), job.result or {}
     selection = job.selection or {}
-    is_done = job.state == "done"
     return {
+        **{name: getattr(export, name) for name in ("state", "sha256", "deleted", "changed")},
         "id": job.id,
-        "state": job.state,
         "cancelled": job.asked,
         "ids": selection.get("keys"),
         "filters": selection.get("filters"),
         "sessions": export.written,
         "of": export.chosen,
         "bytes": export.size,
-        "sha256": export.sha256,
-        "deleted": export.deleted,
-        "changed": export.changed,
         "error": result.get("error"),
         "url": url_for("export_jobs.show_api", number=job.id),
-        "file": url_for("export_jobs.file_api", number=job.id) if is_done else None,
+        "file": url_for("export_jobs.file_api", number=job.id) if job.state == "done" else None,
         "made_at": job.made_at.isoformat(),
         "ended_at": job.ended_at and job.ended_at.isoformat(),
         "expires_at": result.get("expires_at"),

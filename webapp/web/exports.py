@@ -23,7 +23,7 @@ from webapp.web import links
 from webapp.web.api.operation import Content, Parameter, operation
 from webapp.web.api.parameters import FILTERS, IDS, QUEUE, REDACTION
 from webapp.web.api.shapes import BINARY, TEXT, Schema, one_of
-from webapp.web.streaming import streamed
+from webapp.web.render import streamed
 
 blueprint = Blueprint("exports", __name__)
 
@@ -74,7 +74,6 @@ def labels_api() -> Response:
     example="?format=report",
 )
 def session_api(ident: str) -> Response:
-    """One session as a Markdown report or as a static HTML file."""
     session = session_store.find(db.session, ident)
     name = request.args.get("format") or "html"
     url = url_for("sessions.show", ident=links.ident(session), _external=True)

@@ -13,15 +13,13 @@ from webapp.visible import visible
 
 CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 """A run of backticks, text, and a run of the same length (CommonMark 0.31, 6.1)."""
-
-
-_REMEMBERED = 200
+_LONGEST_REMEMBERED = 200
 """Code points up to which a sentence is remembered: a list's rows say much the same."""
 
 
 def init_app(app: Flask) -> None:
-    app.jinja_env.filters.update(grouped=grouped, ago=ago, exact=exact, visible=visible, filesize=filesize, ticks=ticks)
-    app.jinja_env.filters.update(seconds=seconds, dollars=dollars)
+    shown = (grouped, ago, exact, visible, filesize, ticks, seconds, dollars)
+    app.jinja_env.filters.update({function.__name__: function for function in shown})
     app.jinja_env.globals.update(plural=plural)
 
 
@@ -76,12 +74,7 @@ def filesize(number: int) -> str:
 
 def ticks(text: str) -> Markup:
     """Escaped text in which code spans, written with backticks as in CommonMark, are code."""
-    return _ticked(text) if len(text) <= _REMEMBERED else _marked(text)
-
-
-@lru_cache(maxsize=1024)
-def _ticked(text: str) -> Markup:
-    return _marked(text)
+    return _remembered(text) if len(text) <= _LONGEST_REMEMBERED else _marked(text)
 
 
 def _marked(text: str) -> Markup:
@@ -91,3 +84,6 @@ def _marked(text: str) -> Markup:
         pieces += [escape(text[at : match.start()]), Markup("<code>{}</code>").format(match[2].strip())]
         at = match.end()
     return Markup("").join([*pieces, escape(text[at:])])
+
+
+_remembered = lru_cache(maxsize=1024)(_marked)

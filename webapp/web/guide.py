@@ -47,31 +47,11 @@ class GuideStep:
     next_url: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The failed response that the guide shows: its session, position, and the attempt with its first edit."""
-
-    session: Session
-    position: int
-    attempt: int
-
-    def urls(self) -> tuple[str, ...]:
-        """The address of each step."""
-        at, of = self.position, {"profile": OURS, "attempt": self.attempt}
-        return (
-            f"{session_url(self.session, at=at, guide=1)}#t{at}",
-            turn_url(self.session, at, guide=2, **of),
-            turn_url(self.session, at, guide=3, edit=1, **of),
-            turn_url(self.session, at, guide=4, view="value", **of),
-            turn_url(self.session, at, guide=5, profile=self.session.home_profile),
-        )
-
-
 @blueprint.get("")
 def begin() -> Response | str:
     """Go to the first step; where nothing is stored that it could show, offer the examples."""
-    example = _shown()
-    return render_template("guide/none.html") if example is None else redirect(example.urls()[0])
+    urls = _urls()
+    return render_template("guide/none.html") if urls is None else redirect(urls[0])
 
 
 @blueprint.post("/examples")
@@ -98,13 +78,14 @@ def is_guided() -> bool:
 def guide_step() -> GuideStep | None:
     """The step that the address asks for, on the pages that have one."""
     number = request.args.get("guide", type=int)
-    example = _shown() if number is not None and 1 <= number <= len(STEPS) else None
-    if number is None or example is None:
+    urls = _urls() if number is not None and 1 <= number <= len(STEPS) else None
+    if number is None or urls is None:
         return None
-    return GuideStep(number, *STEPS[number - 1], example.urls()[number] if number < len(STEPS) else None)
+    return GuideStep(number, *STEPS[number - 1], urls[number] if number < len(STEPS) else None)
 
 
-def _shown() -> Shown | None:
+def _urls() -> tuple[str, ...] | None:
+    """The address of each step, about a failed response and the attempt that has an edit; None where there is none."""
     query = sa.select(Session).where(Session.rescued_count > 0, Session.deleted_at.is_(None))
     first = sa.case((Session.external_id == EXAMPLE, 0), else_=1)
     session = db.session.scalar(query.order_by(first, Session.id).limit(1))
@@ -114,5 +95,12 @@ def _shown() -> Shown | None:
         trace = debugger_queries.trace(turn_store.find(db.session, session, position), OURS)
         edited = next((at for at in trace.chosen if trace.attempts[at].edits), None)
         if edited is not None:
-            return Shown(session, position, edited)
+            of = {"profile": OURS, "attempt": edited}
+            return (
+                f"{session_url(session, at=position, guide=1)}#t{position}",
+                turn_url(session, position, guide=2, **of),
+                turn_url(session, position, guide=3, edit=1, **of),
+                turn_url(session, position, guide=4, view="value", **of),
+                turn_url(session, position, guide=5, profile=session.home_profile),
+            )
     return None

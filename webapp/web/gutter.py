@@ -51,7 +51,6 @@ class Gutter:
         return " ".join(filter(None, classes))
 
     def brackets_from(self, line: Span) -> list[Bracket]:
-        """The brackets that begin in a line."""
         return [bracket for bracket in self.brackets if line.start <= bracket.span.start <= line.end]
 
     def notes(self, line: Span) -> list[StopNote]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 blueprint = Blueprint("help", __name__, url_prefix="/help")
 
+DOCS = paths.resource("docs")
 FIRST = ("words", "list", "debugger", "home", "labels", "failures", "ingest", "formats", "search", "filters")
 """documents that stand in front, in this order"""
 
@@ -41,17 +42,13 @@ def show(name: str) -> str:
 
 @blueprint.get("/<name>.png")
 def picture(name: str) -> Response:
-    return send_from_directory(folder(), f"{name}.png")
-
-
-def folder() -> Path:
-    return paths.resource("docs")
+    return send_from_directory(DOCS, f"{name}.png")
 
 
 @cache
 def documents() -> dict[str, str]:
     """Every document's name and title, those that people look for first in front."""
-    titles = {path.stem: _title(path) for path in sorted(folder().glob("*.md"))}
+    titles = {path.stem: _title(path) for path in sorted(DOCS.glob("*.md"))}
     return {name: titles[name] for name in (*(first for first in FIRST if first in titles), *titles)}
 
 
@@ -69,7 +66,7 @@ def rendered(name: str, root: str) -> Markup:
     from markdown_it import MarkdownIt  # here, since a start's first page needs none
 
     engine = MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = engine.parse((folder() / f"{name}.md").read_text("utf-8"))
+    tokens = engine.parse((DOCS / f"{name}.md").read_text("utf-8"))
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         if token.type == "heading_open" and following is not None:
             token.attrSet("id", anchor(following.content))

@@ -13,7 +13,7 @@ from webapp import jsontext, paths
 from webapp.findings import about_rule, reason, rules
 from webapp.parsing import words
 from webapp.store.sessions.sessions import shape_of
-from webapp.visible import TextRun, line_runs, visible
+from webapp.visible import line_runs, visible
 from webapp.web.labels.label_form import expects_words
 from webapp.web.links import dump_url, ident, session_url, turn_url
 from webapp.web.sessions import strips
@@ -37,35 +37,10 @@ NO_FILTERS = ("q", "after", "limit", "more")
 
 def init_app(app: Flask) -> None:
     helpers = (
-        asset,
-        nav,
-        kept_filters,
-        findings_of,
-        rule_class,
-        about_rule,
-        reason,
-        ident,
-        session_url,
-        turn_url,
-        dump_url,
-        turn_name,
-        grouped_turns,
-        query_of,
-        source_text,
-        code_runs,
-        strips.binned,
-        strips.marks,
-        strips.bin_marks,
-        strips.failures,
-        strips.shade,
-        strips.cell_words,
-        strips.told,
-        session_words,
-        words.wording,
-        verdict_name,
-        verdict_help,
-        expects_words,
-        failure_words,
+        *(asset, nav, kept_filters, findings_of, rule_class, about_rule, reason),
+        *(ident, session_url, turn_url, dump_url, turn_name, grouped_turns, query_of, source_text, line_runs),
+        *(strips.binned, strips.marks, strips.bin_marks, strips.failures, strips.shade, strips.cell_words, strips.told),
+        *(session_words, words.wording, verdict_name, verdict_help, expects_words, failure_words),
     )
     app.jinja_env.globals.update({helper.__name__: helper for helper in helpers})
 
@@ -172,11 +147,6 @@ def failure_words(turn: Any, session: Any) -> str:
 def query_of(active: dict[str, Any]) -> dict[str, Any]:
     """Active filters as a query string's values."""
     return {name: 1 if value is True else value for name, value in active.items()}
-
-
-def code_runs(text: str) -> list[TextRun]:
-    """An edit's text as runs: special characters, line feeds too, as glyphs."""
-    return list(line_runs(text))
 
 
 def source_text(turn: Any) -> str:

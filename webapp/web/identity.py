@@ -67,8 +67,7 @@ def of_bearer(sent: bytes) -> Identity | None:
         if use is not None:
             if not use.is_noted:
                 token_use.note(db.engine, use.id)
-            via = f"API token {use.name}"
-            return Identity(use.rights, via, use.account, is_program=True)
+            return Identity(use.rights, f"API token {use.name}", use.account, is_program=True)
     note_guess()
     return None
 

@@ -31,8 +31,7 @@ class SessionIds:
         self.app = app
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        path = sent_path(environ).partition("?")[0]
-        environ["PATH_INFO"] = hide_id(path) or environ["PATH_INFO"]
+        environ["PATH_INFO"] = hide_id(sent_path(environ).partition("?")[0]) or environ["PATH_INFO"]
         return self.app(environ, start_response)
 
 

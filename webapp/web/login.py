@@ -17,11 +17,7 @@ blueprint = Blueprint("login", __name__)
 
 
 @blueprint.get("/login")
-def form() -> str:
-    return _form()
-
-
-def _form(**more: object) -> str:
+def form(**more: object) -> str:
     settings = current_app.config["SETTINGS"]
     is_open = not settings.asks_login
     context = {"accounts": settings.accounts, "token": settings.token or is_open, "oidc": settings.oidc_issuer}
@@ -41,12 +37,12 @@ def submit() -> Response | tuple[str, int]:
         identity.refuse_guessing()
     if current_app.config["SETTINGS"].asks_login and (login is None or not tokens.same(sent, login.token)):
         identity.note_guess()
-        return _form(wrong="token"), 422
+        return form(wrong="token"), 422
     if request.form.get("name", "").strip():
         try:
             people.remember(request.form["name"])
         except BadLabel as error:
-            return _form(message=str(error)), 422
+            return form(message=str(error)), 422
     response = redirect(own_path(request.args.get("next", "")), 303)
     return response if login is None else with_cookie(response, login.value())
 
@@ -57,7 +53,7 @@ def _by_password() -> Response | tuple[str, int]:
         account = signing_in.by_password(connection, request.form["account"], request.form.get("password", ""))
     if account is None:
         identity.note_guess()
-        return _form(wrong="account"), 422
+        return form(wrong="account"), 422
     return signed_in(account)
 
 
@@ -105,12 +101,6 @@ def may(right: str) -> bool:
 def reads_alone() -> str:
     """What a page says in place of a form to who may not label."""
     return "Your account reads, and does not label: an admin can give it the role labeler."
-
-
-@blueprint.app_template_global()
-def imports_nothing() -> str:
-    """What a page says in place of a form to who may not send dumps."""
-    return "Your account does not import: an admin can do it, or give it the role admin."
 
 
 @blueprint.app_template_global()

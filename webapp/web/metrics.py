@@ -56,8 +56,7 @@ class StoredFigures:
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         yield _gauge("build", "The version that runs", ["version"], {(__version__,): 1})
-        sessions = len(index.current(db.session).alive)
-        yield _gauge("sessions", "Sessions that the list shows", [], {(): sessions})
+        yield _gauge("sessions", "Sessions that the list shows", [], {(): len(index.current(db.session).alive)})
         for name, state in _STATES.items():
             counts = db.session.execute(sa.select(state, sa.func.count()).group_by(state)).all()
             yield _gauge(name, f"{name.capitalize()} by state", ["state"], {(row[0],): row[1] for row in counts})

@@ -57,8 +57,7 @@ def index() -> str:
         told=sample_statistics(),
         charts=charts,
         responses_of=responses_of,
-        **list_filters.rows_context(sample, filters),
-        **panel(sample, filters),
+        **list_filters.rows_context(sample, filters) | list_filters.panel_context(sample, filters),
         views=[],
         texts={},
         samples=list(TEXTS),
@@ -85,11 +84,6 @@ def findings() -> list[RuleFinding]:
         home, ours = parse(raw, "windlass-strict"), parse(raw)
         notice.see(TurnView(position, position, "response", model=MODELS[0], raw=raw, home=home, ours=ours))
     return notice.findings()
-
-
-def panel(sample: Page, filters: Filters) -> dict[str, Any]:
-    context = list_filters.panel_context(sample, filters)
-    return {name: value for name, value in context.items() if name != "filters"}
 
 
 def line(number: int, strip: str, **changes: Any) -> SessionLine:

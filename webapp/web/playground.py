@@ -113,8 +113,7 @@ def bench(text: str, packed: str | None) -> debugger.Bench:
     profile(current)
     names = verdict_column.names_to_run(HOME, current, len(text))
     traces = verdict_column.read(names, partial(parsed, text))
-    state = debugger.bench(text, traces, HOME, query, partial(address, text, packed))
-    return replace(state, posts=packed is None)
+    return replace(debugger.bench(text, traces, HOME, query, partial(address, text, packed)), posts=packed is None)
 
 
 def address(text: str, packed: str | None, **query: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from flask import Flask
@@ -45,14 +44,7 @@ def without(path: str, prefix: str) -> str:
 def init_app(app: Flask) -> None:
     """Raises `BadSetting` where the prefix is a page's own address: nobody could say which of the two is meant."""
     settings = app.config["SETTINGS"]
-    if taken := _first_segment(settings.prefix) & _first_segments(rule.rule for rule in app.url_map.iter_rules()):
-        raise BadSetting(f"FENCEPOST_PREFIX cannot begin with /{taken.pop()}: Fencepost has pages there")
+    first = settings.prefix.split("/")[1] if settings.prefix else ""
+    if first and any(rule.rule.split("/")[1] == first for rule in app.url_map.iter_rules()):
+        raise BadSetting(f"FENCEPOST_PREFIX cannot begin with /{first}: Fencepost has pages there")
     app.wsgi_app = PathPrefix(app.wsgi_app, settings.prefix, secure=settings.secure)  # type: ignore[method-assign]
-
-
-def _first_segments(paths: Iterable[str]) -> set[str]:
-    return set().union(*map(_first_segment, paths))
-
-
-def _first_segment(path: str) -> set[str]:
-    return {path.split("/")[1]} - {""} if path else set()

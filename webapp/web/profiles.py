@@ -58,15 +58,13 @@ class ProfileLine:
 def line(name: str) -> ProfileLine:
     """Raises `UnknownProfile`."""
     parser = profile(name)
-    help_text = helps().get(name, "")
-    report = REPORTS.get(getattr(parser, "report", None) or "")
     library = installing.restated(parser)
     return ProfileLine(
         name,
         parser.version,
-        help_text,
+        helps().get(name, ""),
         getattr(parser, "about", ""),
-        report,
+        REPORTS.get(getattr(parser, "report", None) or ""),
         group_of(parser),
         installing.reason(parser),
         install_command(library) if library else None,
@@ -168,8 +166,9 @@ def list_api() -> Response:
     lines = []
     for about in map(line, profiles()):
         fields = {name: getattr(about, name) for name in ("name", "version", "help", "group", "report")}
-        score = _score(board.scores[about.name], covered[about.name])
-        lines.append({**fields, **_covered(covered[about.name]), "score": score})
+        of_profile = covered[about.name]
+        score = None if of_profile.absent else score_dict(board.scores[about.name])
+        lines.append({**fields, **_covered(of_profile), "score": score})
     keys = ("compared", "unknown", "disputed", "waiting", "too_long")
     return jsonify(profiles=lines, by=by_dict(board), **{key: getattr(board, key) for key in keys})
 
@@ -192,10 +191,6 @@ def _covered(of_profile: coverage.ProfileCoverage) -> dict[str, Any]:
     """Over how many of the stored responses a profile was run, and why not over all; null where it cannot run."""
     run = None if of_profile.absent else of_profile.run
     return {"run": run, "of": of_profile.of, "not_run": of_profile.absent or of_profile.reason}
-
-
-def _score(score: scoreboard.Score, of_profile: coverage.ProfileCoverage) -> dict[str, Any] | None:
-    return None if of_profile.absent else score_dict(score)
 
 
 def score_dict(score: scoreboard.Score) -> dict[str, Any]:

@@ -36,12 +36,6 @@ def end(response: Response) -> Response:
     return response
 
 
-def current_id() -> str:
-    """The number of the request that is being answered."""
-    number: str = g.request_id
-    return number
-
-
 def _facts(response: Response) -> dict[str, object]:
     return {
         "request_id": g.request_id,

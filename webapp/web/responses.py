@@ -32,8 +32,7 @@ def index() -> Response:
     around = rows_context(result, filters)
     if "after" in request.args and wants_partial():
         return page("responses/_rows.html", "responses/_rows.html", **around)
-    listed = session_store.page(db.session, filters, limit=1)
-    around |= list_filters.panel_context(listed, filters)
+    around |= list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
     return page("responses/index.html", "responses/_list.html", **around, views=view_store.views(db.session))
 
 
@@ -49,17 +48,16 @@ def index() -> Response:
 def list_api() -> Response:
     filters = list_filters.of_request()
     result = store.page(db.session, filters, after=request.args.get("after"), limit=limit_of_request())
-    total = (
-        None if result.coverage and result.coverage.of and not result.coverage.run and _asks(filters) else result.total
-    )
+    covered = result.coverage
+    is_unknown = covered and covered.of and not covered.run and _asks(filters)
     return jsonify(
         responses=[response_dict(line, filters) for line in result.responses],
         next=result.next,
-        total=total,
+        total=None if is_unknown else result.total,
         at_least=result.at_least,
         looked_at=result.looked_at,
         cut=result.is_cut,
-        **coverage_dict(result.coverage),
+        **coverage_dict(covered),
     )
 
 

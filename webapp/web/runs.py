@@ -91,12 +91,8 @@ def cancel_api(number: int) -> tuple[Response, int]:
 def run_dict(run: store.RunLine) -> dict[str, Any]:
     """A run as the API shows it; `progress` goes from 0 to 1, `counts` is null before the first chunk."""
     return {
-        "id": run.id,
-        "profile": run.profile,
-        "filters": run.filters,
-        "state": run.state,
+        **{name: getattr(run, name) for name in ("id", "profile", "filters", "state", "progress")},
         "parts": run.in_parts,
-        "progress": run.progress,
         "counts": run.counts or None,
         "started_at": run.started_at and run.started_at.isoformat(),
         "finished_at": run.finished_at and run.finished_at.isoformat(),

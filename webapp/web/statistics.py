@@ -19,12 +19,11 @@ blueprint = Blueprint("statistics", __name__)
 @blueprint.get("/statistics")
 def index() -> Response:
     filters = list_filters.of_request()
-    figures = store.statistics(db.session, filters)
     around = session_store.page(db.session, filters, limit=1)
     return page(
         "statistics/index.html",
         "statistics/_all.html",
-        told=figures,
+        told=store.statistics(db.session, filters),
         charts=charts,
         responses_of=responses_of,
         **list_filters.panel_context(around, filters),

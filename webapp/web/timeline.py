@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -101,13 +100,13 @@ def _bar(waited: float | None) -> int:
     return min(_WIDEST, max(2, round(_WIDEST * math.log(waited / 0.5) / math.log(7200))))
 
 
-def blocks(rows: Iterable[TimelineRow], opened: AbstractSet[int], *, all_open: bool = False) -> list[Block]:
+def blocks(rows: Iterable[TimelineRow], is_open: Callable[[int], bool]) -> list[Block]:
     """The rows grouped by phase, in it by sounding. An event that names no phase stays where it came."""
     result = []
     for title, group in groupby(_placed(rows), key=lambda placed: placed[0]):
         lanes: list[tuple[Lane, ...]] = []
         for parallel, run in groupby(group, key=lambda placed: placed[1] is not None and placed[0] != ""):
-            lanes += _side_by_side([(place[1], place[2]) for place in run], parallel, opened, all_open)
+            lanes += _side_by_side([(place[1], place[2]) for place in run], parallel, is_open)
         result.append(Block(title, tuple(lanes)))
     return result
 
@@ -125,29 +124,27 @@ def _placed(rows: Iterable[TimelineRow]) -> Iterator[tuple[str, int | None, Time
 
 
 def _side_by_side(
-    run: list[tuple[int | None, TimelineRow]], parallel: bool, opened: AbstractSet[int], all_open: bool
+    run: list[tuple[int | None, TimelineRow]], parallel: bool, is_open: Callable[[int], bool]
 ) -> Iterator[tuple[Lane, ...]]:
     """Lanes beside one another where a phase ran several soundings; else one after the other, in order."""
     by_sounding: dict[int | None, list[TimelineRow]] = {}
     for sounding, row in run:
         by_sounding.setdefault(sounding, []).append(row)
     if parallel and len(by_sounding) > 1:
-        yield tuple(_lane(f"sounding {name}", lane, opened, all_open, side=True) for name, lane in by_sounding.items())
+        yield tuple(_lane(f"sounding {name}", lane, is_open, side=True) for name, lane in by_sounding.items())
         return
     for sounding, group in groupby(run, key=lambda pair: pair[0]):
         word = "sounding" if parallel else "branch"
         name = "" if sounding is None else f"{word} {sounding}"
-        yield (_lane(name, [row for _, row in group], opened, all_open),)
+        yield (_lane(name, [row for _, row in group], is_open),)
 
 
-def _lane(
-    name: str, lane: Sequence[TimelineRow], opened: AbstractSet[int], all_open: bool, *, side: bool = False
-) -> Lane:
+def _lane(name: str, lane: Sequence[TimelineRow], is_open: Callable[[int], bool], *, side: bool = False) -> Lane:
     items: list[TimelineRow | Fold] = []
     for foldable, group in groupby(lane, key=lambda row: row.foldable):
         run = tuple(group)
         if foldable:
-            items.append(Fold(run, all_open or run[0].turn.position in opened))
+            items.append(Fold(run, is_open(run[0].turn.position)))
         else:
             items += run
     return Lane(name, tuple(items), sum(row.turn.failed for row in lane), side)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, BinaryIO, TypeVar, cast
 
@@ -50,7 +50,7 @@ _Groups = Iterator[tuple[str, dict[str, Any] | Problem]]
 @blueprint.post("/v1/traces")
 def export() -> Response:
     """Spans that are stored when the answer comes. A request is taken whole, but for spans that name no ids."""
-    sent = _read(lambda body: (_spans(body), len(body)))
+    sent = _read(lambda body: (_at_most(arrived(_groups(body, "resourceSpans")), "spans"), len(body)))
     return sent if isinstance(sent, Response) else _taken(*sent)
 
 
@@ -88,7 +88,7 @@ def _warn(signal: str, count: int) -> None:
 
 
 def _read(reader: Callable[[bytes], T]) -> T | Response:
-    """What `read` makes of the request's body, or what is wrong with it."""
+    """What `reader` makes of the request's body, or what is wrong with it."""
     if request.mimetype not in (PROTOBUF, JSON):
         return refusal(415, f"Send {PROTOBUF} or {JSON}, not {request.mimetype[:100] or 'a body without a type'}.")
     if (request.content_encoding or "identity").lower() not in ("identity", "gzip", "zstd"):
@@ -109,7 +109,7 @@ def _taken(sent: list[Arrived | Problem], size: int) -> Response:
         return failed
     refused = [problem for problem in sent if isinstance(problem, Problem)]
     refused += [Problem(span.at, span.refused) for span in spans if span.refused]
-    return success(refused)
+    return answer(len(refused), "rejectedSpans", _reasons(refused))
 
 
 def _stored(spans: list[Arrived], size: int, logged: list[ArrivedLog]) -> Response | None:
@@ -135,11 +135,6 @@ def gate() -> Gate:
     if "gate" not in gates:
         gates.setdefault("gate", Gate(db.engine, current_app.config["SETTINGS"]))
     return cast(Gate, gates["gate"])
-
-
-def _spans(body: bytes) -> list[Arrived | Problem]:
-    """The request's spans. Raises `TooLarge`, `ValueError`, `Malformed` among them, and `RecursionError`."""
-    return _at_most(arrived(_groups(body, "resourceSpans")), "spans")
 
 
 def _at_most(records: Iterator[R], called: str) -> list[R]:
@@ -179,12 +174,6 @@ def _object(body: bytes) -> dict[str, Any]:
     return value
 
 
-def success(refused: Iterable[Problem]) -> Response:
-    """An ExportTraceServiceResponse, with what was not taken and why, in the request's encoding."""
-    refused = list(refused)
-    return answer(len(refused), "rejectedSpans", _reasons(refused))
-
-
 def _reasons(refused: list[Problem]) -> str:
     reasons = "; ".join(f"{problem.at}: {problem.reason}" for problem in refused[:MOST_WORDS])
     return reasons + (f"; and {len(refused) - MOST_WORDS} more" if len(refused) > MOST_WORDS else "")
@@ -194,18 +183,15 @@ def answer(rejected: int, name: str, message: str) -> Response:
     """An Export…ServiceResponse, in the request's encoding; `name` is what its JSON calls the count of the rejected."""
     if not rejected:
         return _answer(200, {}, b"")
-    inner = otlp_protobuf.whole(1, rejected) + otlp_protobuf.text(2, message)
-    return _answer(
-        200, {"partialSuccess": {name: str(rejected), "errorMessage": message}}, otlp_protobuf.part(1, inner)
-    )
+    packed = otlp_protobuf.part(1, otlp_protobuf.whole(1, rejected) + otlp_protobuf.text(2, message))
+    return _answer(200, {"partialSuccess": {name: str(rejected), "errorMessage": message}}, packed)
 
 
 def refusal(status: int, message: str) -> Response:
     """A `Status` in the request's encoding; with `Retry-After` where the same may be taken later."""
     code = _CODES.get(status, 2)
-    response = _answer(
-        status, {"code": code, "message": message}, otlp_protobuf.whole(1, code) + otlp_protobuf.text(2, message)
-    )
+    packed = otlp_protobuf.whole(1, code) + otlp_protobuf.text(2, message)
+    response = _answer(status, {"code": code, "message": message}, packed)
     if status in (429, 503):
         response.headers["Retry-After"] = str(RETRY_AFTER)
     return response

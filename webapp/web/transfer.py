@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Protocol
 
 from flask import Flask, Response, request
@@ -28,11 +29,10 @@ class Packer(Protocol):
     def flush(self) -> bytes: ...
 
 
-def _gzip() -> Packer:
-    return zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-
-
-PACKERS: dict[str, Callable[[], Packer]] = {"zstd": zstd.ZstdCompressor, "gzip": _gzip}
+PACKERS: dict[str, Callable[[], Packer]] = {
+    "zstd": zstd.ZstdCompressor,
+    "gzip": partial(zlib.compressobj, _GZIP_LEVEL, zlib.DEFLATED, 16 + zlib.MAX_WBITS),
+}
 """what is taken first stands first"""
 
 

@@ -86,8 +86,7 @@ def _quoted(text: str) -> str:
         value = json.loads(f'"{inner}"', strict=False)
     except ValueError:
         value = inner
-    escaped = json.dumps(_cut(value), ensure_ascii=False)
-    return visible(escaped)
+    return visible(json.dumps(_cut(value), ensure_ascii=False))
 
 
 def _cut(text: str) -> str:

@@ -93,9 +93,9 @@ def column(raw: str, traces: Mapping[str, Trace | str], names: Iterable[str], cu
     for name in names:
         value, trace = values.get(name), traces.get(name)
         letter = letters.setdefault(value, chr(ord("@") + len(letters)) if len(letters) <= 26 else "…")
-        lines.append(
-            ProfileVerdict(name, _verdict(trace), letter, value == values.get(current), _why(trace), _is_unfit(trace))
-        )
+        is_unfit = isinstance(trace, Trace) and trace.version == stored_trace.UNFIT
+        same = value == values.get(current)
+        lines.append(ProfileVerdict(name, _verdict(trace), letter, same, _why(trace), is_unfit))
     return VerdictColumn(lines, len(letters) - 1, current)
 
 
@@ -121,10 +121,6 @@ def _verdict(trace: Trace | str | None) -> str | None:
     if isinstance(trace, str):
         return "failed"
     return trace.verdict if trace and trace.version not in NO_TRACE else None
-
-
-def _is_unfit(trace: Trace | str | None) -> bool:
-    return isinstance(trace, Trace) and trace.version == stored_trace.UNFIT
 
 
 def _why(trace: Trace | str | None) -> str | None:

@@ -18,7 +18,7 @@ from tests.store.write.test_growth import facts
 from tests.store.write.test_state_cache import findings
 from webapp.commands import _file_reader
 from webapp.commands._file_reader import FileReader
-from webapp.commands._input_files import InputFile
+from webapp.commands._input import InputFile
 from webapp.config import Settings
 from webapp.store.ingest import file_growth, kept_dumps
 from webapp.store.ingest.start import IngestResult

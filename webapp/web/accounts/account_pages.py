@@ -21,8 +21,14 @@ blueprint = Blueprint("account", __name__, url_prefix="/account")
 
 
 @blueprint.get("")
-def show() -> str:
-    return _page()
+def show(**more: Any) -> str:
+    token_use.settle()
+    line = _line()
+    with db.engine.connect() as connection:
+        tokens = api_tokens.lines(connection, line.id)
+    rights = {right: words for right, words in roles.RIGHTS.items() if right in roles.ROLES[line.role]}
+    changed = request.args.get("changed", "")
+    return render_template("accounts/own.html", account=line, tokens=tokens, rights=rights, changed=changed, **more)
 
 
 @blueprint.post("/password")
@@ -30,14 +36,14 @@ def set_password() -> Response | tuple[str, int]:
     """Another password, for who knows the present one; this browser stays signed in, every other signs in again."""
     line, form = _line(), request.form
     if form.get("password", "") != form.get("again", ""):
-        return _page(message="The two new passwords differ."), 422
+        return show(message="The two new passwords differ."), 422
     try:
         account = _changed(line, form.get("present", ""), form.get("password", ""))
     except BadPassword as error:
-        return _page(message=f"{error}."), 422
+        return show(message=f"{error}."), 422
     if account is None:
         identity.note_guess()
-        return _page(message="The current password is wrong."), 422
+        return show(message="The current password is wrong."), 422
     return login.signed_in(account, url_for("account.show", changed="password"))
 
 
@@ -56,12 +62,11 @@ def make_token() -> str | tuple[str, int]:
     """Make an API token, and show it this once."""
     try:
         with db.engine.begin() as connection:
-            new_token = api_tokens.make(
-                connection, _line().id, request.form.get("name", ""), request.form.getlist("scope")
-            )
+            title, scopes = request.form.get("name", ""), request.form.getlist("scope")
+            new_token = api_tokens.make(connection, _line().id, title, scopes)
     except (BadAccount, BadRole) as error:
-        return _page(message=f"{error}."), 422
-    return _page(made=new_token)
+        return show(message=f"{error}."), 422
+    return show(made=new_token)
 
 
 @blueprint.post("/tokens/<int:number>/revoke")
@@ -85,13 +90,3 @@ def _line() -> AccountLine:
         raise Forbidden("Sign in to an account for this.")
     with db.engine.connect() as connection:
         return accounts.find(connection, who.name)
-
-
-def _page(**more: Any) -> str:
-    token_use.settle()
-    line = _line()
-    with db.engine.connect() as connection:
-        tokens = api_tokens.lines(connection, line.id)
-    rights = {right: words for right, words in roles.RIGHTS.items() if right in roles.ROLES[line.role]}
-    changed = request.args.get("changed", "")
-    return render_template("accounts/own.html", account=line, tokens=tokens, rights=rights, changed=changed, **more)

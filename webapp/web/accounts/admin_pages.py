@@ -18,8 +18,11 @@ blueprint = Blueprint("accounts", __name__, url_prefix="/accounts")
 
 
 @blueprint.get("")
-def index() -> str:
-    return _page()
+def index(**more: Any) -> str:
+    token_use.settle()
+    with db.engine.connect() as connection:
+        lines, tokens = accounts.lines(connection), api_tokens.lines(connection)
+    return render_template("accounts/index.html", accounts=lines, tokens=tokens, roles=list(roles.ROLES), **more)
 
 
 @blueprint.post("")
@@ -30,7 +33,7 @@ def add() -> Response | tuple[str, int]:
             name, role = form.get("name", ""), form.get("role", "")
             accounts.add(connection, name, role, password=form.get("password") or None)
     except (BadAccount, BadPassword, BadRole) as error:
-        return _page(message=f"{error}."), 422
+        return index(message=f"{error}."), 422
     return redirect(url_for("accounts.index"), 303)
 
 
@@ -46,15 +49,14 @@ def change(number: int) -> Response | tuple[str, int]:
             if password:
                 accounts.set_password(connection, number, password)
     except (BadPassword, BadRole) as error:
-        return _page(message=f"{error}."), 422
+        return index(message=f"{error}."), 422
     return redirect(url_for("accounts.index"), 303)
 
 
 @blueprint.post("/<int:number>/remove")
 def remove(number: int) -> Response:
     with db.engine.begin() as connection:
-        line = accounts.by_number(connection, number)
-        audit_trail.about(account=line.name)
+        audit_trail.about(account=accounts.by_number(connection, number).name)
         accounts.remove(connection, number)
     return redirect(url_for("accounts.index"), 303)
 
@@ -64,10 +66,3 @@ def revoke(number: int) -> Response:
     with db.engine.begin() as connection:
         api_tokens.revoke(connection, number)
     return redirect(url_for("accounts.index"), 303)
-
-
-def _page(**more: Any) -> str:
-    token_use.settle()
-    with db.engine.connect() as connection:
-        lines, tokens = accounts.lines(connection), api_tokens.lines(connection)
-    return render_template("accounts/index.html", accounts=lines, tokens=tokens, roles=list(roles.ROLES), **more)

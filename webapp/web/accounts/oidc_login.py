@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from flask import Blueprint, abort, current_app, request, url_for
@@ -30,7 +32,7 @@ def begin() -> Response:
     """Send the browser to the provider. The page to go to after it waits in this browser's session."""
     cookie[_NEXT] = own_path(request.args.get("next", ""))
     client = _client()
-    with _Trouble():
+    with _trouble():
         answer: Response = client.authorize_redirect(url_for("oidc.finish", _external=True))
     return answer
 
@@ -40,7 +42,7 @@ def finish() -> Response:
     """The provider sent the browser back: check what it says, and sign in whom it names."""
     settings: Settings = current_app.config["SETTINGS"]
     client = _client()
-    with _Trouble():
+    with _trouble():
         claims = _claims(client, settings)
     subject = f"{settings.oidc_issuer} {claims['sub']}"
     if len(subject) > 600:
@@ -56,7 +58,7 @@ def finish() -> Response:
 
 
 def _claims(client: Any, settings: Settings) -> dict[str, Any]:
-    """What the ID token says, its signature, nonce, issuer, audience and time checked; raises as `_Trouble` knows."""
+    """What the ID token says, its signature, nonce, issuer, audience and time checked; raises as `_trouble` knows."""
     issuer = client.load_server_metadata().get("issuer")
     if issuer != settings.oidc_issuer:
         raise ValueError(f"it calls itself {str(issuer)[:200]!r}, not what FENCEPOST_OIDC_ISSUER says")
@@ -104,20 +106,18 @@ def _registered(settings: Settings) -> Any:
     )
 
 
-class _Trouble:
+@contextmanager
+def _trouble() -> Iterator[None]:
     """Says in words what a provider did wrong: 502 where it cannot be used, 403 where it refuses or is not believed."""
+    from authlib.common.errors import AuthlibBaseError
+    from joserfc.errors import JoseError
+    from requests import RequestException
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        from authlib.common.errors import AuthlibBaseError
-        from joserfc.errors import JoseError
-        from requests import RequestException
-
-        if isinstance(error, RequestException):
-            current_app.logger.warning("the OpenID provider: %s", error)
-            raise BadGateway("The OpenID provider cannot be reached, or answers with an error.") from error
-        if isinstance(error, AuthlibBaseError | JoseError | ValueError | RuntimeError | TypeError):
-            current_app.logger.warning("the OpenID provider: %s", error)
-            raise Forbidden(f"You are not signed in. The OpenID provider says: {str(error)[:300]}.") from error
+    try:
+        yield
+    except RequestException as error:
+        current_app.logger.warning("the OpenID provider: %s", error)
+        raise BadGateway("The OpenID provider cannot be reached, or answers with an error.") from error
+    except (AuthlibBaseError, JoseError, ValueError, RuntimeError, TypeError) as error:
+        current_app.logger.warning("the OpenID provider: %s", error)
+        raise Forbidden(f"You are not signed in. The OpenID provider says: {str(error)[:300]}.") from error

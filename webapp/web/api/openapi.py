@@ -10,7 +10,7 @@ from flask import Flask
 from werkzeug.routing import Rule
 
 from webapp import __version__
-from webapp.web.api import failures, sessions, work
+from webapp.web.api import sessions, work
 from webapp.web.api.operation import JSON, Content, Operation, Parameter, of_view
 from webapp.web.api.shapes import COUNT, TEXT, Schema, ref
 
@@ -33,16 +33,16 @@ SHARED = {
 }
 """refusals that any address may answer with"""
 NOT_MODIFIED = "What `If-None-Match` names is still what would be answered; there is no body"
-PLACES: dict[str, tuple[Schema, str]] = {
-    "ident": (TEXT, "a session's own id, percent-encoded, or its key"),
-    "position": (COUNT | {"maximum": 2**63 - 1}, "a turn of the session, counted from 0"),
-    "number": (COUNT | {"maximum": 2**63 - 1}, "the number that the answer to the request named"),
-    "dump_id": (TEXT, "a dump's number or sha256"),
-    "key": (TEXT, "the group's key, percent-encoded"),
-    "name": (TEXT, "the profile's name, percent-encoded"),
+_NUMBER = COUNT | {"maximum": 2**63 - 1}
+PLACES: dict[str, tuple[Schema, str, str]] = {
+    "ident": (TEXT, "a session's own id, percent-encoded, or its key", "SESSION"),
+    "position": (_NUMBER, "a turn of the session, counted from 0", "3"),
+    "number": (_NUMBER, "the number that the answer to the request named", "1"),
+    "dump_id": (TEXT, "a dump's number or sha256", "1"),
+    "key": (TEXT, "the group's key, percent-encoded", "GROUP"),
+    "name": (TEXT, "the profile's name, percent-encoded", "fencepost"),
 }
-EXAMPLES = {"ident": "SESSION", "position": "3", "number": "1", "dump_id": "1", "key": "GROUP", "name": "fencepost"}
-"""what stands in the paths of examples"""
+"""what stands in the paths: its schema, its words, and an example"""
 
 
 def document(app: Flask, *, server: str, has_token: bool) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def document(app: Flask, *, server: str, has_token: bool) -> dict[str, Any]:
 
     info = {"description": ABOUT, "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"}}
     spec = APISpec("Fencepost", __version__, "3.1.0", info=info, servers=[{"url": server or "/"}])
-    for name, schema in (work.SCHEMAS | sessions.SCHEMAS | failures.SCHEMAS).items():
+    for name, schema in (work.SCHEMAS | sessions.SCHEMAS).items():
         spec.components.schema(name, schema)
     for status, words in SHARED.items():
         spec.components.response(f"Refused{status}", _refusal(words))

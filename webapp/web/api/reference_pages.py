@@ -85,9 +85,10 @@ def _views() -> list[OperationView]:
 
 def _curl(path: str, method: str, stated: Operation) -> str:
     """A call of this server by curl, as somebody would type it."""
-    address = request.url_root.rstrip("/") + path.format(**openapi.EXAMPLES) + stated.example
-    words = ["curl", *(["-X", method.upper()] if method in ("put", "delete") or not stated.body else [])]
-    words = ["curl"] if method == "get" else words
+    examples = {name: example for name, (_, _, example) in openapi.PLACES.items()}
+    address = request.url_root.rstrip("/") + path.format(**examples) + stated.example
+    says_method = method != "get" and (method in ("put", "delete") or not stated.body)
+    words = ["curl", *(["-X", method.upper()] if says_method else [])]
     if current_app.config["SETTINGS"].asks_login:
         words += ["-H", '"Authorization: Bearer $FENCEPOST_TOKEN"']
     if stated.body:

@@ -33,8 +33,7 @@ def record(optional: dict[str, Schema] | None = None, /, **fields: Schema) -> Sc
 def joined(schema: Schema, **fields: Schema) -> Schema:
     """A record with more fields, all of them always there."""
     optional = {name: each for name, each in schema["properties"].items() if name not in schema["required"]}
-    required = {name: schema["properties"][name] for name in schema["required"]}
-    return record(optional, **required, **fields)
+    return record(optional, **{name: schema["properties"][name] for name in schema["required"]}, **fields)
 
 
 def many(schema: Schema) -> Schema:

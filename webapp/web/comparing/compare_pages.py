@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from flask import Blueprint, Response, current_app, jsonify, redirect, request, url_for
@@ -12,7 +13,6 @@ from webapp.extensions import db
 from webapp.parsing import failure_group, profiles
 from webapp.store.compare import cells, comparing, listing
 from webapp.store.sessions import debugger_queries, turns
-from webapp.store.sessions.filters import Filters
 from webapp.store.sessions.turns import NoSuchTurn
 from webapp.visible import visible
 from webapp.web.api.operation import Parameter, json, operation
@@ -44,9 +44,11 @@ def index() -> Response | AnyResponse:
     after = request.args.get("after", -1, type=int)
     about: dict[str, Any] = {"by": by, "value": value, "after": after, "settings": settings}
     listed = listing.page(db.session, a, b, cell, filters, limit=A_PAGE, **about)
+    over = {name: value for name, value in filters.active().items() if name not in ("under", "sort")}
+    state: dict[str, Any] = {"a": a, "b": b, **filters.active(), "cell": cell, "by": by, "value": value}
     context: dict[str, Any] = {"c": comparison, "cell": cell, "by": by, "value": value, "listed": listed}
     context |= {"chips": list_filters.chips(filters), "filters": filters, "words": cells.CELLS, "names": listing.BY}
-    context |= {"profile_names": list(profiles()), "go": _go(filters, a, b, cell, by, value), "over": _over(filters)}
+    context |= {"profile_names": list(profiles()), "go": partial(list_filters.address, state), "over": over}
     context["named"] = _named
     if after >= 0 and wants_partial():
         return page("compare/_rows.html", "compare/_rows.html", **context)
@@ -66,8 +68,7 @@ def index() -> Response | AnyResponse:
 )
 def compare_api() -> Response:
     a, b = _pair()
-    filters, settings = list_filters.of_request(), current_app.config["SETTINGS"]
-    comparison = comparing.compare(db.session, a, b, filters, settings)
+    comparison = comparing.compare(db.session, a, b, list_filters.of_request(), current_app.config["SETTINGS"])
     return jsonify(comparison.as_dict())
 
 
@@ -101,18 +102,3 @@ def _named(value: str) -> str:
 def _pair() -> tuple[str, str]:
     """The profiles that the URL names; without them the two that a first look is for."""
     return request.args.get("a") or FIRST, request.args.get("b") or SECOND
-
-
-def _over(filters: Filters) -> dict[str, Any]:
-    """Over which responses a profile is run that was not: those under the filters."""
-    return {name: value for name, value in filters.active().items() if name not in ("under", "sort")}
-
-
-def _go(filters: Filters, a: str, b: str, cell: str, by: str, value: str | None) -> Any:
-    """Makes the address of this page with changes; None takes a part away."""
-    state: dict[str, Any] = {"a": a, "b": b, **filters.active(), "cell": cell, "by": by, "value": value}
-
-    def go(**changes: Any) -> str:
-        return list_filters.with_filters("/compare", {**state, **changes})
-
-    return go

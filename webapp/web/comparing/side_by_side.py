@@ -105,8 +105,7 @@ def located(raw: str, trace: Trace, path: Path) -> Span | None:
     if not path or not isinstance(path[0], int) or path[0] >= len(trace.chosen):
         return None
     attempt = trace.attempts[trace.chosen[path[0]]]
-    text = apply(raw, attempt.span, attempt.edits)
-    node = _node(text, path[1:])
+    node = _node(apply(raw, attempt.span, attempt.edits), path[1:])
     if node is None:
         return None
     end = node.start + 1 if node.end is None else node.end

@@ -5,18 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import IO, BinaryIO, cast
 
-from flask import (
-    Blueprint,
-    Response,
-    current_app,
-    flash,
-    make_response,
-    redirect,
-    render_template,
-    request,
-    send_file,
-    url_for,
-)
+from flask import Blueprint, Response, current_app, flash, redirect, render_template, request, send_file, url_for
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wrappers import Response as AnyResponse
@@ -25,6 +14,7 @@ from webapp.dumps import known_formats
 from webapp.dumps.session_keys import NAMES, OPTION
 from webapp.extensions import db
 from webapp.parsing import profiles
+from webapp.parsing.words import counted
 from webapp.store.exports.filenames import safe_name
 from webapp.store.files import StoreUnreachable
 from webapp.store.ingest import kept_dumps
@@ -38,17 +28,8 @@ from webapp.web.api.operation import Parameter, json, operation
 from webapp.web.api.parameters import SWITCH
 from webapp.web.api.shapes import TEXT
 from webapp.web.api.work import QUEUED, READ, UPLOAD
-from webapp.web.dumps import dump_rows, upload_answers, worker_process
-from webapp.web.dumps.uploads import (
-    RefusedUpload,
-    UploadOptions,
-    ingest_upload,
-    is_small,
-    keys_to_ask_about,
-    queue_kept,
-    queue_upload,
-    upload_options,
-)
+from webapp.web.dumps import dump_rows, upload_answers, uploads, worker_process
+from webapp.web.dumps.uploads import RefusedUpload, UploadOptions, ingest_upload, queue_upload, upload_options
 from webapp.web.homes import questions
 from webapp.web.json_bodies import refused
 from webapp.web.render import wants_partial
@@ -104,7 +85,7 @@ def upload() -> AnyResponse | tuple[str, int]:
     status = max((result.status for _, result in results if isinstance(result, RefusedUpload)), default=200)
     rows = [_row(name, result) for name, result in results]
     if wants_partial():
-        return make_response(render_template("dumps/_rows.html", rows=rows), status)
+        return render_template("dumps/_rows.html", rows=rows), status
     if status != 200:
         return _list([row for row in rows if row.code]), status
     for name, result in results:
@@ -114,9 +95,11 @@ def upload() -> AnyResponse | tuple[str, int]:
 
 def _taken(file: FileStorage, how: UploadOptions) -> Taken:
     name = file.filename or "upload"
-    if keys := keys_to_ask_about(cast(BinaryIO, file.stream), name, how):
+    if keys := uploads.keys_to_ask_about(cast(BinaryIO, file.stream), name, how):
         return queue_upload(file.stream, name, how, keys)
-    return ingest_upload(file.stream, name, how) if is_small(file.stream) else queue_upload(file.stream, name, how)
+    if uploads.is_small(file.stream):
+        return ingest_upload(file.stream, name, how)
+    return queue_upload(file.stream, name, how)
 
 
 def _row(name: str, result: Taken) -> dump_rows.DumpRow:
@@ -138,8 +121,7 @@ def summary(name: str, result: Taken) -> str:
         return f"{name}: already here; {result.changed:,} of its sessions now read by {result.dump.home}."
     if not result.created:
         return f"{name}: already here, nothing changed."
-    count = len(result.sessions)
-    return f"{name}: {count:,} session{'' if count == 1 else 's'} ingested."
+    return f"{name}: {counted(len(result.sessions), 'session')} ingested."
 
 
 @blueprint.get("/dumps/<ident>")
@@ -197,7 +179,7 @@ def read_again(ident: str) -> AnyResponse:
     db.session.rollback()
     if number is None:
         key = request.form.get("session_key", "").strip()
-        queue_kept(dump, {OPTION: key} if key else None)
+        uploads.queue_kept(dump, {OPTION: key} if key else None)
     else:
         worker_process.wake()
     return redirect(url_for("dumps.show", ident=dump.sha256))

@@ -34,17 +34,19 @@ def _find(number: int) -> store.JobLine:
 def show(number: int) -> str | AnyResponse:
     """The job's row: its dump's own, once that is there for good."""
     job = _find(number)
-    if wants_partial():
-        return render_template("dumps/_row.html", row=_row(job))
     dump = job.dump_id
-    return redirect(url_for("dumps.index") if dump is None or job.live else url_for("dumps.show", ident=dump))
+    return _answer(job, url_for("dumps.index") if dump is None or job.live else url_for("dumps.show", ident=dump))
 
 
-def _row(job: store.JobLine) -> dump_rows.DumpRow:
+def _answer(job: store.JobLine, address: str) -> str | AnyResponse:
+    """The job's row for htmx; everybody else goes to `address`."""
+    if not wants_partial():
+        return redirect(address)
     if job.live or job.dump_id is None:
-        return dump_rows.of_job(job)
+        return render_template("dumps/_row.html", row=dump_rows.of_job(job))
+    dump = dump_store.find(db.session, job.dump_id)
     created = (job.result or {}).get("created", True)
-    return dump_rows.of_dump(dump_store.find(db.session, job.dump_id), created=created)
+    return render_template("dumps/_row.html", row=dump_rows.of_dump(dump, created=created))
 
 
 @blueprint.post("/dumps/jobs/<int:number>/sessions")
@@ -54,16 +56,12 @@ def choose_key(number: int) -> str | AnyResponse:
     db.session.rollback()
     key = request.form.get("other", "").strip() or request.form.get("key", "").strip()
     store.release(db.engine, number, {OPTION: key} if key else None)
-    job = _find(number)
-    return render_template("dumps/_row.html", row=_row(job)) if wants_partial() else redirect(url_for("dumps.index"))
+    return _answer(_find(number), url_for("dumps.index"))
 
 
 @blueprint.post("/dumps/jobs/<int:number>/cancel")
 def cancel(number: int) -> str | AnyResponse:
-    job = _stopped(number)
-    if wants_partial():
-        return render_template("dumps/_row.html", row=_row(job))
-    return redirect(url_for("dumps.index"))
+    return _answer(_stopped(number), url_for("dumps.index"))
 
 
 def _stopped(number: int) -> store.JobLine:
@@ -92,14 +90,9 @@ def cancel_api(number: int) -> tuple[Response, int]:
 def job_dict(job: store.JobLine) -> dict[str, Any]:
     """A job as the API shows it; `progress` counts bytes of its phase, and what was found so far."""
     return {
-        "id": job.id,
-        "state": job.state,
-        "filename": job.filename,
-        "bytes": job.bytes,
+        **{name: getattr(job, name) for name in ("id", "state", "filename", "bytes", "progress", "result")},
         "cancelled": job.asked,
-        "progress": job.progress,
         "dump": job.dump_id,
-        "result": job.result,
         "made_at": job.made_at.isoformat(),
         "ended_at": job.ended_at and job.ended_at.isoformat(),
     }

@@ -33,12 +33,10 @@ Answer = tuple[Response, int]
     refuses={422: "The stored file is damaged"},
 )
 def suggest(dump_id: str) -> Answer:
-    """The paths of the dump's first records with sample texts, and a first guess at a mapping."""
     dump = dump_store.find(db.session, dump_id)
     with store.beginning(current_app.config["SETTINGS"], dump.sha256) as (path, _):
         places, guess = outline(path, dump.filename), guess_of(path, dump.filename)
-    paths = [{"path": place.path, "text": place.text} for place in places]
-    return jsonify(mapping=guess, paths=paths), 200
+    return jsonify(mapping=guess, paths=[{"path": place.path, "text": place.text} for place in places]), 200
 
 
 @blueprint.post("/api/dumps/<dump_id>/mapping")
@@ -53,7 +51,6 @@ def suggest(dump_id: str) -> Answer:
     refuses={422: "The mapping cannot be read, or the body is not a JSON object"},
 )
 def read(dump_id: str) -> Answer:
-    """Read the dump by `mapping` behind the request; with `dry_run` only its first turns, and nothing is stored."""
     dump = dump_store.find(db.session, dump_id)
     body = json_object('{"mapping": {"raw": "$.PATH"}}')
     fields = body.get("mapping")

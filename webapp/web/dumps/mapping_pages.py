@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flask import Blueprint, Response, current_app, flash, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, current_app, flash, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.dumps.formats.mapped import FIELDS, BadMapping
@@ -81,7 +81,7 @@ def save() -> AnyResponse:
         saved = store.save(db.engine, request.form.get("name", ""), fields)
     except BadMapping as bad:
         message = str(bad)
-        return make_response(_editor(fields, None, dump, [], None, 422, f"{message[:1].upper()}{message[1:]}."))
+        return _editor(fields, None, dump, [], None, 422, f"{message[:1].upper()}{message[1:]}.")
     if dump is None:
         flash(f"Saved the mapping {saved.name}.")
         return redirect(url_for("mappings.index"))

@@ -21,17 +21,12 @@ def queued(numbers: list[int]) -> tuple[Response, int]:
 
 def answer(results: list[IngestResult | RefusedUpload]) -> tuple[Response, int]:
     """One file: its dump, or its error. Several: the first's, and `dumps` with each one's."""
-    refused = [result for result in results if isinstance(result, RefusedUpload)]
-    if len(refused) == len(results):
-        first = refused[0]
-        bodies = [result_dict(result) for result in results]
-        return jsonify({**result_dict(first), "dumps": bodies}), first.status
-    first_taken = next(result for result in results if isinstance(result, IngestResult))
-    body = result_dict(first_taken)
-    if len(results) > 1:
-        body["dumps"] = [result_dict(result) for result in results]
-    created = any(isinstance(result, IngestResult) and result.created for result in results)
-    return jsonify(body), 201 if created else 200
+    bodies = [result_dict(result) for result in results]
+    taken = [result for result in results if isinstance(result, IngestResult)]
+    if not taken and isinstance(results[0], RefusedUpload):
+        return jsonify({**bodies[0], "dumps": bodies}), results[0].status
+    several = {"dumps": bodies} if len(results) > 1 else {}
+    return jsonify({**result_dict(taken[0]), **several}), 201 if any(result.created for result in taken) else 200
 
 
 def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
@@ -46,16 +41,11 @@ def result_dict(result: IngestResult | RefusedUpload) -> dict[str, Any]:
 
 
 def dump_dict(line: store.DumpLine) -> dict[str, Any]:
+    names = ("id", "sha256", "filename", "format", "bytes", "state", "answers_missing")
     return {
-        "id": line.id,
-        "sha256": line.sha256,
-        "filename": line.filename,
-        "format": line.format,
-        "bytes": line.bytes,
-        "state": line.state,
+        **{name: getattr(line, name) for name in names},
         "sessions": line.session_count,
         "turns": line.turn_count,
         "problems": line.problem_count,
-        "answers_missing": line.answers_missing,
         "received_at": line.received_at.isoformat(),
     }

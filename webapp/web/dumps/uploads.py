@@ -74,8 +74,6 @@ class RefusedUpload:
 
 @dataclass(frozen=True, slots=True)
 class UploadOptions:
-    """How a request wants its files read."""
-
     format: str | None
     home: str | None
     mapping: dict[str, str] | None
@@ -107,12 +105,10 @@ def upload_options(values: Mapping[str, str]) -> UploadOptions:
 
 
 def ingest_upload(stream: IO[bytes], filename: str, how: UploadOptions) -> IngestResult | RefusedUpload:
-    """Ingest one file from a request."""
-    settings, watch = current_app.config["SETTINGS"], Progress()
-    source = cast(BinaryIO, _ClientStream(stream))
+    watch = Progress()
+    options = how.for_ingest() | {"filename": filename, "watch": watch, "by_request": True}
     try:
-        options = how.for_ingest()
-        return ingest(db.engine, settings, source, filename=filename, watch=watch, by_request=True, **options)
+        return ingest(db.engine, current_app.config["SETTINGS"], cast(BinaryIO, _ClientStream(stream)), **options)
     except UnknownFormat as error:
         return RefusedUpload(filename, 415, "unknown_format", str(error), "byte 0", watch.dump)
     except TooLarge as error:
@@ -150,11 +146,8 @@ def keys_to_ask_about(stream: BinaryIO, filename: str, how: UploadOptions) -> di
     if how.mapping is not None:
         return None
     incoming = dump_files.incoming(current_app.config["SETTINGS"].data)
-    size = stream.seek(0, 2)
-    stream.seek(0)
-    start = stream.read(4)
+    size, start = _size_and_start(stream)
     is_zip, is_packed = start in ZIPS, start.startswith(_PACKED)  # a ZIP's list of members stands at its end
-    stream.seek(0)
     path = spool_beginning(stream, incoming, most=sys.maxsize if is_zip else LOOKED_AT)
     try:
         with of_packed(size if is_packed else None):
@@ -177,11 +170,17 @@ def _first_turns(path: Path, filename: str, how: UploadOptions) -> list[dict[str
 
 def is_small(stream: IO[bytes]) -> bool:
     """Whether a spooled file is read so fast that its sender can wait for it."""
+    size, start = _size_and_start(stream)
+    return size <= (AT_ONCE_PACKED if start.startswith(_PACKED) else AT_ONCE)
+
+
+def _size_and_start(stream: IO[bytes]) -> tuple[int, bytes]:
+    """Its bytes, and the first four of them; it is read from its beginning afterwards."""
     size = stream.seek(0, 2)
     stream.seek(0)
-    packed = stream.read(4).startswith(_PACKED)
+    start = stream.read(4)
     stream.seek(0)
-    return size <= (AT_ONCE_PACKED if packed else AT_ONCE)
+    return size, start
 
 
 class _ClientStream:

@@ -72,12 +72,10 @@ class WorkerSupervisor:
     def _start_if_it_can(self) -> None:
         self._child = None
         with suppress(sa.exc.SQLAlchemyError):  # it is tried again in a second
-            self._start_unless_elsewhere()
-
-    def _start_unless_elsewhere(self) -> None:
-        with dump_files.alone(self._settings.data, WORKER) as is_free:
-            pass  # the worker itself is to have the lock
-        self._child = self._started() if is_free and is_work_free(self._engine, self._settings) else None
+            with dump_files.alone(self._settings.data, WORKER) as is_free:
+                pass  # the worker itself is to have the lock
+            if is_free and is_work_free(self._engine, self._settings):
+                self._child = self._started()
 
     def _started(self) -> subprocess.Popen[bytes]:
         environ = {**os.environ, **self._settings.environment()}

@@ -50,8 +50,7 @@ def index() -> Response:
     filters = list_filters.of_request()
     only_new = request.args.get("new") == "1"
     result = groups.page(db.session, filters, after=request.args.get("after"), limit=A_PAGE, only_new=only_new)
-    listed = session_store.page(db.session, filters, limit=1)
-    around = list_filters.panel_context(listed, filters)
+    around = list_filters.panel_context(session_store.page(db.session, filters, limit=1), filters)
     active = filters.active() | ({"new": 1} if only_new else {})
     return page(
         "failures/index.html",
@@ -99,7 +98,7 @@ def show(group: str) -> Response | AnyResponse:
         ranges=list_filters.ranges(filters),
         drawn=drawn([example.at.turn_id for example in detail.examples]),
         profile_names=list(profiles()),
-        others=other_groups(detail.key),
+        others=[(key, title) for key, title in groups.largest(db.session, MOST_OTHERS) if key != detail.key],
         label_url=label_url(detail, filters),
     )
 
@@ -111,14 +110,10 @@ def pytest_file(detail: GroupDetail, filters: Filters) -> Response:
         raise BadFilter(f"most must be a number of responses, not {asked[:40]!r}")
     most = min(int(asked[:9]), group_file.MOST)
     larger = filters.active() | {"part": "pytest", "most": group_file.MOST}
-    urls = (label_url(detail, filters, external=True) or "", external(group_url(detail.key, **larger)))
+    larger_url = request.host_url.rstrip("/") + group_url(detail.key, **larger)
+    urls = (label_url(detail, filters, external=True) or "", larger_url)
     pieces = group_file.pieces(db.session, detail.key, detail.title, filters, most=most, urls=urls)
     return download(pieces, base.find("pytest", "labels"), "test_failure_group")
-
-
-def external(path: str) -> str:
-    """The address of a path of this server."""
-    return request.host_url.rstrip("/") + path
 
 
 def label_url(detail: GroupDetail, filters: Filters, *, external: bool = False) -> str | None:
@@ -129,11 +124,6 @@ def label_url(detail: GroupDetail, filters: Filters, *, external: bool = False) 
     of_all = replace(filters, label=None if filters.label == "unlabelled" else filters.label)
     spec = spec_of({"queue": GROUP, "group": detail.key, "view": urlencode(of_all.active())})
     return url_for("labels.index", _external=external, **spec.query())
-
-
-def other_groups(key: str) -> list[tuple[str, str]]:
-    """The largest other groups, to merge this one into: key and title."""
-    return [(other, title) for other, title in groups.largest(db.session, MOST_OTHERS) if other != key]
 
 
 def reproduction_of(detail: GroupDetail, filters: Filters) -> dict[str, Any]:

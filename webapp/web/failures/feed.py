@@ -34,7 +34,6 @@ def atom(result: Groups, own_url: str, page: str, url_of: Callable[[str], str]) 
 
 
 def _missing(result: Groups) -> list[str]:
-    """What the feed leaves out."""
     missing = []
     if result.coverage.not_run:
         missing.append(f"parser unknown for {counted(result.coverage.not_run, 'response')}: not looked at")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from flask import Blueprint, Response, abort, flash, jsonify, make_response, redirect, render_template, request, url_for
+from flask import Blueprint, Response, abort, flash, jsonify, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.parsing import UnknownProfile, profiles
+from webapp.parsing.words import counted
 from webapp.store.db.database import writing
 from webapp.store.homes import changes, rules, scopes
 from webapp.store.homes.scopes import HomeScope
@@ -48,7 +49,7 @@ def index() -> str:
 
 
 @blueprint.get("/homes/question")
-def question() -> Response:
+def question() -> str:
     """The banner alone, for a page that waits until everything is counted."""
     if key := request.args.get("session"):
         open_question = questions.of_session(session_store.find(db.session, key))
@@ -56,7 +57,7 @@ def question() -> Response:
         open_question = questions.of_dump(dumps.find_id(db.session, dump))
     else:
         open_question = questions.of_list()
-    return make_response(render_template("homes/_question.html", question=open_question))
+    return render_template("homes/_question.html", question=open_question)
 
 
 @blueprint.get("/homes/changes/<int:number>")
@@ -96,8 +97,7 @@ def _remember(scope: HomeScope, profile: str) -> None:
 
 def _work(number: int, count: int, words: str) -> None:
     """Work at a change for a moment, and say how far that came."""
-    sessions = "1 session" if count == 1 else f"{count:,} sessions"
-    until = time.monotonic() + AT_ONCE
+    sessions, until = counted(count, "session"), time.monotonic() + AT_ONCE
     if changes.work(db.engine, number, ends=lambda: time.monotonic() > until):
         flash(f"{sessions} now {words}.", f"home:{number}")
         return
@@ -174,7 +174,6 @@ def forget(number: int) -> AnyResponse:
     refuses={422: "No profile is called so, or the body is another"},
 )
 def put_api(ident: str) -> tuple[Response, int]:
-    """`{"home": P}`, or null for an unknown one; answers once all that follows from it is stored."""
     session = session_store.find(db.session, ident)
     number, key = session.id, session.key
     body = json_object('{"home": P}, where P is a profile\'s name or null')
@@ -200,7 +199,6 @@ def put_api(ident: str) -> tuple[Response, int]:
     ),
 )
 def show_api(ident: str) -> Response:
-    """The home, and of an unknown one how many responses would have failed under each parser (null: counting)."""
     session = session_store.find(db.session, ident)
     open_question = questions.of_session(session)
     failed = {choice.profile: choice.failed for choice in open_question.choices} if open_question else {}

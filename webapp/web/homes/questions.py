@@ -77,9 +77,5 @@ def choices(question: Question) -> list[Choice]:
         Choice(candidate.profile, help_texts.get(candidate.profile, ""), candidate.failed, candidate.none)
         for candidate in question.candidates
     ]
-    return sorted(lines, key=lambda line: (_is_reported(line.profile), line.profile == "fencepost"))
-
-
-def _is_reported(name: str) -> bool:
-    """Whether it is a parser of one of the field reports, which few programs run."""
-    return getattr(profile(name), "report", None) is not None
+    reported = {line.profile for line in lines if getattr(profile(line.profile), "report", None) is not None}
+    return sorted(lines, key=lambda line: (line.profile in reported, line.profile == "fencepost"))

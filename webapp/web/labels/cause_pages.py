@@ -13,11 +13,7 @@ blueprint = Blueprint("causes", __name__, url_prefix="/labels/causes")
 
 
 @blueprint.get("")
-def index() -> str:
-    return shown(None)
-
-
-def shown(message: str | None) -> str:
+def index(message: str | None = None) -> str:
     tree = store.tree(db.session)
     return render_template("labels/causes.html", tree=tree, groups=list(store.TREE), message=message)
 
@@ -35,5 +31,5 @@ def change() -> AnyResponse | tuple[str, int]:
         else:
             store.add(db.session, name, form.get("group"), author())
     except store.BadCause as error:
-        return shown(str(error)), 422
+        return index(str(error)), 422
     return redirect(url_for("labels.causes.index"), 303)

@@ -21,8 +21,6 @@ def expects_words(expects: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The form's fields, as texts."""
-
     judgement: str = ""
     cause: str = ""
     note: str = ""
@@ -46,7 +44,6 @@ class Check:
 
 
 def of_label(label: Any, seen_stamp: str) -> Fields:
-    """The fields that a stored label fills."""
     if label is None:
         return Fields(seen=seen_stamp)
     expects = "value" if label.expects in ("one", "several") else label.expects or ""
@@ -56,9 +53,7 @@ def of_label(label: Any, seen_stamp: str) -> Fields:
 
 
 def of_form(form: Mapping[str, str]) -> Fields:
-    """The fields as they were sent."""
-    texts = {name: form.get(name, "").replace("\r\n", "\n") for name in Fields.__dataclass_fields__}
-    return Fields(**texts)
+    return Fields(**{name: form.get(name, "").replace("\r\n", "\n") for name in Fields.__dataclass_fields__})
 
 
 def check(fields: Fields) -> Check:

@@ -49,11 +49,7 @@ def index() -> Response:
 
 
 @blueprint.get("/disagreements")
-def disagreements() -> str:
-    return listed()
-
-
-def listed(message: str | None = None) -> str:
+def disagreements(message: str | None = None) -> str:
     settled = request.args.get("settled") == "1"
     responses = settling.disagreements(
         db.session, after=request.args.get("after", -1, int), viewer=author(), settled=settled
@@ -125,9 +121,9 @@ def settle() -> AnyResponse | tuple[str, int]:
             label = chosen(turn, form)
             settling.settle(db.session, turn, label, author=author(), why=form.get("why"), seen=form.get("seen"))
     except store.Conflict:
-        return listed("Somebody else has settled this in the meantime; see under settled."), 409
+        return disagreements("Somebody else has settled this in the meantime; see under settled."), 409
     except label_content.BadLabel as error:
-        return listed(str(error)), 422
+        return disagreements(str(error)), 422
     return redirect(url_for("labels.lists.disagreements"), 303)
 
 

@@ -71,8 +71,7 @@ def index() -> Response | AnyResponse:
 @blueprint.post("/labels/draw")
 def draw() -> AnyResponse:
     """Draw the sample that the form asks for, and go to it: a link alone makes none."""
-    at = here()
-    return redirect(at.url(), 303)
+    return redirect(here().url(), 303)
 
 
 @blueprint.post("/labels")
@@ -84,7 +83,8 @@ def save() -> Response | AnyResponse:
     try:
         fields = decided(at, detail, fields)
         label = label_form.said(fields, request.form.get("seconds", ""))
-        like_it = alike(at, detail.turn) if request.form.get("like") else []
+        is_for_all = request.form.get("like")
+        like_it = queue_progress.alike(db.session, at.queue, detail.turn, author()) if is_for_all else []
         group = queue_progress.served(db.session, detail.turn, label, [similar.turn for similar in like_it])
         like = f"{detail.session.external_id[:100]} turn {detail.turn.position}"
         store.put_all(db.session, [(detail.turn, label), *group], author=author(), seen=fields.seen, like=like)
@@ -141,8 +141,7 @@ def undo() -> AnyResponse:
     if request.form.get("review"):
         return redirect(url_for("labels.review.index", undone=len(turns)), 303)
     at = here()
-    where = at.url() if not turns else at.url(at=place(turns[0]), undone=len(turns))
-    return redirect(where, 303)
+    return redirect(at.url(at=place(turns[0]), undone=len(turns)) if turns else at.url(), 303)
 
 
 @blueprint.post("/labels/check")
@@ -218,10 +217,6 @@ def here_at_response() -> tuple[QueuePosition, turn_store.TurnDetail]:
     return at, at.detail
 
 
-def alike(at: QueuePosition, turn: Turn) -> list[queue_progress.Alike]:
-    return queue_progress.alike(db.session, at.queue, turn, author())
-
-
 def shown(
     at: QueuePosition,
     fields: label_form.Fields | None = None,
@@ -241,7 +236,6 @@ def shown(
 
 
 def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.Fields | None) -> dict[str, Any]:
-    """What the page of one response shows."""
     session, turn = detail.session, detail.turn
     if turn.raw is None:
         raise NotFound("this turn has no text to label")
@@ -275,7 +269,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
         "mine": mine,
         "tree": causes.tree(db.session),
         "judgements": label_content.JUDGEMENTS,
-        "alike": alike(at, turn),
+        "alike": queue_progress.alike(db.session, at.queue, turn, author()),
         "same": None if at.spec.blind else neighbours.of_turn(db.session, turn.id),
         "back": None if before is None else at.url(at=place(before)),
         "skip": None if after is None or after.id == turn.id else at.url(at=place(after)),

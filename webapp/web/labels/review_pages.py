@@ -30,8 +30,9 @@ def index() -> Response | AnyResponse:
     if not people.is_named():
         return redirect(url_for("labels.name.ask", next=request.full_path))
     of, number = request.args.get("of") or None, request.args.get("label", type=int)
-    label = asked_for(number) if number else next_label(of)
-    return shown(label, of)
+    if number:
+        return shown(asked_for(number), of)
+    return shown(reviewing.following(db.session, author(), after=request.args.get("after", 0, int), of=of), of)
 
 
 @blueprint.post("")
@@ -45,10 +46,6 @@ def save() -> Response | AnyResponse:
     except label_content.BadLabel as error:
         return shown(asked_for(label.id), of, message=str(error), note=note, status=422)
     return redirect(url_for("labels.review.index", of=of, after=label.id), 303)
-
-
-def next_label(of: str | None) -> Label | None:
-    return reviewing.following(db.session, author(), after=request.args.get("after", 0, int), of=of)
 
 
 def asked_for(number: int) -> Label:
@@ -75,8 +72,7 @@ def about_label(label: Label, of: str | None) -> dict[str, Any]:
     """The label's response, what your parser returned for it, and where to go on."""
     turn = db.session.get_one(Turn, label.turn_id)
     session = db.session.get_one(Session, turn.session_id)
-    detail = turn_store.find(db.session, session, turn.position)
-    trace = bench_store.trace(detail, session.first_profile)
+    trace = bench_store.trace(turn_store.find(db.session, session, turn.position), session.first_profile)
     skip = reviewing.following(db.session, author(), after=label.id, of=of)
     return {
         "session": session,

@@ -105,8 +105,6 @@ def put(turn: Any, form: Any, *, seen: str | None) -> None:
     query=(AFTER, Parameter("viewer", TEXT, "who asks")),
 )
 def list_api() -> Response:
-    """All labels; where it is told who asks, by `viewer` or by this browser's name, those of responses that they have
-    not labelled say only whose they are."""
     viewer = request.args.get("viewer") or (author() if people.is_named() else None)
     lines = label_list.page(db.session, after=request.args.get("after"), limit=500, viewer=viewer)
     following = lines[-1].after if len(lines) == 500 else None

@@ -106,16 +106,13 @@ class Connection(HTTPChannel):  # type: ignore[misc]
     error_task_class = RefusalTask
 
     def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:  # noqa: A002
-        self.parser_class = partial(Parser, admission=server.admission, peer=str(addr[0]) if addr else "")
+        self.peer = str(addr[0]) if addr else ""
+        self.parser_class = partial(Parser, admission=server.admission, peer=self.peer)
         self.sent = 0
         self._blocked: tuple[float, int] | None = None
         self._refusing = False
         self._lingers_since = 0.0
         super().__init__(server, sock, addr, adj, map=map)
-
-    @property
-    def peer(self) -> str:
-        return str(self.addr[0]) if self.addr else ""
 
     @property
     def is_waiting(self) -> bool:

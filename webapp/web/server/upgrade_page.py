@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
@@ -57,17 +57,14 @@ def shown(settings: Settings, host: str, port: int) -> Iterator[Callable[[Progre
 
 def _older_revision(settings: Settings) -> str | None:
     """The database's revision where it is not the newest; None for an empty one, and where it cannot be reached."""
-    try:
+    with suppress(sa.exc.SQLAlchemyError, ModuleNotFoundError, OSError):  # the start itself says what is wrong
         engine = database.connect(settings.database)
-    except (sa.exc.SQLAlchemyError, ModuleNotFoundError, OSError):  # the start itself says in words what is wrong …
-        return None
-    try:
-        revision = database.revision(engine)
-    except (sa.exc.SQLAlchemyError, OSError):  # … and here, too
-        return None
-    finally:
-        engine.dispose()
-    return None if revision == database.HEAD else revision
+        try:
+            revision = database.revision(engine)
+            return None if revision == database.HEAD else revision
+        finally:
+            engine.dispose()
+    return None
 
 
 class _UpgradeServer(ThreadingHTTPServer):

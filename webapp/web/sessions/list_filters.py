@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -142,19 +142,18 @@ def _said(name: str, value: str, under: str) -> tuple[str, str]:
 
 def groups(result_page: Page, filters: Filters) -> list[FacetGroup]:
     """The facets of what is in view, those that are looked at first in front."""
-    facets = {"label": _labels(result_page, filters)} | result_page.facets
-    return [_group(facets[name], filters) for name in TITLES if name in facets]
-
-
-def _labels(result_page: Page, filters: Filters) -> Facet:
     counts = result_page.counts
-    return Facet("label", [("labelled", counts.labelled), ("unlabelled", counts.unlabelled)], 0, filters.label)
+    labels = Facet("label", [("labelled", counts.labelled), ("unlabelled", counts.unlabelled)], 0, filters.label)
+    facets = {"label": labels} | result_page.facets
+    return [_group(facets[name], filters) for name in TITLES if name in facets]
 
 
 def _group(facet: Facet, filters: Filters) -> FacetGroup:
     active, whole = filters.active(), request.args.get("more") == facet.name
     expanded = {"more": facet.name} if whole else {}
-    values = facet.values if whole or len(facet.values) <= TOP + 1 else _first(facet)
+    values = facet.values
+    if not whole and len(values) > TOP + 1:  # the chosen one is listed wherever it stands
+        values = [pair for at, pair in enumerate(values) if at < TOP or pair[0] == facet.chosen]
     options = [
         Option(
             named(facet.name, value),
@@ -176,11 +175,6 @@ def _group(facet: Facet, filters: Filters) -> FacetGroup:
     )
 
 
-def _first(facet: Facet) -> list[tuple[str, int]]:
-    """The top values, and the chosen one wherever it stands."""
-    return [pair for at, pair in enumerate(facet.values) if at < TOP or pair[0] == facet.chosen]
-
-
 def sorts(filters: Filters) -> dict[str, str]:
     """Where a click on each column's head leads: to that sort, or from it back to failing first."""
     active = filters.active()
@@ -193,16 +187,13 @@ def ranges(filters: Filters) -> list[Option]:
     """Quick time ranges up to now; a day and longer begin with a day, so that the address stays the same for it."""
     active = filters.active()
     now = datetime.now(UTC)
-    offered = [Option("all time", None, filters.since is None and filters.until is None, _since(active, None))]
+    all_time = address(active, since=None, until=None)
+    offered = [Option("all time", None, filters.since is None and filters.until is None, all_time)]
     for label, back in RANGES:
         since = f"{now - back:%Y-%m-%dT%H:%M}" if back < timedelta(days=1) else f"{now - back:%Y-%m-%d}"
         on = filters.until is None and filters.since == since
-        offered.append(Option(label, None, on, _since(active, since)))
+        offered.append(Option(label, None, on, address(active, since=since, until=None)))
     return offered
-
-
-def _since(active: dict[str, Any], since: str | None) -> str:
-    return address(active, since=since, until=None)
 
 
 def moment(text: str | None, last: str = "00:00") -> str:
@@ -210,10 +201,9 @@ def moment(text: str | None, last: str = "00:00") -> str:
     return "" if not text else f"{text}T{last}" if len(text) == len("2026-01-31") else text.replace(" ", "T")[:16]
 
 
-def hidden_fields(active: dict[str, Any], without: Iterable[str]) -> list[tuple[str, Any]]:
+def hidden_fields(active: dict[str, Any], without: Container[str]) -> list[tuple[str, Any]]:
     """What a form with fields of its own must send along."""
-    left_out = set(without)
-    return [(name, value) for name, value in active.items() if name not in left_out]
+    return [(name, value) for name, value in active.items() if name not in without]
 
 
 def production(counts: Counts, filters: Filters) -> list[Option]:
@@ -244,13 +234,10 @@ def rows_context(result_page: Page, filters: Filters) -> dict[str, Any]:
     }
 
 
-def _has_unknown(group: FacetGroup) -> bool:
-    return any(option.label == PARSER_UNKNOWN for option in group.options)
-
-
 def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
     """What the panel of filters and the line above the rows need."""
     active, offered = filters.active(), groups(result_page, filters)
+    homes = [option.label for group in offered if group.name == "home" for option in group.options]
     return {
         "filters": filters,
         "active": active,
@@ -258,7 +245,7 @@ def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "here": urlencode(active, errors="surrogatepass"),
         "chips": chips(filters),
         "production": production(result_page.counts, filters),
-        "some_unknown": any(group.name == "home" and _has_unknown(group) for group in offered),
+        "some_unknown": PARSER_UNKNOWN in homes,
         "groups": offered,
         "sorts": sorts(filters),
         "ranges": ranges(filters),

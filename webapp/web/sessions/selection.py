@@ -9,6 +9,7 @@ from flask import Blueprint, Response, abort, flash, redirect, render_template, 
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
+from webapp.parsing.words import counted
 from webapp.store.exports import zipped
 from webapp.store.models import Session
 from webapp.store.sessions import deletion
@@ -17,8 +18,8 @@ from webapp.store.sessions import sessions as session_store
 from webapp.web.api.operation import Content, operation
 from webapp.web.api.parameters import FILTERS, IDS
 from webapp.web.api.shapes import BINARY
+from webapp.web.render import streamed
 from webapp.web.sessions import list_filters
-from webapp.web.streaming import streamed
 
 blueprint = Blueprint("selection", __name__)
 
@@ -43,8 +44,7 @@ def dumps_api() -> Response:
     """A zip of the dumps of sessions (`ids`, several), else of those under the list's filters, the first thousand."""
     if idents := request.args.getlist("ids"):
         return zipped_dumps([session_store.find(db.session, ident) for ident in idents[: store.MOST]])
-    filters = list_filters.of_request()
-    return zipped_dumps(store.filtered(db.session, filters))
+    return zipped_dumps(store.filtered(db.session, list_filters.of_request()))
 
 
 def zipped_dumps(sessions: list[Session]) -> Response:
@@ -83,16 +83,17 @@ def delete() -> AnyResponse:
         flash("Nothing deleted: those sessions were already gone.")
     else:
         minutes = int(deletion.UNDONE_FOR.total_seconds() // 60)
-        count = "1 session" if len(keys) == 1 else f"{len(keys):,} sessions"
-        flash(f"Deleted {count}. This can be undone for {minutes} minutes.", f"undo:{moment.isoformat()}")
+        flash(
+            f"Deleted {counted(len(keys), 'session')}. This can be undone for {minutes} minutes.",
+            f"undo:{moment.isoformat()}",
+        )
     return redirect(url_for("sessions.index"), 303)
 
 
 @blueprint.post("/selection/undo")
 def undo() -> AnyResponse:
     try:
-        moment = datetime.fromisoformat(request.form.get("batch", ""))
-        keys = store.of_batch(db.session, moment)
+        keys = store.of_batch(db.session, datetime.fromisoformat(request.form.get("batch", "")))
     except ValueError:
         abort(400, "batch is not the id of a deletion.")
     back = deletion.undo(db.session, keys)
@@ -105,9 +106,7 @@ def compare() -> str:
     """Two or more sessions side by side, and where each first differs from the one before it."""
     sessions = store.find(db.session, request.args.getlist("ids"))
     columns = sessions[:MOST_COMPARED]
-    partings = [
-        store.parting(db.session, left_session, right_session) for left_session, right_session in pairwise(columns)
-    ]
+    partings = [store.parting(db.session, *pair) for pair in pairwise(columns)]
     return render_template(
         "selection/compare.html", sessions=columns, partings=[None, *partings], left_out=len(sessions) - len(columns)
     )

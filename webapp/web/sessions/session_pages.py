@@ -12,11 +12,14 @@ from webapp.extensions import db
 from webapp.parsing import profiles
 from webapp.store.exports import session_dump as dump_store
 from webapp.store.exports.filenames import safe_name
+from webapp.store.failures import group_detail, groups
+from webapp.store.models import Session
 from webapp.store.search import Match
 from webapp.store.sessions import coverage, failure_steps, overview
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
+from webapp.store.sessions.failure_steps import FailedPlace
 from webapp.store.write import finding_runner
 from webapp.store.write.tally import VERDICTS
 from webapp.web import links
@@ -24,13 +27,11 @@ from webapp.web.api import sessions as api
 from webapp.web.api.operation import Parameter, json, operation
 from webapp.web.api.parameters import AFTER, FILTERS, LIMIT, limit_of_request
 from webapp.web.api.shapes import TEXT, many, one_of, record, ref, whole
-from webapp.web.failures import group_steps
 from webapp.web.homes import questions
 from webapp.web.people import author
-from webapp.web.render import page, wants_partial
+from webapp.web.render import page, streamed, wants_partial
 from webapp.web.responses import coverage_dict
 from webapp.web.sessions import list_filters, strips, timeline_window
-from webapp.web.streaming import streamed
 
 blueprint = Blueprint("sessions", __name__)
 
@@ -100,16 +101,13 @@ def response(ident: str, number: int) -> AnyResponse:
     example="?session=SESSION&position=3",
 )
 def next_failure_api() -> Response:
-    """The failed response behind `position` of `session`, or before it, through the sessions under the filters.
-
-    With `group` through the responses of that failure group, the newest first.
-    """
+    """With `group` the newest response comes first."""
     session = store.find(db.session, request.args.get("session", ""))
     forward = request.args.get("way") != "previous"
     position = request.args.get("position", -1, type=int)
     group = request.args.get("group")
     if group:
-        place = group_steps.beside(db.session, group, list_filters.of_request(), session, position, forward)
+        place = _beside_in_group(group, session, position, forward)
     else:
         place = failure_steps.beside(db.session, list_filters.of_request(), session, position, forward)
     if place is None:
@@ -118,6 +116,21 @@ def next_failure_api() -> Response:
         return jsonify(url=None, session=None, position=None, reason=reason)
     url = links.turn_url(place.session, place.position)
     return jsonify(url=url, session=place.session.external_id, position=place.position, reason=None)
+
+
+def _beside_in_group(key: str, session: Session, position: int, forward: bool) -> FailedPlace | None:
+    """The response of the group behind the one at `position`, or before it; from anywhere else the newest one."""
+    members = group_detail.members(db.session, key, list_filters.of_request())
+    try:
+        turn_id = turn_store.find(db.session, session, position).turn.id
+    except turn_store.NoSuchTurn:
+        turn_id = None
+    step = 1 if forward else -1
+    to = members.index(turn_id) + step if turn_id in members else 0
+    if not 0 <= to < len(members):
+        return None
+    example = groups.examples(db.session, [members[to]]).get(members[to])
+    return None if example is None else FailedPlace(store.find(db.session, example.session), example.position)
 
 
 @blueprint.post("/sessions/<session_id:ident>/dump")
@@ -187,8 +200,7 @@ def show_api(ident: str) -> Response:
     "Sessions", "Write a session dump on the server", json(api.WRITTEN_DUMP, "Where it is, under the data folder")
 )
 def write_dump_api(ident: str) -> Response:
-    session = store.find(db.session, ident)
-    written = dump_store.write(db.session, current_app.config["SETTINGS"], session)
+    written = dump_store.write(db.session, current_app.config["SETTINGS"], store.find(db.session, ident))
     return jsonify(success=True, dump_path=written.address, entry_count=written.entry_count)
 
 
@@ -203,18 +215,13 @@ def download_dump(ident: str) -> Response:
 
 def session_dict(session: Any) -> dict[str, Any]:
     """A session as the API shows it; times are ISO 8601 in UTC."""
+    names = ("key", "revision", "title", "home_profile", "home_source", "service", "models", "strip")
     return {
+        **{name: getattr(session, name) for name in names},
         "id": session.external_id,
-        "key": session.key,
-        "revision": session.revision,
-        "title": session.title,
         "format": session.source_format,
         "home": session.home_profile,
-        "home_profile": session.home_profile,
-        "home_source": session.home_source,
-        "service": session.service,
         "shape": dict(zip(VERDICTS, store.shape_of(session), strict=True)),
-        "models": session.models,
         "started_at": session.started_at and session.started_at.isoformat(),
         "ended_at": session.ended_at and session.ended_at.isoformat(),
         "turns": session.turn_count,
@@ -224,6 +231,5 @@ def session_dict(session: Any) -> dict[str, Any]:
         "labelled": session.label_count,
         "bytes": session.raw_bytes,
         "findings": (session.facets or {}).get("finding", {}),
-        "strip": session.strip,
         "url": url_for("sessions.show", ident=links.ident(session)),
     }

@@ -35,6 +35,9 @@ class TimelineQuery:
     q: str
     after: int | None
 
+    def is_open(self, fold: int) -> bool:
+        return self.all_open or fold in self.opened
+
 
 def timeline_query(args: Any, session: Session) -> TimelineQuery:
     """Read the query string; what is no number is as if it were not there."""
@@ -51,7 +54,6 @@ def _is_number(word: str) -> bool:
 
 
 def window(db: orm.Session, session: Session, query: TimelineQuery, evidence: Iterable[Finding]) -> dict[str, Any]:
-    """One window of the timeline."""
     lines = turn_store.timeline(db, session, first=query.first, count=STEP, viewer=author())
     before = overview.time_before(db, session, query.first) if query.first else None
     rows = timeline.rows(lines, before, _marks(evidence))
@@ -62,7 +64,7 @@ def window(db: orm.Session, session: Session, query: TimelineQuery, evidence: It
         "step": STEP,
         "asked": query,
         "kept": _kept(query),
-        "blocks": timeline.blocks(rows, query.opened, all_open=query.all_open),
+        "blocks": timeline.blocks(rows, query.is_open),
         "matrices": timeline.matrices(lines),
     }
 

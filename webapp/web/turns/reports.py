@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from webapp import jsontext
-from webapp.markdown import escaped
+from webapp.markdown import escaped, fenced
 from webapp.parsing import Trace, words
 from webapp.parsing.fitting import Misfit
 from webapp.parsing.span import place
@@ -31,15 +31,14 @@ def markdown(
         "# A response that should have become JSON",
         "\n".join(f"- {name}: {text if name == 'page' else escaped(text)}" for name, text in facts),
         f"`{trace.profile}` {escaped(words.trace_sentence(trace))}.",
-        f"## Raw response ({len(raw):,} characters)\n\n{_fenced(_shortened(raw))}",
+        f"## Raw response ({len(raw):,} characters)\n\n{fenced(_shortened(raw))}",
     ]
     if special := _special(raw):
         parts.append(f"Characters that do not show: {special}.")
     parts.append(f"## Attempts of `{trace.profile}` {trace.version}\n\n{_attempts(raw, trace)}".rstrip())
     values = trace.values[:LISTED]
     parts += [
-        f"## Decoded value\n\n{_fenced(_shortened(jsontext.pretty(jsontext.marked(value))), 'json')}"
-        for value in values
+        f"## Decoded value\n\n{fenced(_shortened(jsontext.pretty(jsontext.marked(value))), 'json')}" for value in values
     ]
     if misfits:
         lines = (f"- value {misfit.value + 1} {escaped(misfit.sentence)}" for misfit in misfits)
@@ -80,12 +79,6 @@ def case_file(trace: Trace) -> str:
     return f"{edits[0].repair}.md" if edits else "responses.md"
 
 
-def _fenced(text: str, info: str = "") -> str:
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    ticks = "`" * max(3, longest + 1)
-    return f"{ticks}{info}\n{text}\n{ticks}"
-
-
 def _shortened(text: str) -> str:
     if len(text) <= RAW_LENGTH:
         return text
@@ -95,12 +88,10 @@ def _shortened(text: str) -> str:
 
 def _special(raw: str) -> str:
     places = []
-    for match in SPECIAL.finditer(raw[:RAW_LENGTH]):
+    for match in islice(SPECIAL.finditer(raw[:RAW_LENGTH]), LISTED):
         line, column = place(raw, match.start())
         places.append(f"{glyph(match[0]).name} at line {line}, column {column}")
-        if len(places) == LISTED:
-            return ", ".join(places) + " and more"
-    return ", ".join(places)
+    return ", ".join(places) + (" and more" if len(places) == LISTED else "")
 
 
 def _attempts(raw: str, trace: Trace) -> str:

@@ -31,7 +31,7 @@ from webapp.web.turns import debugger_query, reports
 
 blueprint = Blueprint("turns", __name__)
 
-blueprint.app_template_global("text_runs")(lambda text: list(runs(text)))
+blueprint.app_template_global("text_runs")(runs)
 
 RAIL = 60
 """How many turns the rail shows before and after the current one."""

@@ -1,4 +1,4 @@
-"""`webapp/web/trailing_slash.py`: a slash too many at the end of an address."""
+"""`webapp/web/errors.py`: a slash too many at the end of an address."""
 
 from __future__ import annotations
 

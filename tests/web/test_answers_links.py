@@ -9,7 +9,7 @@ from flask import Flask
 from werkzeug.routing import BuildError, IntegerConverter, Map, MapAdapter, Rule
 
 from tests.web.pages import FILLED
-from webapp.web.late_rules import LateRule
+from webapp.web.answers import LateRule
 
 SHAPES: list[tuple[str, dict[str, Any]]] = [
     ("/", {}),
@@ -78,7 +78,7 @@ def test_a_start_compiles_no_rule(make: Any, monkeypatch: pytest.MonkeyPatch) ->
         raise AssertionError("a rule was compiled")
 
     monkeypatch.setattr(Rule, "_compile_builder", refuse)
-    monkeypatch.setattr("webapp.web.late_rules._shared", {})
+    monkeypatch.setattr("webapp.web.answers._shared", {})
     app = make()
     assert app.test_client().get("/healthz").status_code == 200
     with pytest.raises(AssertionError, match="compiled"), app.test_request_context():
