@@ -25,6 +25,7 @@ from webapp.store.db import database
 from webapp.store.models import Dump, DumpSession
 from webapp.store.write import writing
 from webapp.store.write.home import Home
+from webapp.store.write.session_rows import SessionInput
 
 TURNS = 20
 RARE = "zanzibarite"
@@ -86,12 +87,9 @@ def _write(connection: sa.Connection, made: _Made, numbers: range) -> list[Origi
     originals = []
     for number in numbers:
         start, turns = made.session(number)
+        session = SessionInput(start, turns, Home(start.home or "fencepost", "told"))
         outcome = writing.write(
-            *(connection, start, turns),
-            home=Home(start.home or "fencepost", "told"),
-            dump_id=lambda _: dump_id,
-            on_problem=lambda _: None,
-            index=pending,
+            connection, session, dump_id=lambda _: dump_id, on_problem=lambda _: None, index=pending
         )
         originals.append(written(connection, outcome.id, start, turns))
         link = {"dump_id": dump_id, "session_id": outcome.id, "new_turns": outcome.new_turns}

@@ -107,10 +107,10 @@ class Settings:
 
     def environment(self) -> dict[str, str]:
         """The variables that give another process of ours the same database, data and limits."""
-        as_they_are = ("data", "database", "home", "log", "store", "parts_from", "export_days", "findings", "pool")
+        as_they_are = ("data", "database", "home", "log", "parts_from", "export_days", "findings", "pool")
         values = {name: getattr(self, name) for name in as_they_are}
-        values |= {"max_dump": max(1, self.max_dump // MEGABYTE), "durable": int(self.durable)}
-        return {f"FENCEPOST_{name.upper()}": "" if value is None else str(value) for name, value in values.items()}
+        values |= {"max_dump": max(1, self.max_dump // MEGABYTE), "durable": int(self.durable), "store": self.store or ""}
+        return {f"FENCEPOST_{name.upper()}": str(value) for name, value in values.items() if value is not None}
 
 
 HELP = {
