@@ -109,7 +109,8 @@ class Settings:
         """The variables that give another process of ours the same database, data and limits."""
         as_they_are = ("data", "database", "home", "log", "parts_from", "export_days", "findings", "pool")
         values = {name: getattr(self, name) for name in as_they_are}
-        values |= {"max_dump": max(1, self.max_dump // MEGABYTE), "durable": int(self.durable), "store": self.store or ""}
+        values |= {"max_dump": max(1, self.max_dump // MEGABYTE), "durable": int(self.durable)}
+        values["store"] = self.store or ""
         return {f"FENCEPOST_{name.upper()}": str(value) for name, value in values.items() if value is not None}
 
 
