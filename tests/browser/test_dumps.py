@@ -18,14 +18,20 @@ from benchmarks.reliability.processes import children
 from tests.browser.conftest import serve, stop
 from tests.forking import ForkedProcess
 from tests.web.test_session_keys import BY_CHAT, UNSURE
+from webapp.store.db import database
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ForkedProcess, str]]:
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("dumps")
+
+
+@pytest.fixture(scope="module")
+def served(data: Path) -> Iterator[tuple[ForkedProcess, str]]:
     """A server of its own, whose dumps no other test counts."""
-    process, url = serve(tmp_path_factory.mktemp("dumps"), "--no-examples")
+    process, url = serve(data, "--no-examples")
     yield process, url
     stop(process)
 
@@ -36,11 +42,16 @@ def url(served: tuple[ForkedProcess, str]) -> str:
 
 
 @contextmanager
-def standing_still(process: ForkedProcess) -> Iterator[None]:
-    """Whatever the server started, as its worker: what is done behind the page goes on later."""
-    under = children(process.pid)
-    for pid in under:
-        os.kill(pid, signal.SIGSTOP)
+def standing_still(process: ForkedProcess, data: Path) -> Iterator[None]:
+    """Whatever the server started, as its worker: what is done behind the page goes on later.
+
+    None of it stands within a transaction that writes, or the page could not write either.
+    """
+    engine, under = database.connect(f"sqlite:///{data / 'fencepost.sqlite3'}"), children(process.pid)
+    with database.writing(engine):
+        for pid in under:
+            os.kill(pid, signal.SIGSTOP)
+    engine.dispose()
     try:
         yield
     finally:
@@ -84,7 +95,7 @@ def test_a_file_chosen_before_the_script_came_is_sent(page: Page, url: str, tmp_
 
 
 def test_a_large_file_is_followed_and_cancelled_by_key(
-    page: Page, served: tuple[ForkedProcess, str], tmp_path: Path
+    page: Page, served: tuple[ForkedProcess, str], data: Path, tmp_path: Path
 ) -> None:
     process, url = served
     page.goto(f"{url}/dumps")
@@ -92,7 +103,7 @@ def test_a_large_file_is_followed_and_cancelled_by_key(
     row = page.locator("tr[id^=job-]", has_text="large.jsonl")
     expect(row.locator("progress[value]")).to_be_visible()
     expect(row).to_contain_text(re.compile(r"(reading|scanning), [\d.]+ .?B of"))
-    with standing_still(process):  # or it is read before it is cancelled
+    with standing_still(process, data):  # or it is read before it is cancelled
         row.locator("[data-cancel]").focus()
         row.evaluate("row => row.dataset.before = true")
         expect(page.locator("tr[data-before]")).to_have_count(0)
