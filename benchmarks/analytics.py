@@ -90,17 +90,17 @@ def in_postgres(url: str, count: int) -> list[Any]:
     with closing(psycopg.connect(url)) as connection:
         for name, side in (("a", 0), ("b", 1)):
             columns = "turn_id bigint, text bigint, model text, verdict text, value_digest bigint"
-            connection.execute(f"CREATE TEMP TABLE {name} ({columns})")  # type: ignore[arg-type]
-            with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:  # type: ignore[arg-type]
+            connection.execute(f"CREATE TEMP TABLE {name} ({columns})")
+            with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
                 for row in rows(count, side):
                     copy.write_row(row)
-            connection.execute(f"ALTER TABLE {name} ADD PRIMARY KEY (turn_id)")  # type: ignore[arg-type]
-            connection.execute(f"ANALYZE {name}")  # type: ignore[arg-type]
+            connection.execute(f"ALTER TABLE {name} ADD PRIMARY KEY (turn_id)")
+            connection.execute(f"ANALYZE {name}")
         size = connection.execute("SELECT pg_total_relation_size('a') + pg_total_relation_size('b')").fetchone()
         print(f"PostgreSQL: {size[0] / count / 2:.1f} bytes a row" if size else "")
         query = four_way(parts_cells.CELL_OF), by_model(parts_cells.CELL_OF)
-        cells = measured("PostgreSQL four-way", lambda: connection.execute(query[0]).fetchall())  # type: ignore[arg-type]
-        groups = measured("PostgreSQL by model", lambda: connection.execute(query[1]).fetchall())  # type: ignore[arg-type]
+        cells = measured("PostgreSQL four-way", lambda: connection.execute(query[0]).fetchall())
+        groups = measured("PostgreSQL by model", lambda: connection.execute(query[1]).fetchall())
     return [sorted(cells), sorted(groups)]
 
 

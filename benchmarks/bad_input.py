@@ -79,7 +79,7 @@ class Bench:
         for door, path in (("page", "/dumps"), ("API", f"/api/dumps?filename={name}")):
             form = {"data": {"file": (io.BytesIO(content), name)}} if door == "page" else {"data": content}
             began = time.monotonic()
-            answer = client.post(path, **form)  # type: ignore[arg-type]
+            answer = client.post(path, **form)
             said.append(f"{door} {answer.status_code} in {time.monotonic() - began:.1f} s")
         self.path.with_name(name).write_bytes(content)
         command = [sys.executable, "-m", "webapp", "ingest", str(self.path.with_name(name))]

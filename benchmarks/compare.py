@@ -52,14 +52,14 @@ def measured(folder: Path, responses: int) -> dict[str, Any]:
     fill(engine, settings, responses)
     filled = time.perf_counter() - started
     with orm.Session(engine) as db:
-        first = seconds(lambda: comparing.compare(db, A, B))
-        best = min(seconds(lambda: comparing.compare(db, A, B)) for _ in range(3))
+        first = seconds(lambda: comparing.compare(db, A, B, Filters(), settings))
+        best = min(seconds(lambda: comparing.compare(db, A, B, Filters(), settings)) for _ in range(3))
         started = time.process_time()
-        comparing.compare(db, A, B)
+        compared = comparing.compare(db, A, B, Filters(), settings)
         processor = time.process_time() - started
-        cell = seconds(lambda: listing.page(db, A, B, "only_b", Filters()))
-        comparison = comparing.compare(db, A, B).as_dict()
-        narrowed = seconds(lambda: comparing.compare(db, A, B, Filters(model="m1"))) if responses <= 10_000 else None
+        cell = seconds(lambda: listing.page(db, A, B, "only_b", Filters(), settings=settings))
+        of_m1 = Filters(model="m1")
+        narrowed = seconds(lambda: comparing.compare(db, A, B, of_m1, settings)) if responses <= 10_000 else None
     engine.dispose()
     times = {
         "first": first,
@@ -69,7 +69,7 @@ def measured(folder: Path, responses: int) -> dict[str, Any]:
         "under_a_filter": narrowed,
         "made_in": filled,
     }
-    return {name: value and round(value, 3) for name, value in times.items()} | {"comparison": comparison}
+    return {name: value and round(value, 3) for name, value in times.items()} | {"comparison": compared.as_dict()}
 
 
 def seconds(what: Callable[[], Any]) -> float:

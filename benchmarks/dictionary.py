@@ -17,9 +17,13 @@ from webapp import jsontext
 from webapp.config import Settings
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.store.db import database
-from webapp.store.db.packing import zstd
 from webapp.store.ingest.start import ingest
 from webapp.store.models import Parse, Turn
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 SIZE = 8192
 LONGEST = 20_000

@@ -145,7 +145,7 @@ class Harness:
         self.judge(answer, {200, 201, 413, 415, 422})
         if answer.status_code > 201:
             self.counts["refused"] += 1
-            if not answer.json["error"]["message"]:
+            if not answer.json or not answer.json["error"]["message"]:
                 raise Broken("a refusal without words")
 
     def through_form(self, content: bytes, name: str) -> None:
@@ -188,7 +188,7 @@ class Harness:
         answer.close()
         said, self.log.said = self.log.said, []
         good = answer.status_code < 500 if wanted is None else answer.status_code in wanted
-        if "html" in answer.mimetype and mutations.HOSTILE in answer.text:
+        if "html" in (answer.mimetype or "") and mutations.HOSTILE in answer.text:
             raise Broken(f"{answer.request.path} shows markup that came in as it is")
         if said or not good:
             raise Broken(f"{answer.request.path} answered {answer.status_code}: {answer.text[:300]}\n{''.join(said)}")

@@ -161,14 +161,14 @@ class _Made:
             phase = PHASES[entry * len(PHASES) // TURNS]
             if entry % 2 == 0:
                 kind = "prompt" if entry == 0 else "tool_result"
-                yield self.turn(entry, kind, self.asked(), "user", sent, phase=phase)  # type: ignore[arg-type]
+                yield self.turn(entry, kind, self.asked(), "user", sent, phase=phase)
                 continue
             broken = failing and chance.random() < 0.25
             failure = chance.choice(ERRORS) if broken and chance.random() < 0.3 else None
             more = {"agent": agent, "model": chance.choice(models), "phase": phase, "failure": failure}
             calls = [{"name": chance.choice(TOOLS)}] if not broken else None
             raw = self.response(broken=broken)
-            yield self.turn(entry, "response", raw, "assistant", sent, tool_calls=calls, **more)  # type: ignore[arg-type]
+            yield self.turn(entry, "response", raw, "assistant", sent, tool_calls=calls, **more)
 
     def asked(self) -> str:
         return self.text(250) + (f" {RARE}" if self.chance.random() < 2e-5 else "")

@@ -29,7 +29,7 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.config import Settings
-from webapp.dumps.reading import UnknownFormat
+from webapp.dumps.records import UnknownFormat
 from webapp.jsontext import same_as
 from webapp.parsing import Trace
 from webapp.store.db import database
@@ -56,7 +56,7 @@ class Form:
     offers: dict[str, list[Any]]
     home: Trace
 
-    def keys(self, accepted: Sequence[list[Any]]) -> int:
+    def keys(self, accepted: Sequence[list[Any] | None]) -> int:
         """The fewest keys that make the label with one of these lists of values; [] where no JSON is meant."""
         return min(self._keys(meant) for meant in accepted)
 
@@ -95,12 +95,12 @@ def form(traces: dict[str, Trace | str], home: str, recorded: str | None = None)
     judgement = "right" if agreed and agreed.home else "missed"
     own = traces.get(home, traces["direct"])
     assert isinstance(own, Trace)
-    return Form(fields, trace.values if isinstance(trace, Trace) else None, judgement, offers, own)
+    return Form(fields, list(trace.values) if isinstance(trace, Trace) else None, judgement, offers, own)
 
 
 def _values(traces: Mapping[str, Trace | str], name: str) -> list[Any] | None:
     trace = traces.get(name)
-    return trace.values if isinstance(trace, Trace) and trace.chosen else None
+    return list(trace.values) if isinstance(trace, Trace) and trace.chosen else None
 
 
 def of_cases(files: Sequence[Path]) -> list[int]:
@@ -144,7 +144,10 @@ def of_corpus(folders: Sequence[Path]) -> dict[str, Any]:
 
 
 def _of_queue(db: orm.Session) -> tuple[list[int], int]:
-    failed = queue.complete(db, Spec("failed"))
+    spec = Spec("failed")
+    failed = queue.opened(db, spec)
+    while not queue.extend(db, failed, spec, seconds=60):
+        pass
     query = sa.select(Turn.raw, Turn.recorded_failure, Session.home_profile).join(
         Session, Session.id == Turn.session_id
     )

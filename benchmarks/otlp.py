@@ -15,6 +15,7 @@ import argparse
 import gzip
 import http.client
 import json
+import logging
 import multiprocessing
 import os
 import random
@@ -25,17 +26,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any, NamedTuple
+
+from waitress import create_server
+
+from webapp.dumps import otlp_protobuf
+from webapp.dumps.amount import Allowance
 
 ROOT = Path(__file__).resolve().parents[1]
 PROSE = " ".join("\n".join(topics.values()).encode("ascii", "replace").decode().split())
 STAGES = (1_000, 10_000, 50_000)
 MEASURED = 2_048
 """spans that are timed at each stage"""
+VALUES = 400_000
+"""that a body may hold, as for Fencepost itself"""
+BARE = "import sys; from benchmarks.otlp import bare_server; bare_server(sys.argv[1])"
 
 
 class Measured(NamedTuple):
@@ -79,7 +88,7 @@ def answer() -> str:
 def span(started: int, talk: str) -> bytes:
     asked = json.dumps([{"role": "user", "parts": [{"type": "text", "content": prose(300)}]}])
     said = [{"role": "assistant", "parts": [{"type": "text", "content": answer()}], "finish_reason": "stop"}]
-    attributes = {
+    attributes: dict[str, str | int] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": "m1",
@@ -125,28 +134,27 @@ def export(port: int, until: float, talk: str, many: bool, batch: int, result: A
     result.put(taken)
 
 
-BARE = """
-import gzip, json, logging, sqlite3, sys
-logging.disable()
-sys.path.insert(0, sys.argv[1])
-from waitress import create_server
-from webapp.dumps import otlp_protobuf
-base = sqlite3.connect(sys.argv[2], check_same_thread=False)
-base.execute("PRAGMA journal_mode=WAL"); base.execute("PRAGMA synchronous=NORMAL")
-base.execute("CREATE TABLE span (trace TEXT, span TEXT, body TEXT, PRIMARY KEY (trace, span))")
-def app(environ, start):
-    body = gzip.decompress(environ["wsgi.input"].read())
-    groups = [group for _, group in otlp_protobuf.request_of(body)]
-    spans = [span for group in groups for scope in group["scopeSpans"] for span in scope["spans"]]
-    rows = [(span["traceId"], span["spanId"], json.dumps(span)) for span in spans]
-    base.executemany("INSERT OR IGNORE INTO span VALUES (?, ?, ?)", rows)
-    base.commit()
-    start("200 OK", [("Content-Type", "application/x-protobuf"), ("Content-Length", "0")])
-    return [b""]
-server = create_server(app, host="127.0.0.1", port=0, threads=1)
-print("http://127.0.0.1:%s" % server.effective_port, flush=True)
-server.run()
-"""
+def bare_server(database: str) -> None:
+    """Decodes and inserts, and nothing else, until it is ended; says where first."""
+    logging.disable()
+    base = sqlite3.connect(database, check_same_thread=False)
+    base.execute("PRAGMA journal_mode=WAL")
+    base.execute("PRAGMA synchronous=NORMAL")
+    base.execute("CREATE TABLE span (trace TEXT, span TEXT, body TEXT, PRIMARY KEY (trace, span))")
+
+    def app(environ: dict[str, Any], start: Callable[[str, list[tuple[str, str]]], object]) -> list[bytes]:
+        body = gzip.decompress(environ["wsgi.input"].read())
+        groups = [group for _, group in otlp_protobuf.request_of(body, Allowance(VALUES))]
+        spans = [span for group in groups for scope in group["scopeSpans"] for span in scope["spans"]]
+        rows = [(span["traceId"], span["spanId"], json.dumps(span)) for span in spans]
+        base.executemany("INSERT OR IGNORE INTO span VALUES (?, ?, ?)", rows)
+        base.commit()
+        start("200 OK", [("Content-Type", "application/x-protobuf"), ("Content-Length", "0")])
+        return [b""]
+
+    server = create_server(app, host="127.0.0.1", port=0, threads=1)
+    print(f"http://127.0.0.1:{server.effective_port}", flush=True)
+    server.run()
 
 
 @contextmanager
@@ -156,7 +164,7 @@ def served(folder: Path, bare: bool) -> Iterator[tuple[int, int]]:
     environ.pop("FENCEPOST_DATABASE", None)
     command = ["-m", "webapp", "serve", "--port", "0", "--no-examples"]
     if bare:
-        command = ["-c", BARE, str(ROOT), str(folder / "bare.sqlite3")]
+        command = ["-c", BARE, str(folder / "bare.sqlite3")]
     server = subprocess.Popen([sys.executable, *command], env=environ, stdout=subprocess.PIPE, text=True)
     try:
         line = server.stdout.readline() if server.stdout else ""

@@ -16,6 +16,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,12 @@ def others() -> dict[str, Callable[[str], Any]]:
         if reader := getattr(module, "loads", None):
             readers[name] = reader
         else:
-            readers[name] = lambda text, repair=module.repair_json: json.loads(repair(text) or "null")
+            readers[name] = partial(_repaired, module.repair_json)
     return readers
+
+
+def _repaired(repair: Callable[[str], str], text: str) -> Any:
+    return json.loads(repair(text) or "null")
 
 
 def cases() -> None:
@@ -183,7 +188,7 @@ def _side_by_side(clean: str, text: str, readers: list[Callable[[str], Any]]) ->
         best[0] = min(best[0], seconds(lambda: json.loads(clean), 2))
         for index, reader in enumerate(readers, 1):
             try:
-                best[index] = min(best[index], seconds(lambda reader=reader: reader(text), 2))
+                best[index] = min(best[index], seconds(partial(reader, text), 2))
             except (RecursionError, ValueError):
                 best[index] = math.nan
     return best

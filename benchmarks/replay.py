@@ -47,7 +47,7 @@ def main() -> None:
             print(json.dumps(measured(engine, settings, profile), indent=2))
 
 
-def measured(engine: sa.Engine, settings: Settings, profile: str) -> dict[str, str | float]:
+def measured(engine: sa.Engine, settings: Settings, profile: str) -> dict[str, str | float | list[float]]:
     bare, bare_cpu = bare_loop(engine, profile)
     seconds, cpu = {}, {}
     for processes in (1, 2):

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from webapp.store.index import order
+from webapp.store.index.bit_sliced_index import NONE
 from webapp.store.index.session_reader import Row
 from webapp.store.index.state import State
 from webapp.store.sessions.filters import Filters
@@ -59,7 +60,7 @@ def measured(sessions: int, writes: int) -> dict[str, float]:
 
 def page(state: State) -> None:
     state.cache.clear()
-    narrowed = Narrowed(state, Filters(), lambda _: 0)
+    narrowed = Narrowed(state, Filters(), lambda _: NONE)
     order.first(state, "failing", narrowed.view, None, 50)
     for facet in FACETS:
         narrowed.counts(facet)

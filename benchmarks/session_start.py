@@ -84,7 +84,7 @@ def fill(url: str, sessions: int) -> None:
         connection.execute(sa.insert(Dump), dump | {"received_at": _BEGAN, "session_count": sessions})
         for low in range(1, sessions + 1, _AT_ONCE):
             rows = [_row(number, facets) for number in range(low, min(low + _AT_ONCE, sessions + 1))]
-            connection.execute(sa.insert(Session.__table__), rows)
+            connection.execute(sa.insert(Session), rows)
     engine.dispose()
 
 

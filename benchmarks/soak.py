@@ -23,6 +23,7 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ class Traffic:
 
     def go(self, readers: int, ingesters: int, seconds: float, think: float, pause: float) -> None:
         """All of them at once, for so long."""
+        tasks: list[tuple[Callable[[int, float], None], int, float]]
         tasks = [(self._read, number, think) for number in range(readers)]
         tasks += [(self._ingest, number, pause) for number in range(ingesters)]
         threads = [threading.Thread(target=task, args=about, daemon=True) for task, *about in tasks]
@@ -175,11 +177,13 @@ def main() -> None:
 
 
 def measured(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    settings, before = Settings(folder / "data", f"sqlite:///{folder / 'data' / 'fencepost.sqlite3'}"), []
+    settings = Settings(folder / "data", f"sqlite:///{folder / 'data' / 'fencepost.sqlite3'}")
+    before: list[Process] = []
     if options.on == "postgresql":
-        before.append(Postgres(folder))
-        before[0].start()
-        settings = replace(settings, database=before[0].url)
+        postgres = Postgres(folder)
+        before.append(postgres)
+        postgres.start()
+        settings = replace(settings, database=postgres.url)
     try:
         settings.data.mkdir()
         _fill(settings, options.turns, folder / "made.sqlite3")

@@ -43,7 +43,8 @@ def marks(text: str) -> list[int]:
 
 def mutations(kind: str, count: int, seed: int = 11) -> list[tuple[str, Any, str]]:
     """`(text, value, character)` for each; a mutation that is sound JSON itself is left out."""
-    chance, made = random.Random(seed), []
+    chance = random.Random(seed)
+    made: list[tuple[str, Any, str]] = []
     while len(made) < count:
         value = document(chance)
         text = json.dumps(value, indent=chance.choice((None, None, 2)))

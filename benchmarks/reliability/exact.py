@@ -42,10 +42,10 @@ _UNTOUCHED = ("changed", "tried", "tried_key")
 """columns of a session that no recount makes"""
 
 
-def stored_texts(world: World) -> dict[str, list[list[str]]]:
+def stored_texts(world: World) -> dict[str, list[list[str | None]]]:
     """By session's own id the texts of each of its revisions that are shown."""
     query = sa.select(Session.external_id, Session.id, Turn.raw).join(Turn, Turn.session_id == Session.id)
-    found: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[str, dict[int, list[str | None]]] = defaultdict(lambda: defaultdict(list))
     with world.engine.connect() as connection:
         shown = query.where(Session.deleted_at.is_(None)).order_by(Turn.session_id, Turn.ordinal)
         for name, number, raw in connection.execute(shown):

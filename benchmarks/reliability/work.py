@@ -71,7 +71,7 @@ class Work:
 
     def begin(self) -> None:
         tasks: dict[str, list[Callable[[], None]]] = {
-            "ingest": [*(lambda maker=maker: self._upload(maker) for maker in self._makers)],  # type: ignore[misc]
+            "ingest": [*(lambda maker=maker: self._upload(maker) for maker in self._makers)],
             "replay": [self._replay],
             "prune": [self._prune, lambda: self._upload(self._makers[0])],
             "label": [lambda: self._label("bob")],

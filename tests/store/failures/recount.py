@@ -34,8 +34,8 @@ def recount(db: orm.Session, under: str = HOME, *, anew: bool = False, model: st
     columns = [Parse.turn_id, Parse.profile, Parse.failure_group, Parse.failure_path]
     if anew:
         columns.append(Parse.trace)
-    for parse in db.execute(sa.select(*columns)):
-        parses[parse.turn_id][parse.profile] = parse
+    for stored in db.execute(sa.select(*columns)):
+        parses[stored.turn_id][stored.profile] = stored
     query = sa.select(Turn.id, Turn.session_id, Turn.kind, Turn.model, Turn.sent_at, Turn.recorded_failure, Turn.raw)
     query = query.add_columns(Session.home_profile, Session.happened_at, Turn.duplicate_of)
     for turn in db.execute(query.join(Session, Session.id == Turn.session_id).where(Session.deleted_at.is_(None))):
