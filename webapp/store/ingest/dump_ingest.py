@@ -24,7 +24,7 @@ from webapp.store.ingest import dump_files, dump_links, growing, kept_dumps, sup
 from webapp.store.ingest.batches import Batch
 from webapp.store.ingest.beside import Outcomes
 from webapp.store.ingest.ingest_counts import IngestCounts
-from webapp.store.ingest.pipeline import Known, Pipeline, ReadyBatch
+from webapp.store.ingest.pipeline import MOST_BYTES, MOST_BYTES_A_COMMIT, Known, Pipeline, ReadyBatch
 from webapp.store.ingest.progress import Progress, Stopped
 from webapp.store.ingest.result import IngestResult, describe, problem_dict
 from webapp.store.ingest.turn_spool import Spill, sessions
@@ -80,7 +80,9 @@ class DumpIngest:
         with relaxed_gc.seldom(), beside as looking:
             self._known = partial(writing.known, looking)
             self._homes = rules.HomeChooser(rules.read(looking), self.settings.home, self.home)
-            with Pipeline(dump_files.incoming(self.settings.data), helped, self._known) as self.pipeline:
+            most_bytes = MOST_BYTES if self.engine.dialect.name == "sqlite" else MOST_BYTES_A_COMMIT
+            folder = dump_files.incoming(self.settings.data)
+            with Pipeline(folder, helped, self._known, most_bytes) as self.pipeline:
                 return self._run()
 
     def _run(self) -> IngestResult:

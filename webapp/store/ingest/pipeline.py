@@ -14,7 +14,9 @@ from webapp.store.ingest.helper_process import Helper, processors
 from webapp.store.write.session_rows import NewSession, SessionInput, new_session
 
 MOST_BYTES = 512 * 1024
-"""characters of sessions that are prepared together, about"""
+"""characters of sessions that are prepared together, about …"""
+MOST_BYTES_A_COMMIT = 3 * MOST_BYTES
+"""… and where each batch is a transaction of its own, whose commit waits for the disk"""
 MOST_SESSIONS = 64
 MOST_SECONDS = 0.25
 """how long a session waits at most for others"""
@@ -35,9 +37,9 @@ class Pipeline:
     Use as a context manager, which ends the helper.
     """
 
-    def __init__(self, folder: Path, size: int, known: Known) -> None:
+    def __init__(self, folder: Path, size: int, known: Known, most_bytes: int = MOST_BYTES) -> None:
         """A dump of `size` bytes; the helper's files go into `folder`."""
-        self._known = known
+        self._known, self._most_bytes = known, most_bytes
         self._helper: Helper | None = None
         if size >= HELPED and processors() > 1 and sys.platform != "win32":  # where pipes cannot be looked at
             with suppress(OSError):
@@ -55,7 +57,7 @@ class Pipeline:
         self._gathered.append(session)
         self._size += sum(len(turn.raw or "") + 500 for turn in session.turns)
         late = time.monotonic() - self._since > MOST_SECONDS
-        if self._size >= MOST_BYTES or len(self._gathered) >= MOST_SESSIONS or late:
+        if self._size >= self._most_bytes or len(self._gathered) >= MOST_SESSIONS or late:
             self._begin()
             yield from self._ready(_MOST_BEHIND)
 
