@@ -30,8 +30,8 @@ style: $(VENV)/.linted
 types: $(VENV)/.linted
 	$(BIN)/mypy
 
-# All that tests and lint need, for what runs several of them at once.
-tools: $(VENV)/.tested $(VENV)/.linted browser
+# All that tests and lint need, for what runs several of them at once: installed in one go.
+tools: $(VENV)/.linted $(VENV)/.tested browser
 
 check: lint test
 
@@ -64,18 +64,22 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Fencepost needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv $(VENV)
 
+# Python 3.11's venv brings setuptools, which nothing here needs.
+define install
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt $(1)
+	@$(BIN)/python -m pip uninstall --quiet --yes setuptools 2>/dev/null || true
+	@touch $(addprefix $(VENV)/,$(2))
+endef
+
 $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
-	@$(BIN)/python -m pip uninstall --quiet --yes setuptools 2>/dev/null || true  # Python 3.11's venv brings it; nothing here needs it
-	@touch $@
+	$(call install,--editable .,.installed)
 
-$(VENV)/.tested: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test]'
-	@touch $@
+# What tests and lint import is compiled then, which is less than all.
+$(VENV)/.tested: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(call install,--no-compile --editable '.[test]',.installed .tested)
 
-$(VENV)/.linted: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[test,lint]'
-	@touch $@
+$(VENV)/.linted: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(call install,--no-compile --editable '.[test$(comma)lint]',.installed .tested .linted)
 
 clean:
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
