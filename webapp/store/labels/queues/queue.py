@@ -127,7 +127,8 @@ def _step_sessions(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
     state = dict(queue.state)
     ids, following = _LISTED.get(spec.kind, _stretch)(db, spec, state)
     only_failed = spec.kind == "view" and spec.filters().failed
-    items, rest = scan(db, spec.kind, ids, state["turn"], 500, only_failed=only_failed) if ids else ([], None)
+    most = _TURNS_AT_ONCE.get(spec.kind, 500)
+    items, rest = scan(db, spec.kind, ids, state["turn"], most, only_failed=only_failed) if ids else ([], None)
     _insert(db, queue, items)
     if rest is not None:
         queue.state = state | {"turn": rest}
