@@ -152,8 +152,10 @@ class FileReader:
             spooled = spool(stream, Path(folder), max_bytes=self.settings.max_dump)
             format_name = format_by(self.mapping, self.format)
             if format_name is None:
-                named = file.is_named
-                format_name = readers.sniff(spooled.path, file.filename) if named else sniffed(spooled, file.filename)
+                if file.is_named:
+                    format_name = readers.sniff(spooled.path, file.filename)
+                else:
+                    format_name = sniffed(spooled, file.filename)
             return _survey(spooled, file, format_name, self.mapping, turns)
 
 

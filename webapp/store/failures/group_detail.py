@@ -91,7 +91,7 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
     group_key = overlay.shown_as(lines.people.changes)(key)
     changes, history, former = overlay.changes(db, group_key), events.history(db, group_key), _former(db, key)
     places = groups_in_view.get(group_key)
-    if places is None and group_key not in lines.known and not (changes or history or former):
+    if places is None and group_key not in lines.unfiltered and not (changes or history or former):
         raise NoSuchGroup(f"no failure group has the key {key[:200]!r}")
     title = overlay.title(group_key, lines.people.changes)
     empty = GroupDetail(key, group_key, title, lines.coverage, changes, history, former)

@@ -74,9 +74,9 @@ def lines(db: orm.Session, filters: Filters, now: datetime) -> tuple[dict[str, G
     """The groups in view, and what makes lines of them. Raises `BadFilter`."""
     scope_in_view, people = scope(db, filters), People(overlay.in_force(db), *events.in_force(db))
     groups = _groups(scope_in_view, scope_in_view.views, people.changes)
-    known = _groups(scope_in_view, [part.alive for part in scope_in_view.snapshot.parts], people.changes)
+    unfiltered = _groups(scope_in_view, [part.alive for part in scope_in_view.snapshot.parts], people.changes)
     stretch = _range(scope_in_view, groups.values())
-    return groups, Lines(scope_in_view, people, known, now, stretch, coverage(db, scope_in_view))
+    return groups, Lines(scope_in_view, people, unfiltered, now, stretch, coverage(db, scope_in_view))
 
 
 def in_view(db: orm.Session, scope_in_view: Scope) -> dict[str, GroupPlaces]:
@@ -98,7 +98,7 @@ class Lines:
 
     scope: Scope
     people: People
-    known: dict[str, GroupPlaces]
+    unfiltered: dict[str, GroupPlaces]
     now: datetime
     range: tuple[int, int] | None
     coverage: Coverage
@@ -120,7 +120,7 @@ class Lines:
     def line(self, key: str, places: GroupPlaces) -> GroupLine:
         facts = together(places, key)
         first, last = first_and_last(places)
-        everywhere = self.known.get(key, places)
+        everywhere = self.unfiltered.get(key, places)
         known_since = first_and_last(everywhere)[0]
         is_new = self._in_window(known_since)
         models, more_models = top(facts.models, None, MOST_VALUES)

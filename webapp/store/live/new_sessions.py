@@ -27,7 +27,7 @@ _MOST_AT_ONCE = 500
 class _New:
     """A new session, read but not written."""
 
-    given: SessionInput
+    session_input: SessionInput
     spans: list[Arrived]
     read: reading.Read
 
@@ -50,8 +50,8 @@ class Beginning:
         home, service = (_resource_text(spans, key) for key in (otlp.HOME, otlp.SERVICE))
         start = SessionStart(name, otlp.name, home, service=service)
         spans_read = reading.read(self._connection, 0, spans, 0, reading.Tail.of_nothing())
-        given = SessionInput(start, spans_read.turns, self._homes.choose(start, ignore))
-        self._waiting.append(_New(given, spans, spans_read))
+        session_input = SessionInput(start, spans_read.turns, self._homes.choose(start, ignore))
+        self._waiting.append(_New(session_input, spans, spans_read))
         self._size += len(spans)
         if self._size >= _MOST_AT_ONCE:
             self.write()
@@ -59,13 +59,13 @@ class Beginning:
     def write(self) -> None:
         """Write what waits."""
         short = [session for session in self._waiting if len(session.spans) <= _MOST_AT_ONCE]
-        rows = [folded(session.given) for session in short]
+        rows = [folded(session.session_input) for session in short]
         new = [session for session, _ in rows]
         outcomes = writing.write_new(self._connection, new, dump_id=self._dump_id, index=self._index) if new else []
         states = dict(zip(map(id, short), zip(outcomes, (state for _, state in rows), strict=True), strict=True))
         for session in self._waiting:
             outcome, state = states.get(id(session), (None, None))
-            self._wrote(session, outcome or self._alone(session.given), state if outcome else None)
+            self._wrote(session, outcome or self._alone(session.session_input), state if outcome else None)
         self._waiting, self._size = [], 0
 
     def _alone(self, session: SessionInput) -> writing.SessionOutcome:

@@ -43,8 +43,8 @@ def relate(duck: Any, name: str, connection: sa.Connection, settings: Settings, 
     _fill(duck, f"{name}_hidden", "session_id BIGINT", [(number,) for number in hidden])
     columns = "turn_id BIGINT, verdict TEXT, value_digest BIGINT"
     _fill(duck, f"{name}_stored", columns, [])
-    stored = sa.select(Parse.turn_id, Parse.verdict, Parse.value_digest).where(Parse.profile == profile)
-    with connection.execute(stored.execution_options(yield_per=_AT_ONCE)) as result:
+    query = sa.select(Parse.turn_id, Parse.verdict, Parse.value_digest).where(Parse.profile == profile)
+    with connection.execute(query.execution_options(yield_per=_AT_ONCE)) as result:
         for rows in result.partitions():
             _insert(duck, f"{name}_stored", columns, rows)
     parts = manifest.of_profile(connection, profile)

@@ -123,8 +123,8 @@ class _StoredStrings:
             query = sa.select(*columns, *content).where(StoredTurn.session_id == session_id)
             yield from self._connection.execute(query, execution_options={"yield_per": _AT_ONCE})
         for session_id in self._sessions:
-            named = sa.select(Session.title, Session.extra).where(Session.id == session_id)
-            for title, extra in self._connection.execute(named):
+            query = sa.select(Session.title, Session.extra).where(Session.id == session_id)
+            for title, extra in self._connection.execute(query):
                 yield StoredTurn(kind="session", raw=title, source=extra)
 
     def hold_within(self, texts: set[str]) -> set[str]:
