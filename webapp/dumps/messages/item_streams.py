@@ -80,9 +80,10 @@ def cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
             continue
         plan += or_empty(message.get("tool_plan"))
         if isinstance(message.get("content"), dict):
-            block, texts = blocks.setdefault(index, {}), ("text", "thinking")
-            block.update({key: value for key, value in message["content"].items() if key not in texts})
-            grow(block, message["content"], *texts)
+            block, content = blocks.setdefault(index, {}), message["content"]
+            texts = {key for key in ("text", "thinking") if isinstance(content.get(key), str)}
+            block.update({key: value for key, value in content.items() if key not in texts})
+            grow(block, content, *texts)
         if isinstance(message.get("tool_calls"), dict):
             grow_call(calls.setdefault(index, {"function": {}}), message["tool_calls"])
     answer = {"role": "assistant", "content": list(blocks.values()), "tool_calls": streamed(calls)}
