@@ -302,9 +302,9 @@ def test_a_row_with_the_focus_shows_the_exact_time_without_a_shift(page: Page) -
 
 
 def test_a_server_that_is_gone_is_told_in_words(page: Page) -> None:
+    page.route("**/*failed=1*", lambda route: route.abort())  # first: a loaded page's requests may pass by a new route
     page.goto("/")
     expect(page.locator("#question[hx-trigger]")).to_have_count(0)  # it asks on its own while it counts
-    page.route("**/*failed=1*", lambda route: route.abort())
     page.keyboard.press("f")
     expect(page.locator("#messages")).to_contain_text("did not answer")
     expect(page.locator(ROWS).first).to_be_visible()
