@@ -16,12 +16,12 @@ try:
 except ImportError as error:
     import webapp
 
-    if Path(webapp.__file__ or "").with_name("client.py").exists():
+    if Path(webapp.__file__ or "").with_name("client").joinpath("journal.py").exists():
         raise
     raise ImportError(
         f"{webapp.__file__} is another package called webapp and hides Fencepost's own. In this program use what runs "
         "in a process of its own: fencepost parse --profile module:function, pytest --fencepost, or a copy of "
-        "Fencepost's webapp/client.py, which is the recorder in one file"
+        "Fencepost's folder webapp/client under another name, which is the recorder alone"
     ) from error
 
 if TYPE_CHECKING:

@@ -25,8 +25,9 @@ from tests.browser.conftest import serve, stop
 from tests.ports import free_port
 from webapp import client
 from webapp.client import Recorder
+from webapp.client import recorder as recorder_module
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 120.0
 """seconds that a test waits for what must come"""
 
@@ -259,9 +260,9 @@ def test_a_title_that_is_none_of_a_text_is_counted(url: str, spool: Path) -> Non
 
 
 def test_a_full_queue_drops_and_does_not_wait(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, gate = client.Recorder._write, threading.Event()
-    monkeypatch.setattr(client, "MOST_QUEUED", 10)
-    monkeypatch.setattr(client.Recorder, "_write", lambda *given: gate.wait(DEADLINE) and write(*given))
+    write, gate = Recorder._write, threading.Event()
+    monkeypatch.setattr(recorder_module, "MOST_QUEUED", 10)
+    monkeypatch.setattr(Recorder, "_write", lambda *given: gate.wait(DEADLINE) and write(*given))
     recorder = Recorder("full", url=f"http://127.0.0.1:{free_port()}", spool=spool)
     for _ in range(100):
         recorder.response("{}")
@@ -387,14 +388,14 @@ def test_what_is_sent_in_all_is_linear_in_the_session(spool: Path) -> None:
     assert sizes == sorted(sizes)
     assert sizes[-1] > 600 * 2000
     assert len(sizes) > 10
-    assert sum(sizes) < 6 * sizes[-1] + spent * client.RATE
+    assert sum(sizes) < 6 * sizes[-1] + spent * recorder_module.RATE
     assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(bodies))
 
 
-def test_it_is_one_file_that_needs_nothing_else(tmp_path: Path) -> None:
-    shutil.copy(client.__file__, tmp_path / "fencepost_client.py")
+def test_its_folder_needs_nothing_else(tmp_path: Path) -> None:
+    shutil.copytree(Path(client.__file__).parent, tmp_path / "fencepost_client")
     code = (
         "import sys; sys.path.insert(0, '.'); import fencepost_client as c; print(c.Recorder, 'webapp' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("<class 'fencepost_client.Recorder'> False\n", "")
+    assert (done.stdout, done.stderr) == ("<class 'fencepost_client.recorder.Recorder'> False\n", "")

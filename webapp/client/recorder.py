@@ -1,48 +1,27 @@
-"""Records what a running agent says and hears, and sends it to Fencepost; one file, standard library only.
-
-Nothing here blocks or breaks the program that records: what goes wrong is counted in `dropped` and said in
-`last_error`. What it costs and what it promises: docs/recorder.md.
-"""
+"""Records what a running agent says and hears, and sends it to Fencepost."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import http.client
-import io
 import json
 import math
 import os
-import re
-import secrets
-import sys
 import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
-from urllib.parse import quote, urlencode, urlsplit
+from typing import Any
 
-if sys.platform != "win32":
-    import fcntl
+from .journal import Journal, locked, whole_lines
+from .request import FINAL, Refused, post
 
 # Sending a session again as it grows comes to this many bytes a second, unless it grew so many times since the last.
 RATE, GROWTH = 64 * 1024, 1.25
 MOST_QUEUED, MOST_QUEUED_BYTES = 10_000, 64 * 1024 * 1024  # what waits for the disk; more is dropped
-MOST_SPOOLED = 512 * 1024 * 1024  # bytes of one session on disk; without a disk an eighth of that, in memory
 LONGEST_WAIT = 30.0  # seconds between two tries while the server is away
-TIMEOUT = 60.0  # seconds that the server has for an answer: it reads the whole session in that time
-_FINAL = frozenset({400, 404, 405, 413, 415, 422})  # what a server answers to what it will never take
-
-
-class Refused(Exception):
-    """The server answered, and did not take what was sent."""
-
-    def __init__(self, status: int, answer_text: str) -> None:
-        super().__init__(f"the server answered {status}: {answer_text[:500]}")
-        self.status = status
 
 
 class Recorder:
@@ -81,7 +60,7 @@ class Recorder:
         self._tried_at, self._not_before, self._failures = time.monotonic(), 0.0, 0
         self._asked = self._answered = 0
         self._closing, self._left_over = False, True
-        self._journal: _Journal | None = None
+        self._journal: Journal | None = None
         self._sender: threading.Thread | None = None
 
     def prompt(self, text: Any, **fields: Any) -> None:
@@ -211,7 +190,7 @@ class Recorder:
 
     def _append(self, lines: list[bytes]) -> None:
         if self._journal is None:
-            self._journal = _Journal.new(self._folder(), self.session)
+            self._journal = Journal.new(self._folder(), self.session)
         if not self._written and self._about:  # the first entry says what the session is called and parsed with
             lines = [json.dumps(self._about).encode("ascii")[:-1] + b", " + lines[0][1:], *lines[1:]]
         self._written = self._journal.append(b"".join(lines))
@@ -255,7 +234,7 @@ class Recorder:
     def _send(self, until: int) -> None:
         if self._journal is not None and until > self._sent:
             with self._journal.reading() as file:
-                _post(*self._to, file, until, f"{self.session}.jsonl")
+                post(*self._to, file, until, f"{self.session}.jsonl")
 
     def _note(self, until: int, failure: Exception | None) -> None:
         self._tried_at = time.monotonic()
@@ -263,7 +242,7 @@ class Recorder:
             self._sent, self._failures = max(self._sent, until), 0
             return
         self._failures, self._left_over = self._failures + 1, True
-        final = isinstance(failure, Refused) and failure.status in _FINAL
+        final = isinstance(failure, Refused) and failure.status in FINAL
         self._not_before = self._tried_at + (math.inf if final else min(LONGEST_WAIT, 2 ** min(self._failures, 9) / 2))
 
     def _send_left_over(self) -> None:
@@ -275,96 +254,18 @@ class Recorder:
 
     def _send_one(self, path: Path) -> None:
         with contextlib.suppress(FileNotFoundError, PermissionError), path.open("rb") as file:
-            if not _locked(file):
+            if not locked(file):
                 return
             try:
-                if size := _whole_lines(file):
-                    _post(*self._to, file, size, path.name)
+                if size := whole_lines(file):
+                    post(*self._to, file, size, path.name)
             except Refused as refused:
-                if refused.status not in _FINAL:
+                if refused.status not in FINAL:
                     raise
                 self.last_error = f"{path.name}: {refused}"
                 path.replace(path.with_suffix(".refused"))
                 return
             path.unlink()
-
-
-class _Journal:
-    """A session's entries one a line: in a file that is locked while it grows, in memory where there is no disk."""
-
-    def __init__(self, file: BinaryIO, path: Path | None) -> None:
-        self.path, self._file, self._size = path, file, 0
-        self._most = MOST_SPOOLED if path else MOST_SPOOLED // 8
-
-    @classmethod
-    def new(cls, folder: Path | None, session: str) -> _Journal:
-        """A file of its own; it gets its name only once it is locked, so that nobody takes it for left over."""
-        if folder is None:
-            return cls(io.BytesIO(), None)
-        name = f"{time.time_ns()}-{secrets.token_hex(4)}-{re.sub('[^A-Za-z0-9_-]+', '_', session)[:60]}"
-        making = folder / f"{name}.making"
-        try:
-            handle = os.open(making, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-        except OSError:
-            return cls(io.BytesIO(), None)
-        file = os.fdopen(handle, "r+b", buffering=0)
-        _locked(file)
-        return cls(file, making.replace(folder / f"{name}.jsonl"))
-
-    def append(self, data: bytes) -> int:
-        """The size after it. Raises `OSError` and `BufferError`; the journal is as it was then."""
-        if self._size + len(data) > self._most:
-            raise BufferError(f"the session is longer than {self._most} bytes")
-        try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[self._file.write(rest) :]
-        except OSError:
-            self._file.truncate(self._size)
-            self._file.seek(self._size)
-            raise
-        self._size += len(data)
-        return self._size
-
-    def reading(self) -> BinaryIO:
-        """What was written so far."""
-        if isinstance(self._file, io.BytesIO):
-            return io.BytesIO(self._file.getvalue())
-        return Path(str(self.path)).open("rb")
-
-    def end(self, sent: int) -> int:
-        """Remove the file where all of it was sent; how many entries are lost, which only those in memory can be."""
-        with self._file as file:
-            if isinstance(file, io.BytesIO):
-                return file.getvalue()[sent:].count(b"\n")
-            if self.path is not None and sent == self._size:
-                self.path.unlink(missing_ok=True)
-            return 0
-
-
-def _post(url: str, token: str | None, file: BinaryIO, size: int, filename: str) -> None:
-    """Send the first `size` bytes of `file` as a dump. Raises `Refused`, and `OSError` where nobody answers."""
-    parts = urlsplit(url)
-    connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = connect(parts.hostname or "", parts.port, timeout=TIMEOUT)
-    query = urlencode({"filename": filename, "format": "recorder"}, errors="replace")
-    headers = {"Content-Length": str(size)} | ({"Authorization": f"Bearer {token}"} if token else {})
-    try:
-        target = f"{quote(parts.path.rstrip('/'), safe='/%')}/api/dumps?{query}"
-        connection.request("POST", target, body=_beginning(file, size), headers=headers)
-        answer = connection.getresponse()
-        answer_text = answer.read(65536).decode(errors="replace")
-    finally:
-        connection.close()
-    if answer.status not in (200, 201):
-        raise Refused(answer.status, answer_text)
-
-
-def _beginning(file: BinaryIO, size: int) -> Iterator[bytes]:
-    file.seek(0)
-    while size > 0 and (piece := file.read(min(size, 256 * 1024))):
-        size -= len(piece)
-        yield piece
 
 
 def _text(value: Any) -> str | None:
@@ -373,24 +274,3 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bytes | bytearray):
         return value.decode("utf-8", "surrogateescape")
     return json.dumps(value, default=repr, skipkeys=True, ensure_ascii=False)
-
-
-def _whole_lines(file: BinaryIO) -> int:
-    """Bytes up to the last line feed: the program may have been killed in the middle of a line."""
-    end = file.seek(0, 2)
-    while (start := max(0, end - 65536)) < end:
-        file.seek(start)
-        if (at := file.read(end - start).rfind(b"\n")) >= 0:
-            return start + at + 1
-        end = start
-    return 0
-
-
-def _locked(file: Any) -> bool:
-    """Lock a spool file; False where its recorder lives. Without `fcntl` a live one's may be sent, which is safe."""
-    if sys.platform == "win32":
-        return True
-    with contextlib.suppress(OSError):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    return False
