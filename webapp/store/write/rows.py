@@ -31,9 +31,13 @@ def plain(model: type[models.Base]) -> sa.TableClause:
     return sa.table(model.__tablename__, *(sa.column(name, type_) for name, type_ in columns))
 
 
+sessions = plain(models.Session)
 turns = plain(models.Turn)
 parses = plain(models.Parse)
 repairs = plain(models.ParseRepair)
+_SESSION: sa.Table = models.Session.__table__  # type: ignore[assignment]
+_insert_sessions = sa.insert(_SESSION).returning(_SESSION.c.id, sort_by_parameter_order=True)
+_next_numbers = sa.text("SELECT nextval(pg_get_serial_sequence('session', 'id')) FROM generate_series(1, :count)")
 
 
 def insert(connection: sa.Connection, table: sa.TableClause, batch: list[Row]) -> None:
@@ -57,6 +61,26 @@ def insert_values(
         at = names.index("sent_at")
         batch = [(*row[:at], _stamp(row[at]), *row[at + 1 :]) for row in batch]
     connection.exec_driver_sql(_statement(table.name, names), list(batch))
+
+
+def insert_sessions(connection: sa.Connection, batch: Sequence[Row]) -> list[int]:
+    """Insert sessions, whose values are as Python has them, all of the same columns; their numbers in the same order."""
+    if connection.dialect.name == "sqlite":
+        return list(connection.scalars(_insert_sessions, batch))
+    numbers = sorted(connection.scalars(_next_numbers, {"count": len(batch)}))
+    columns = [column for column in _SESSION.columns if column.name in batch[0] or column.default is not None]
+    encoded = [[_encoded(column, row, connection.dialect) for column in columns] for row in batch]
+    names = ("id", *(column.name for column in columns))
+    insert_values(connection, sessions, names, [(number, *row) for number, row in zip(numbers, encoded, strict=True)])
+    return numbers
+
+
+def _encoded(column: sa.Column[Any], row: Row, dialect: sa.Dialect) -> Any:
+    """The value of a column as COPY takes it."""
+    if column.name not in row:
+        return column.default.arg  # type: ignore[union-attr]
+    kind, value = column.type, row[column.name]
+    return kind.process_bind_param(value, dialect) if isinstance(kind, sa.types.TypeDecorator) else value
 
 
 @lru_cache(maxsize=16)

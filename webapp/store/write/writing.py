@@ -24,7 +24,6 @@ from webapp.store.write.state_cache import GrownState, find_changed
 
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
 _insert_session = sa.insert(Session).returning(Session.id)
-_insert_sessions = sa.insert(_sessions).returning(_sessions.c.id, sort_by_parameter_order=True)
 _insert_models = sa.insert(SessionModel)
 _bring_back = (
     sa.update(_sessions)
@@ -82,7 +81,7 @@ def write_new(
         return [None] * len(sessions)
     dump, changed = dump_id(connection), connection.execute(_next_change).scalar_one()
     values = [session.values | {"dump_id": dump, "changed": changed} for session in new]
-    numbers = dict(zip(map(id, new), connection.scalars(_insert_sessions, values).all(), strict=True))
+    numbers = dict(zip(map(id, new), rows.insert_sessions(connection, values), strict=True))
     for session in new:
         session.number(numbers[id(session)])
         index.texts += session.texts
