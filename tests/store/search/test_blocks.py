@@ -10,8 +10,8 @@ import sqlalchemy as sa
 
 from tests.store.search.test_folding import PIECES, TEXTS, as_utf8
 from webapp.store.models import TURNS_A_SESSION
-from webapp.store.search import blocks
-from webapp.store.search.folding import folded
+from webapp.store.search import blocks, folding
+from webapp.store.search.folding import in_blocks
 from webapp.store.search.index import index_turns, remove
 from webapp.store.search.pending import Pending
 from webapp.store.search.query import Query, Term, parse
@@ -95,7 +95,7 @@ def test_the_same_as_looking_through_all_texts(
 ) -> None:
     if planned == "by the words":
         connection.exec_driver_sql("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off")
-    monkeypatch.setattr(blocks, "_MOST_TURNS", most)
+    monkeypatch.setattr(folding, "_MOST_TURNS", most)
     monkeypatch.setattr(blocks, "_AT_ONCE", at_once)
     monkeypatch.setattr(blocks, "_MOST_AT_ONCE", 2 * at_once)
     texts = made(most)
@@ -111,7 +111,7 @@ def test_what_is_removed_and_comes_again_is_found_as_it_is(
     connection: sa.Connection, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """A session is removed, or its turns from some ordinal on, within a block or between two; then others come."""
-    monkeypatch.setattr(blocks, "_MOST_TURNS", 4)
+    monkeypatch.setattr(folding, "_MOST_TURNS", 4)
     chance, texts = random.Random(seed), made(seed)
     put(connection, texts)
     for session in chance.sample(range(12), 6):
@@ -145,17 +145,31 @@ def test_of_a_text_with_too_many_words_the_first_are_found(connection: sa.Connec
     assert found(connection, parse("word59999"), low, high) == []
 
 
-def test_folded_before_or_as_it_is_written_it_is_the_same(connection: sa.Connection) -> None:
-    ready, later = Pending(folds=True), Pending()
-    for number, text in enumerate(TEXTS):
-        ready.text(FIRST * TURNS_A_SESSION + number, as_utf8(text))
-        later.text((FIRST + 1) * TURNS_A_SESSION + number, as_utf8(text))
-    index_turns(connection, [*later.texts, *ready.texts])
-    rows = connection.execute(
-        sa.text("SELECT id % :size, words FROM search_raw WHERE id >= :first ORDER BY 1"),
-        {"size": TURNS_A_SESSION, "first": FIRST * TURNS_A_SESSION},
-    ).all()
-    assert len(rows) == 2 * len(TEXTS) and rows[::2] == rows[1::2]
+def test_in_blocks_before_or_as_it_is_written_it_is_the_same(connection: sa.Connection) -> None:
+    base = FIRST * TURNS_A_SESSION
+    texts = [(number, as_utf8(text)) for number, text in enumerate(TEXTS)]
+    pending = Pending()
+    pending.add([(turn_id + base, text) for turn_id, text in texts], [])
+    pending.add([], [block.moved(base + TURNS_A_SESSION) for block in in_blocks(texts)])
+    pending.flush(connection)
+    for table, columns, count in (("search_raw", "words", len(TEXTS)), ("search_block", "last % :size, words", 1)):
+        rows = connection.execute(
+            sa.text(f"SELECT id % :size, {columns} FROM {table} WHERE id >= :first ORDER BY 1"),
+            {"size": TURNS_A_SESSION, "first": base},
+        ).all()
+        assert len(rows) >= 2 * count and rows[::2] == rows[1::2]
+
+
+def test_what_is_taken_back_is_not_written(connection: sa.Connection) -> None:
+    pending = Pending()
+    pending.add([(FIRST * TURNS_A_SESSION, b"one")], list(in_blocks([((FIRST + 1) * TURNS_A_SESSION, b"two")])))
+    mark = pending.mark()
+    pending.add([((FIRST + 2) * TURNS_A_SESSION, b"one")], list(in_blocks([((FIRST + 3) * TURNS_A_SESSION, b"two")])))
+    pending.cut(mark)
+    assert pending.size == mark.size == len(b"one") + len(b" two ")
+    pending.flush(connection)
+    low, high = FIRST * TURNS_A_SESSION, (FIRST + 4) * TURNS_A_SESSION
+    assert [found(connection, parse(word), low, high) for word in ("one", "two")] == [[low], [low + TURNS_A_SESSION]]
 
 
 def test_a_block_is_of_one_session_and_not_long(connection: sa.Connection) -> None:
@@ -179,9 +193,3 @@ def test_what_copy_refuses_is_an_error_like_any_other(engine: sa.Engine) -> None
         for table in ("search_raw", "search_block"):
             count = sa.text(f"SELECT count(*) FROM {table} WHERE id >= :first")
             assert connection.scalar(count, {"first": first}) == 1
-
-
-def test_a_folded_text_is_taken_as_it_is(connection: sa.Connection) -> None:
-    index_turns(connection, [(FIRST * TURNS_A_SESSION, folded(b"One, two"))])
-    query = sa.text("SELECT words FROM search_raw WHERE id = :id")
-    assert connection.scalar(query, {"id": FIRST * TURNS_A_SESSION}) == " one two "

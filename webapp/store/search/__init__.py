@@ -5,7 +5,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from webapp.store.search.pending import MOST_BYTES, SLOTS, Kind, Note, Pending, Text, errors, session_notes
+from webapp.store.search.folding import Block, Text, in_blocks
+from webapp.store.search.pending import MOST_BYTES, NOTHING, SLOTS, Kind, Note, Pending, errors, session_notes
 
 if TYPE_CHECKING:
     from webapp.store.search.finding import Found, Match, find, show, walk

@@ -1,46 +1,25 @@
-"""Blocks of turns of one session that PostgreSQL's index knows together: each has the words of all its texts once.
+"""Writes blocks of turns into PostgreSQL's index, and finds turns by them.
 
-A word stands in most turns of a session where it stands in one, so that blocks take half of what turns would. Which
-turns of a block match, their folded texts say.
+Which turns of a block match, their folded texts say.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import sqlalchemy as sa
 
 from webapp.store.db.copying import copy_rows
 from webapp.store.db.ids import TURNS_A_SESSION
-from webapp.store.search.folding import Folded, needle
+from webapp.store.search.folding import Block, needle
 from webapp.store.search.query import Query, Term
-from webapp.store.search.words import LONGEST, shortened
+from webapp.store.search.words import shortened
 
-_MOST_TURNS = 32
-_MOST_BYTES = 64 * 1024
-"""of the texts of a block, unless it is of one turn"""
-_MOST_LEXEMES = 600_000
-"""bytes of the words of a block, about what a tsvector holds"""
 _AT_ONCE = 32
 _MOST_AT_ONCE = 256
 """blocks that are read at once, at first and at most; twice as many each time"""
-_word = re.compile(rb"[^ ]+")
-_END = b"\0\0\0"
-"""of a word in a tsvector, and that it has no places"""
-
-Text = tuple[int, Folded]
-"""a turn's id and its folded text"""
-
-
-class Block(NamedTuple):
-    """The first and the last turn of a block, and the words of its texts as PostgreSQL's binary `COPY` takes them."""
-
-    id: int
-    last: int
-    words: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +37,13 @@ def block_query(query: Query) -> BlockQuery:
     return BlockQuery(words, _needles(query.required), _needles(query.excluded))
 
 
-def write(connection: sa.Connection, texts: Iterable[Text]) -> None:
-    """Add folded texts, in the order of their turns."""
-    rows = list(texts)
-    copy_rows(connection, "search_raw", {"id": "int8", "words": "bytea"}, rows)
+def write(connection: sa.Connection, blocks: Sequence[Block]) -> None:
+    """Add blocks."""
     copy_rows(
-        connection, "search_block", {"id": "int8", "last": "int8", "words": "bytea"}, map(_block, _in_blocks(rows))
+        connection, "search_raw", {"id": "int8", "words": "bytea"}, (text for each in blocks for text in each.texts)
+    )
+    copy_rows(
+        connection, "search_block", {"id": "int8", "last": "int8", "words": "bytea"}, (block.row for block in blocks)
     )
 
 
@@ -122,40 +102,3 @@ def _lexemes(term: Term) -> Iterator[str]:
     for at, token in enumerate(term.tokens):
         ending = ":*" if term.prefix and at == last else ""
         yield f"'{shortened(token.encode()).decode()}'{ending}"
-
-
-def _in_blocks(texts: Sequence[Text]) -> Iterator[Sequence[Text]]:
-    start, size = 0, 0
-    for at, (turn_id, text) in enumerate(texts):
-        size += len(text)
-        is_other = turn_id // TURNS_A_SESSION != texts[start][0] // TURNS_A_SESSION
-        if at > start and (is_other or at - start >= _MOST_TURNS or size > _MOST_BYTES):
-            yield texts[start:at]
-            start, size = at, len(text)
-    if texts:
-        yield texts[start:]
-
-
-def _block(texts: Sequence[Text]) -> Block:
-    if len(texts) == 1 and len(texts[0][1]) > _MOST_BYTES:
-        words = _first_words(texts[0][1])
-    else:
-        words = set(b"".join([text for _, text in texts]).split())
-        if max(map(len, words), default=0) > LONGEST:
-            words = set(map(shortened, words))
-    entries = _END.join([*words, b""])
-    return Block(texts[0][0], texts[-1][0], len(words).to_bytes(4, "big") + entries)
-
-
-def _first_words(text: Folded) -> set[bytes]:
-    """The words of a long text, as many as a tsvector holds."""
-    words: set[bytes] = set()
-    size = 0
-    for match in _word.finditer(text):
-        word = shortened(match.group())
-        if word not in words:
-            size += len(word) + 8
-            if size > _MOST_LEXEMES:
-                break
-            words.add(word)
-    return words

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from webapp.store.db import packing
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, is_unfinished
 from webapp.store.search import blocks
-from webapp.store.search.folding import Folded, folded
-from webapp.store.search.pending import KINDS, SLOTS, Note, Text, key
+from webapp.store.search.folding import Block, Text, in_blocks
+from webapp.store.search.pending import KINDS, SLOTS, Note, key
 from webapp.store.search.vectors import vector_text
 
 _AT_ONCE = 16
@@ -25,10 +25,13 @@ def index_turns(connection: sa.Connection, texts: Sequence[Text]) -> None:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("INSERT INTO search_raw(rowid, raw) VALUES (?, ?)", list(texts))
         return
-    in_order = sorted(texts, key=itemgetter(0))
-    blocks.write(
-        connection, [(turn_id, text if isinstance(text, Folded) else folded(text)) for turn_id, text in in_order]
-    )
+    index_blocks(connection, list(in_blocks(sorted(texts, key=itemgetter(0)))))
+
+
+def index_blocks(connection: sa.Connection, new: Sequence[Block]) -> None:
+    """Add turns' raw texts that are in blocks already, which only PostgreSQL takes."""
+    if new:
+        blocks.write(connection, new)
 
 
 def index_notes(connection: sa.Connection, notes: Iterable[Note]) -> None:

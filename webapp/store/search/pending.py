@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from webapp.store.db.ids import TURNS_A_SESSION
-from webapp.store.search.folding import folded
+from webapp.store.search.folding import Block, Text
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -56,8 +57,16 @@ def errors(trace: Trace) -> str:
     return "\n".join(dict.fromkeys(text for text in messages if text))
 
 
-Text = tuple[int, bytes]
-"""A turn's id and its raw text in UTF-8, or what is `Folded` of it, which only PostgreSQL takes."""
+class Mark(NamedTuple):
+    """How much waits to be indexed: texts, blocks, notes, and bytes of them."""
+
+    texts: int = 0
+    blocks: int = 0
+    notes: int = 0
+    size: int = 0
+
+
+NOTHING = Mark()
 
 
 @dataclass(slots=True)
@@ -65,41 +74,49 @@ class Pending:
     """Texts that wait to be indexed together: FTS5 writes what it holds whenever a transaction has a savepoint."""
 
     texts: list[Text] = field(default_factory=list)
+    blocks: list[Block] = field(default_factory=list)
+    """raw texts that are folded, which only PostgreSQL takes"""
     notes: list[Note] = field(default_factory=list)
     size: int = 0
     has_raw: bool = True
     """False where raw texts are in the index already, so that only notes are taken"""
-    folds: bool = False
-    """whether texts are folded as they come"""
 
     def text(self, turn_id: int, raw: bytes) -> None:
         if self.has_raw:
-            self.texts.append((turn_id, folded(raw) if self.folds else raw))
+            self.texts.append((turn_id, raw))
             self.size += len(raw)
+
+    def add(self, texts: Sequence[Text], blocks: Sequence[Block]) -> None:
+        """Take raw texts, and others in blocks."""
+        self.texts += texts
+        self.blocks += blocks
+        self.size += sum(len(text) for each in (texts, *(block.texts for block in blocks)) for _, text in each)
 
     def note(self, *notes: Note) -> None:
         self.notes += notes
         self.size += sum(len(note.text) for note in notes)
 
-    def mark(self) -> tuple[int, int, int]:
+    def mark(self) -> Mark:
         """Where it stands, for `cut` and `flush`."""
-        return len(self.texts), len(self.notes), self.size
+        return Mark(len(self.texts), len(self.blocks), len(self.notes), self.size)
 
-    def cut(self, mark: tuple[int, int, int]) -> None:
+    def cut(self, mark: Mark) -> None:
         """Forget what came behind `mark`."""
-        del self.texts[mark[0] :]
-        del self.notes[mark[1] :]
-        self.size = mark[2]
+        del self.texts[mark.texts :]
+        del self.blocks[mark.blocks :]
+        del self.notes[mark.notes :]
+        self.size = mark.size
 
     def clear(self) -> None:
-        self.cut((0, 0, 0))
+        self.cut(NOTHING)
 
-    def flush(self, connection: sa.Connection, mark: tuple[int, int, int] = (0, 0, 0)) -> None:
+    def flush(self, connection: sa.Connection, mark: Mark = NOTHING) -> None:
         """Index what came behind `mark`."""
-        from webapp.store.search.index import index_notes, index_turns  # what only gathers texts needs no database
+        from webapp.store.search import index  # what only gathers texts needs no database
 
-        index_turns(connection, self.texts[mark[0] :])
-        index_notes(connection, self.notes[mark[1] :])
+        index.index_turns(connection, self.texts[mark.texts :])
+        index.index_blocks(connection, self.blocks[mark.blocks :])
+        index.index_notes(connection, self.notes[mark.notes :])
         self.cut(mark)
 
     def flush_where_much(self, connection: sa.Connection) -> None:

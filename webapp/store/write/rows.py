@@ -64,7 +64,7 @@ def insert_values(
 
 
 def insert_sessions(connection: sa.Connection, batch: Sequence[Row]) -> list[int]:
-    """Insert sessions, whose values are as Python has them, all of the same columns; their numbers in the same order."""
+    """Insert sessions, whose values are as Python has them, all of the same columns; their numbers in that order."""
     if connection.dialect.name == "sqlite":
         return list(connection.scalars(_insert_sessions, batch))
     numbers = sorted(connection.scalars(_next_numbers, {"count": len(batch)}))

@@ -46,7 +46,9 @@ class SessionWriter:
         self._own_index = own_index
         self.learned = False
         """whether later turns told more of earlier ones, so that all are to be folded again"""
-        self._mark = (0, 0, 0) if own_index or session_rows.state.index is None else session_rows.state.index.mark()
+        self._mark = (
+            search.NOTHING if own_index or session_rows.state.index is None else session_rows.state.index.mark()
+        )
 
     def write(self, turns: Iterable[Turn | LaterKnown]) -> int:
         """Store `turns` and the session's state after them; the number of rows written."""
@@ -88,6 +90,6 @@ class SessionWriter:
                 turn_id = values.pop("turn")
                 connection.execute(sa.update(rows.turns).where(rows.turns.c.id == turn_id).values(values))
             session_rows.changes.clear()
-            if index is not None and (self._own_index or index.size - self._mark[2] > search.MOST_BYTES):
+            if index is not None and (self._own_index or index.size - self._mark.size > search.MOST_BYTES):
                 index.flush(connection, self._mark)
         session_rows.size = 0

@@ -84,9 +84,8 @@ def write_new(
     numbers = dict(zip(map(id, new), rows.insert_sessions(connection, values), strict=True))
     for session in new:
         session.number(numbers[id(session)])
-        index.texts += session.texts
+        index.add(session.texts, session.blocks)
         index.note(*session.notes)
-        index.size += sum(len(raw) for _, raw in session.texts)
     _insert(connection, new, numbers)
     outcomes = {
         id(session): SessionOutcome(
