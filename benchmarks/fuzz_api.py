@@ -53,7 +53,6 @@ class Outcome:
 def filled(settings: Settings) -> Flask:
     """An app with sessions, a label, a kept dump that no format knows, a job and a run."""
     app = create_app(settings)
-    app.logger.setLevel(logging.CRITICAL)
     client = app.test_client()
     headers = {"Authorization": f"Bearer {settings.token}"} if settings.token else {}
     for number, dump in enumerate(DUMPS):
@@ -94,8 +93,11 @@ def run(app: Flask, *, examples: int, seed: int = 0, seconds: int | None = None,
 
 @contextmanager
 def served(app: Flask) -> Iterator[str]:
-    """The address of the app, served by a thread of this process."""
-    logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
+    """The address of the app, served by a thread of this process, which logs nothing meanwhile."""
+    loggers = (app.logger, logging.getLogger("werkzeug"))
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     server = make_server("127.0.0.1", 0, app, threaded=True)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -105,6 +107,8 @@ def served(app: Flask) -> Iterator[str]:
         server.shutdown()
         thread.join()
         server.server_close()
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def _count(event: object, outcome: Outcome) -> None:

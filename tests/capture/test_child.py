@@ -65,7 +65,10 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_second_environment_with_a_package_called_webapp(environment: Path, tmp_path: Path) -> None:
+def test_a_second_environment_with_a_package_called_webapp(
+    environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)  # where it leads to this tree, that comes before theirs
     python = environment / "bin" / "python"
     with_flask = subprocess.run([python, "-c", "import flask"], capture_output=True)
     assert with_flask.returncode, "the second environment has none of our packages"

@@ -69,13 +69,14 @@ def page(
     pair = (first, second)
     ids = list(islice(_ids(db, settings, pair, cell, filters, -1), GROUPED + 1))
     cut, grouped = len(ids) > GROUPED, ids[:GROUPED]
-    counts: Counter[str] = Counter()
+    values: dict[int, str] = {}
     for start in range(0, len(grouped), _AT_ONCE):
-        counts.update(_values(db, settings, grouped[start : start + _AT_ONCE], pair, by).values())
+        values |= _values(db, settings, grouped[start : start + _AT_ONCE], pair, by)
+    counts = Counter(values.values())
     chosen: dict[int, str] = {}
     rest = _ids(db, settings, pair, cell, filters, after) if cut else (ident for ident in ids if ident > after)
     while len(chosen) <= limit and (batch := list(islice(rest, _AT_ONCE))):
-        values = _values(db, settings, batch, pair, by)
+        values |= _values(db, settings, [turn_id for turn_id in batch if turn_id not in values], pair, by)
         chosen.update((turn_id, values[turn_id]) for turn_id in batch if value is None or values[turn_id] == value)
     turn_ids = list(chosen)[:limit]
     following = turn_ids[-1] if len(chosen) > limit else None
