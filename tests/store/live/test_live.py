@@ -18,7 +18,7 @@ from webapp.store.db import database
 from webapp.store.live import Arrived, Gate, arrived, daily_dump, findings_worker, reading
 from webapp.store.live.group_commit import _Ticket
 from webapp.store.models import TURNS_A_SESSION, Finding, Session, Turn
-from webapp.store.write import derived, finding_runner, state_cache, stored_turns
+from webapp.store.write import derived, finding_runner, stored_turns
 
 START = 1_750_000_000_000_000_000
 CUT = '{"numbers": [1, 2'
@@ -131,10 +131,8 @@ def forbidden(*_: object) -> None:
     raise AssertionError("read from the database")
 
 
-def test_sessions_that_grew_longest_ago_are_read_again(
-    gate: Gate, db: orm.Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(state_cache, "MOST_HELD", 45_000)
+def test_sessions_that_grew_longest_ago_are_read_again(gate: Gate, db: orm.Session) -> None:
+    gate._growing._held.most = 45_000
     for number in range(3):
         for name in "abc":
             take(gate, numbered(number, talk=name) | {"traceId": name.encode().hex() * 16})

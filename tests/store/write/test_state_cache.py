@@ -16,7 +16,7 @@ from webapp.store.homes import changes
 from webapp.store.jobs import runs
 from webapp.store.labels import labels
 from webapp.store.sessions import sessions, turns
-from webapp.store.write import finding_runner, state_cache, stored_turns
+from webapp.store.write import finding_runner, stored_turns
 from webapp.store.write.home import Home
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.state_cache import GrownState, StateCache
@@ -118,9 +118,8 @@ def test_what_is_not_committed_is_not_held(
     assert same_as_at_once(db, bring, "s", every)
 
 
-def test_few_are_held_and_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state_cache, "MOST_HELD", 50_000)
-    states: StateCache[GrownState] = StateCache()
+def test_few_are_held_and_the_oldest_go() -> None:
+    states: StateCache[GrownState] = StateCache(most=50_000)
     for number in (1, 2, 3):
         states.put(GrownState(10, SessionState.of_nothing(number, "direct")))
     assert states.take(1, 10) is None

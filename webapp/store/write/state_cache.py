@@ -15,7 +15,9 @@ from webapp.store.models import GrowingSession, Session
 from webapp.store.write.session_state import SessionState
 
 MOST_HELD = 64 * 1024 * 1024
-"""bytes, about; sessions that grew longest ago go first, and are read again when they grow"""
+"""bytes, about; sessions that grew longest ago go first, and are read again when they grow …"""
+MOST_HELD_OF_DUMPS = 16 * 1024 * 1024
+"""… which of those that dumps made grow is quick: where they have many turns, their states are stored"""
 find_changed = sa.select(Session.changed).where(Session.id == sa.bindparam("session"))
 _find_fold = (
     sa.select(GrowingSession.fold)
@@ -61,10 +63,12 @@ _State = TypeVar("_State", bound=GrownState)
 class StateCache(Generic[_State]):
     """States by session, the one that grew last at the end.
 
-    Who grows a session takes its state, and puts it back once what it wrote is committed.
+    Who grows a session takes its state, and puts it back once what it wrote is committed. Of more than `most` bytes
+    those at the beginning go.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_HELD) -> None:
+        self.most = most
         self._lock = threading.Lock()
         self._states: OrderedDict[int, tuple[_State, int]] = OrderedDict()
         self._size = 0
@@ -89,7 +93,7 @@ class StateCache(Generic[_State]):
             self._pop(state.session.session_id)
             self._states[state.session.session_id] = (state, size := state.size)
             self._size += size
-            while self._size > MOST_HELD:
+            while self._size > self.most:
                 self._size -= self._states.popitem(last=False)[1][1]
 
     def _pop(self, session_id: int) -> _State | None:
@@ -98,5 +102,5 @@ class StateCache(Generic[_State]):
         return state
 
 
-grown_from_dumps: PerEngine[StateCache[GrownState]] = PerEngine(StateCache)
+grown_from_dumps: PerEngine[StateCache[GrownState]] = PerEngine(lambda: StateCache(MOST_HELD_OF_DUMPS))
 """those of sessions that dumps made grow"""
