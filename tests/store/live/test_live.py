@@ -132,7 +132,7 @@ def forbidden(*_: object) -> None:
 
 
 def test_sessions_that_grew_longest_ago_are_read_again(gate: Gate, db: orm.Session) -> None:
-    gate._growing._held.most = 45_000
+    gate._growing._held.most = 90_000
     for number in range(3):
         for name in "abc":
             take(gate, numbered(number, talk=name) | {"traceId": name.encode().hex() * 16})

@@ -119,7 +119,7 @@ def test_what_is_not_committed_is_not_held(
 
 
 def test_few_are_held_and_the_oldest_go() -> None:
-    states: StateCache[GrownState] = StateCache(most=50_000)
+    states: StateCache[GrownState] = StateCache(most=100_000)
     for number in (1, 2, 3):
         states.put(GrownState(10, SessionState.of_nothing(number, "direct")))
     assert states.take(1, 10) is None

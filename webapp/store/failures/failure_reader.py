@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
@@ -14,12 +15,12 @@ from webapp.store.db.short_text import short
 from webapp.store.index.bit_sliced_index import Bits
 from webapp.store.index.session_reader import microseconds
 from webapp.store.index.state import State
-from webapp.store.models import TURNS_A_SESSION, Label, Parse, Turn, is_response, turns_of
+from webapp.store.models import TURNS_A_SESSION, Label, Parse, Turn, is_response, turns_of_any
 from webapp.store.sessions.filters import HOME
 from webapp.store.write.facets import kind_of, tools_of
 from webapp.store.write.home import UNKNOWN
 
-_AT_ONCE = 300
+_AT_ONCE = 256
 _TURN = (Turn.id, Turn.model, Turn.agent, Turn.phase, Turn.kind, Turn.sent_at, Turn.tool_calls)
 _PARSE = (Parse.profile, Parse.version, Parse.failure_group, Parse.failure_path, Parse.failure_tokens)
 _failed = (
@@ -83,12 +84,12 @@ def _read(connection: sa.Connection, state: State, under: str, ids: Sequence[int
         sent: datetime | None = row.sent_at
         when = whens[slot] if sent is None else microseconds(sent)
         tools = tuple(dict.fromkeys(tools_of(row))) if row.tool_calls or row.kind == "tool_call" else ()
-        path, tokens, profile, version = parse
-        about = (tools, path, tokens, profile, version, row.id in labelled, findings(slot))
-        return StoredFailure(row.id, when, key, row.model, row.agent, row.phase, *about)
+        written_by = _shared(row.model), _shared(row.agent), _shared(row.phase)
+        about = (tools, *map(_shared, parse), row.id in labelled, findings(slot))
+        return StoredFailure(row.id, when, sys.intern(key), *written_by, *about)
 
     for name in names if under == HOME else [under]:
-        query = _failed if ids is None else _failed.where(_of(Parse.turn_id, ids))
+        query = _failed if ids is None else _failed.where(turns_of_any(Parse.turn_id, ids))
         for row in connection.execute(query, {"profile": name}):
             slot = _slot(state, alive, row.id)
             if slot is not None and (under != HOME or homes[name].has(slot)):
@@ -96,11 +97,16 @@ def _read(connection: sa.Connection, state: State, under: str, ids: Sequence[int
                 parse = (row.failure_path, row.failure_tokens, row.profile, row.version)
                 yield failure(row, slot, row.failure_group, parse)
     if under == HOME:
-        query = _recorded if ids is None else _recorded.where(_of(Turn.id, ids))
+        query = _recorded if ids is None else _recorded.where(turns_of_any(Turn.id, ids))
         for row in connection.execute(query):
             slot = _slot(state, alive, row.id)
             if slot is not None and row.id not in failed:
                 yield failure(row, slot, recorded_key(row.recorded_failure), (None, None, "", ""))
+
+
+def _shared(text: Any) -> Any:
+    """The one copy of a text, or None: many failures have the same, and all stay in memory."""
+    return None if text is None else sys.intern(text)
 
 
 def recorded_key(text: str) -> str:
@@ -114,10 +120,6 @@ def _slot(state: State, alive: Bits, turn_id: int) -> int | None:
     return slot if slot is not None and slot in alive else None
 
 
-def _of(column: Any, ids: Sequence[int]) -> sa.ColumnElement[bool]:
-    return sa.or_(*(turns_of(column, session_id) for session_id in ids))
-
-
 def _labelled(connection: sa.Connection, ids: Sequence[int] | None) -> set[int]:
     query = sa.select(Label.turn_id).distinct()
-    return set(connection.scalars(query if ids is None else query.where(_of(Label.turn_id, ids))))
+    return set(connection.scalars(query if ids is None else query.where(turns_of_any(Label.turn_id, ids))))

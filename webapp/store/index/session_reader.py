@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from webapp import jsontext
-from webapp.store.models import TURNS_A_SESSION, Label, Session, turns_of
+from webapp.store.models import TURNS_A_SESSION, Label, Session, turns_of_any
 
-_AT_ONCE = 400
+_AT_ONCE = 256
 _DECODED_AT_ONCE = 500
 """as one text, whose names are then made once"""
 _FIRST = datetime(1, 1, 1, tzinfo=UTC)
@@ -99,8 +99,7 @@ def some(connection: sa.Connection, ids: Iterable[int]) -> Iterator[Row]:
     for at in range(0, len(in_order), _AT_ONCE):
         part = in_order[at : at + _AT_ONCE]
         query = sa.select(*_columns).where(_session.id.in_(part), _session.deleted_at.is_(None)).order_by(_session.id)
-        is_of_part = sa.or_(*(turns_of(Label.turn_id, number) for number in part))
-        yield from _rows(connection, query, _judgements(connection, is_of_part))
+        yield from _rows(connection, query, _judgements(connection, turns_of_any(Label.turn_id, part)))
 
 
 def _rows(connection: sa.Connection, query: Any, judgements: dict[int, frozenset[str]]) -> Iterator[Row]:

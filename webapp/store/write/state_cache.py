@@ -29,8 +29,8 @@ _find_fold = (
     )
     .limit(1)
 )
-_A_TURN, _A_SESSION = 40, 30_000
-"""bytes of the tally's arrays, and of all that does not grow: what a process over 2,750 short sessions grew by"""
+_A_TURN, _A_SESSION = 40, 60_000
+"""bytes of the tally's arrays, and of all that hardly grows: what a server grew by over 330 short sessions"""
 
 
 @dataclass(slots=True)
