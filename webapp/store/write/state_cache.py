@@ -16,7 +16,7 @@ from webapp.store.write.session_state import SessionState
 
 MOST_HELD = 64 * 1024 * 1024
 """bytes, about; sessions that grew longest ago go first, and are read again when they grow …"""
-MOST_HELD_OF_DUMPS = 16 * 1024 * 1024
+MOST_HELD_OF_DUMPS = 4 * 1024 * 1024
 """… which of those that dumps made grow is quick: where they have many turns, their states are stored"""
 find_changed = sa.select(Session.changed).where(Session.id == sa.bindparam("session"))
 _find_fold = (
