@@ -54,7 +54,7 @@ def _index_session(connection: sa.Connection, session_id: int) -> None:
     query = sa.select(Turn.id, text).where(
         turns_of(Turn.id, session_id), Turn.raw.is_not(None), Turn.duplicate_of.is_(None)
     )
-    pending = search.Pending(folds=True)
+    pending = search.Pending()
     for rows in connection.execute(query.order_by(Turn.id).execution_options(yield_per=_AT_ONCE)).partitions():
         for row in rows:
             pending.text(row.id, packing.unpack_text(bytes(row.text)))
