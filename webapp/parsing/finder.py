@@ -37,9 +37,8 @@ SHOWN = 2_000
 class Finder:
     """Looks for candidates in `raw` and tries each; `accepted` has tier and index of each attempt accepted.
 
-    `fence` is what the open fence began with, `meant` whether it says JSON; `may_quote` whether the text has the
-    words with which a tool's answer is quoted; `resume_at` the end of a candidate that reached past its region,
-    `loose` where brackets stand that began nothing, `hidden` rejected ones past the limit.
+    `fence` is what the open fence began with, `meant` whether it says JSON; `resume_at` the end of a candidate that
+    reached past its region, `loose` where brackets stand that began nothing, `hidden` rejected ones past the limit.
     """
 
     tracer: Tracer
@@ -56,7 +55,6 @@ class Finder:
     hidden: tuple[int, int, int] = (0, 0, 0)
     fence: str = ""
     meant: bool = False
-    may_quote: bool = False
     loose: dict[str, int] = field(default_factory=dict)
     mark: Mark = _NO_MARK
     whole: Span = _NOWHERE
@@ -65,7 +63,7 @@ class Finder:
         """Turn to `raw[start:end]`; where to begin in it, since the last candidate may have reached into it."""
         raw = self.tracer.raw
         if not self.whole.end:
-            size, self.may_quote = len(raw), "Observation" in raw or "Tool " in raw
+            size = len(raw)
             self.budget, self.skips = 6 * size + 10_000, 4 * size + 10_000
             self.look, self.tries = 60 * size + 20_000, 8 * size + 20_000
             self.whole = stripped(raw)

@@ -40,7 +40,7 @@ _REASONS = {
 def name_leftovers(tracer: Tracer, thoughts: list[tuple[int, int]]) -> None:
     """Add an attempt for each run of unexplained brackets and keys; beside a value they make the trace ambiguous."""
     covered = _merged([attempt.span for attempt in tracer.attempts[1:]])
-    values = _passed_over(tracer)
+    values = covered if len(tracer.chosen) == len(tracer.attempts) - 1 else _passed_over(tracer)
     runs = list(_runs(tracer.raw, covered, values, thoughts)) if _may_remain(tracer.raw, covered, values) else []
     for kind, start, end in runs:
         tracer.reject("leftover", Span(start, end), _REASONS[kind])

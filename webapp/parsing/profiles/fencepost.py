@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from webapp.parsing.decode import first_keys
@@ -68,11 +70,8 @@ class Fencepost:
         if whole.ok:
             self._take_whole(tracer, whole)
             return
-        # only here: its patterns take longer to compile than clean JSON to read
-        from webapp.parsing.finder import Finder
-        from webapp.parsing.scan import scan_region
-
-        finder = Finder(tracer, self.policies)
+        finder_of, scan_region = _search()
+        finder = finder_of(tracer, self.policies)
         outside, inside = _regions(tracer.raw)
         looked_at = []
         for regions in (outside, inside):
@@ -107,6 +106,16 @@ class Fencepost:
         tracer.chosen.extend(_roots(tracer, accepted, self.policies))
         tracer.ambiguous = len(accepted) > 1
         tracer.truncated = bool(finder.cut.intersection(tracer.chosen)) or (not tracer.chosen and bool(finder.cut))
+
+
+@cache
+def _search() -> tuple[type[Finder], Callable[[Finder, int, int], None]]:
+    """What looks for candidates: loaded when it is needed, since its patterns take longer to compile than clean JSON
+    to read."""
+    from webapp.parsing.finder import Finder
+    from webapp.parsing.scan import scan_region
+
+    return Finder, scan_region
 
 
 def _amend(tracer: Tracer, index: int, **changes: Any) -> None:

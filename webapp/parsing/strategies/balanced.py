@@ -16,7 +16,7 @@ _empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 
 def _take(finder: Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
-    tier = MARKED if finder.meant else QUOTED if finder.may_quote and _is_observed(raw, at) else PROSE
+    tier = MARKED if finder.meant else QUOTED if _is_observed(raw, at) else PROSE
     if finder.mark.kind:
         tier = finder.tier(at, tier)
     reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at, tier))
@@ -36,9 +36,12 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
 
 
 def _is_observed(raw: str, at: int) -> bool:
-    """Whether the word right before `at` says that a tool answered; a look at one character spares most searches."""
+    """Whether the word right before `at` says that a tool answered; most searches are spared by two looks."""
     low = max(0, at - 60)
-    return raw[low:at].rstrip()[-1:] in ":*" and _observation.search(raw, low, at) is not None
+    before = raw[low:at]
+    if before.rstrip()[-1:] not in ":*" or not ("Observation" in before or "Tool " in before):
+        return False
+    return _observation.search(raw, low, at) is not None
 
 
 def _whole_statement(finder: Finder, at: int) -> bool:
