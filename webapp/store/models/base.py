@@ -35,7 +35,7 @@ def turns_of_any(turn_id: Any, session_ids: Iterable[int]) -> sa.ColumnElement[b
         start = ranges.pop()[0] if ranges and ranges[-1][1] == first - 1 else first
         ranges.append((start, first + TURNS_A_SESSION - 1))
     ranges += [_NO_TURNS] * ((1 << (len(ranges) - 1).bit_length()) - len(ranges) if ranges else 1)
-    return sa.or_(*(turn_id.between(*each) for each in ranges))
+    return sa.or_(*(turn_id.between(first, last) for first, last in ranges))
 
 
 def partial_index(name: str, *columns: str, where: str) -> sa.Index:

@@ -40,7 +40,7 @@ def block_query(query: Query) -> BlockQuery:
 def write(connection: sa.Connection, blocks: Sequence[Block]) -> None:
     """Add blocks."""
     copy_rows(
-        connection, "search_raw", {"id": "int8", "words": "bytea"}, (text for each in blocks for text in each.texts)
+        connection, "search_raw", {"id": "int8", "words": "bytea"}, (text for block in blocks for text in block.texts)
     )
     copy_rows(
         connection, "search_block", {"id": "int8", "last": "int8", "words": "bytea"}, (block.row for block in blocks)

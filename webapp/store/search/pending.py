@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from webapp.store.db.ids import TURNS_A_SESSION
@@ -57,7 +58,7 @@ def errors(trace: Trace) -> str:
     return "\n".join(dict.fromkeys(text for text in messages if text))
 
 
-class Mark(NamedTuple):
+class PendingSize(NamedTuple):
     """How much waits to be indexed: texts, blocks, notes, and bytes of them."""
 
     texts: int = 0
@@ -66,7 +67,7 @@ class Mark(NamedTuple):
     size: int = 0
 
 
-NOTHING = Mark()
+NOTHING = PendingSize()
 
 
 @dataclass(slots=True)
@@ -90,17 +91,17 @@ class Pending:
         """Take raw texts, and others in blocks."""
         self.texts += texts
         self.blocks += blocks
-        self.size += sum(len(text) for each in (texts, *(block.texts for block in blocks)) for _, text in each)
+        self.size += sum(len(text) for _, text in chain(texts, *(block.texts for block in blocks)))
 
     def note(self, *notes: Note) -> None:
         self.notes += notes
         self.size += sum(len(note.text) for note in notes)
 
-    def mark(self) -> Mark:
+    def mark(self) -> PendingSize:
         """Where it stands, for `cut` and `flush`."""
-        return Mark(len(self.texts), len(self.blocks), len(self.notes), self.size)
+        return PendingSize(len(self.texts), len(self.blocks), len(self.notes), self.size)
 
-    def cut(self, mark: Mark) -> None:
+    def cut(self, mark: PendingSize) -> None:
         """Forget what came behind `mark`."""
         del self.texts[mark.texts :]
         del self.blocks[mark.blocks :]
@@ -110,7 +111,7 @@ class Pending:
     def clear(self) -> None:
         self.cut(NOTHING)
 
-    def flush(self, connection: sa.Connection, mark: Mark = NOTHING) -> None:
+    def flush(self, connection: sa.Connection, mark: PendingSize = NOTHING) -> None:
         """Index what came behind `mark`."""
         from webapp.store.search import index  # what only gathers texts needs no database
 
