@@ -40,7 +40,7 @@ _REASONS = {
 def name_leftovers(tracer: Tracer, thoughts: list[tuple[int, int]]) -> None:
     """Add an attempt for each run of unexplained brackets and keys; beside a value they make the trace ambiguous."""
     covered = _merged([attempt.span for attempt in tracer.attempts[1:]])
-    values = covered if len(tracer.chosen) == len(tracer.attempts) - 1 else _passed_over(tracer)
+    values = _passed_over(tracer, covered)
     runs = list(_runs(tracer.raw, covered, values, thoughts)) if _may_remain(tracer.raw, covered, values) else []
     for kind, start, end in runs:
         tracer.reject("leftover", Span(start, end), _REASONS[kind])
@@ -58,8 +58,10 @@ def _is_ambiguous(tracer: Tracer, kinds: set[str]) -> bool:
     return any(attempt.strategy == "unopened" and attempt.outcome == "rejected" for attempt in tracer.attempts)
 
 
-def _passed_over(tracer: Tracer) -> list[Span]:
+def _passed_over(tracer: Tracer, covered: list[Span]) -> list[Span]:
     """What is not looked through for leftovers: the values, and attempts that are very long."""
+    if len(tracer.chosen) == len(tracer.attempts) - 1:  # each but the one at the whole text, which is never chosen here
+        return covered
     long = [attempt.span for attempt in tracer.attempts[1:] if attempt.span.end - attempt.span.start > LONG]
     return _merged([*(tracer.attempts[index].span for index in tracer.chosen), *long])
 

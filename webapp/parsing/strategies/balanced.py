@@ -16,7 +16,7 @@ _empty = later(r"[\[{]\s{0,200}+[\]}]|\[[-\d.,\seE+]{0,500}+\]")
 
 def _take(finder: Finder, match: re.Match[str]) -> int:
     raw, at = finder.tracer.raw, match.start()
-    tier = MARKED if finder.meant else QUOTED if _is_observed(raw, at) else PROSE
+    tier = MARKED if finder.meant else PROSE
     if finder.mark.kind:
         tier = finder.tier(at, tier)
     reason = plausible.why_not(raw, at, finder.end, lenient=finder.lenient(at, tier))
@@ -25,6 +25,8 @@ def _take(finder: Finder, match: re.Match[str]) -> int:
             return finder.consider("balanced", at, None, PROSE)
         if at != finder.mark.end or not reason.startswith("a subscript"):
             return _reject(finder, at, reason)
+    if tier == PROSE and _is_observed(raw, at):
+        tier = QUOTED
     weak = _empty.match(raw, at, finder.end)
     if weak and tier == PROSE:
         tier = WEAK
