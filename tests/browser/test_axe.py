@@ -124,6 +124,7 @@ def address(page: Page, path: str) -> str:
 def test_a_page_has_no_violation(looked: Page, path: str) -> None:
     looked.goto(address(looked, path))
     assert everywhere(looked) == []
+    assert looked.locator("h1").count() <= 1
 
 
 def test_the_dialog_of_keys_the_help_of_search_and_a_rows_menu_have_none(looked: Page) -> None:
