@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import ipaddress
-import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,11 +44,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder beside the checkout; without it a test is skipped, under CI it fails."""
+    """The folder beside the checkout; a fork does not have it, so that a test without it is skipped, under CI too."""
     folder = ROOT.parent / "shared"
     if not folder.is_dir():
-        if os.environ.get("CI") == "true":
-            pytest.fail("../shared is missing under CI")
         pytest.skip("needs ../shared (reports, cases, corpus) beside the checkout")
     return folder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -19,8 +20,10 @@ from tests import forking
 from tests.forking import ForkedProcess
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120_000.0
-"""milliseconds: on a busy machine the usual 5,000 for what is expected and 30,000 for what is done were too few"""
+PATIENCE = 30_000.0
+"""milliseconds: on a busy machine the usual 5,000 for what is expected were too few"""
+RUNNING: list[ForkedProcess | subprocess.Popen[str]] = []
+"""servers whose output is shown where a test fails"""
 expect.set_options(timeout=PATIENCE)
 
 
@@ -72,7 +75,9 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
 def serve(data: Path, *arguments: str, **environ: str) -> tuple[ForkedProcess, str]:
     """Have `fencepost serve` on a free port, forked off; returns the process and the URL that it printed."""
     process = forking.command("serve", "--port", "0", *arguments, environ=environment(data, **environ))
-    return process, printed_url(process.stdout)
+    url = printed_url(process.stdout)
+    RUNNING.append(process)
+    return process, url
 
 
 def environment(data: Path, **environ: str) -> dict[str, str]:
@@ -89,8 +94,10 @@ def printed_url(lines: Iterable[str]) -> str:
 
 
 def stop(process: ForkedProcess | subprocess.Popen[str]) -> None:
+    if process in RUNNING:
+        RUNNING.remove(process)
     process.terminate()
-    process.wait(120)
+    process.wait(60)
     if process.stdout:
         process.stdout.close()
 
@@ -107,8 +114,31 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         text=True,
     )
     assert process.stdout
-    yield printed_url(process.stdout)
+    url = printed_url(process.stdout)
+    RUNNING.append(process)
+    yield url
     stop(process)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """What the servers printed meanwhile stands beside a browser test that failed."""
+    report: Any = yield
+    if report.failed:
+        report.sections += [
+            (f"output of server {process.pid}", text) for process in RUNNING if (text := printed(process))
+        ]
+    return report
+
+
+def printed(process: ForkedProcess | subprocess.Popen[str]) -> str:
+    """What has come on a server's standard output and was not read yet."""
+    assert process.stdout
+    handle = process.stdout.fileno()
+    os.set_blocking(handle, False)
+    with contextlib.suppress(BlockingIOError):
+        return os.read(handle, 1 << 20).decode("utf-8", "replace")
+    return ""
 
 
 @pytest.fixture(scope="session")
