@@ -10,7 +10,7 @@ from webapp.dumps.messages.http import parsed_body
 from webapp.dumps.messages.turns import error_turns, unplaced
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of
-from webapp.dumps.values import as_list, as_object, first_text
+from webapp.dumps.values import as_list, as_object, first_text, id_text
 
 
 class GeminiResponses(Format):
@@ -45,18 +45,17 @@ def _is_answer(value: dict[str, Any]) -> bool:
 
 
 def _answers(entries: Entries) -> Entries:
-    """The entries, with chunks of one stream as one: all up to the one that says why it ended."""
-    chunks: list[Entry] = []
+    """The entries, with the chunks of each stream as one: all of its id up to the one that says why it ended."""
+    chunks: dict[str | None, list[Entry]] = {}
     for entry in entries:
         if isinstance(entry, Problem) or "candidates" not in entry[1]:
             yield entry
-        else:
-            chunks.append(entry)
-            if any(as_object(candidate).get("finishReason") for candidate in as_list(entry[1]["candidates"])):
-                yield _joined(chunks)
-                chunks = []
-    if chunks:
-        yield _joined(chunks)
+            continue
+        ident = id_text(entry[1].get("responseId"))
+        chunks.setdefault(ident, []).append(entry)
+        if any(as_object(candidate).get("finishReason") for candidate in as_list(entry[1]["candidates"])):
+            yield _joined(chunks.pop(ident))
+    yield from map(_joined, chunks.values())
 
 
 def _joined(chunks: list[Entry]) -> Entry:

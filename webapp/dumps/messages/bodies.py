@@ -109,7 +109,7 @@ def _failed_choices(body: dict[str, Any]) -> Iterator[PlacedTurn]:
 
 def _one_of(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
     """One of several answers, or one message of those that a run added."""
-    if isinstance(value, dict) and "role" in value:
+    if isinstance(value, dict) and "role" in value and "usage" not in value:
         return message_turns(value, conversation, at)
     if isinstance(value, list) and value and not long_texts([value]):  # longer ones are named as a whole
         conversation.notes.append("a list where an answer should be; it was left out")
