@@ -9,7 +9,7 @@ export HOST ?= 127.0.0.1
 export PORT ?= 5001
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test lint style types tools check audit sbom extras screenshot clean
+.PHONY: run test lint style types tools check audit sbom extras migration screenshot clean
 
 run: $(VENV)/.installed
 	@exec $(BIN)/fencepost serve
@@ -52,6 +52,10 @@ space := $(subst ,, )
 extras: $(VENV)/.installed
 	@test -n "$(strip $(EXTRAS))" || { echo "Name the extras: make extras EXTRAS='redact parquet'" >&2; exit 2; }
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[$(subst $(space),$(comma),$(strip $(EXTRAS)))]'
+
+# The first revision, made of the models anew: after a change of a table, until there is a release.
+migration: $(VENV)/.linted
+	$(BIN)/python -m tests.store.db.first_tables
 
 screenshot: $(VENV)/.tested browser
 	$(BIN)/python docs/screenshots.py

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.util import LRUCache
 
+from tests.store.db import first_tables
 from webapp.store.db import database
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +53,14 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def revisions() -> None:
+    """Ends the run with one sentence where the revisions are wrong, not with a failure of each test of a database."""
+    if (wrong := first_tables.complaint()) is not None:
+        pytest.exit(wrong, returncode=1)
+
+
+@pytest.fixture(scope="session")
+def migrated(revisions: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite database without rows, for tests to copy: that takes a hundredth of migrating another."""
     path = tmp_path_factory.mktemp("migrated") / "fencepost.sqlite3"
     engine = database.connect(f"sqlite:///{path}")

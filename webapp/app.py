@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from inspect import iscoroutinefunction
-from typing import TYPE_CHECKING
 
 from flask import Flask
 
@@ -50,9 +48,6 @@ from webapp.web.secret_key import secret_key
 from webapp.web.sessions import growth, saved_views, selection, session_pages
 from webapp.web.turns import turn_pages
 
-if TYPE_CHECKING:
-    from webapp.store.db.upgrading import Progress
-
 BLUEPRINTS = (
     *(session_pages, growth, turn_pages, responses, selection, statistics, saved_views),
     *(dump_pages, job_pages, mapping_api, mapping_pages, exports, export_jobs, home_pages, traces),
@@ -63,11 +58,8 @@ BLUEPRINTS = (
 )
 
 
-def create_app(settings: Settings | None = None, on_upgrade: Callable[[Progress], None] = lambda _: None) -> Flask:
-    """The app over a migrated database. Raises `BadSetting`, and `NewerDatabase` for one that newer code made.
-
-    `on_upgrade` hears how far an upgrade of the database is.
-    """
+def create_app(settings: Settings | None = None) -> Flask:
+    """The app over a migrated database. Raises `BadSetting`, and `NewerDatabase` for one that newer code made."""
     settings = settings or Settings.from_environment()
     templates, static = paths.resource("templates"), paths.resource("static")
     app = answers.LinkingApp("webapp", template_folder=templates, static_folder=static)
@@ -80,7 +72,7 @@ def create_app(settings: Settings | None = None, on_upgrade: Callable[[Progress]
     app.teardown_appcontext_funcs = [end for end in app.teardown_appcontext_funcs if not iscoroutinefunction(end)]
     with app.app_context():
         database.prepare(db.engine, durable=settings.durable)
-        database.migrate(db.engine, on_upgrade)
+        database.migrate(db.engine)
         index.keep_in(db.engine, settings.data)
         app.config["SECRET_KEY"] = secret_key(settings, db.engine)
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}

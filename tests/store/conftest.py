@@ -45,7 +45,7 @@ def administer(*statements: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
+def postgres(revisions: None) -> Iterator[str]:
     """The name of a migrated database of this run; skipped where no server answers, failing then under CI."""
     with on_server(f"fencepost_test_{os.getpid()}_{uuid.uuid4().hex[:8]}") as name:
         yield name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event
 from types import FrameType
@@ -17,8 +17,6 @@ from webapp.config import BadSetting, Settings
 
 if TYPE_CHECKING:
     from flask import Flask
-
-    from webapp.store.db.upgrading import Progress
 
 _HOST = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:\d+)?|\[[0-9A-Fa-f:.]+\](:\d+)?")
 
@@ -80,7 +78,7 @@ def _check_store(settings: Settings) -> None:
         raise click.ClickException(f"{error}. Check its address and credentials, or unset FENCEPOST_STORE.") from None
 
 
-def app(settings: Settings, on_upgrade: Callable[[Progress], None] = lambda _: None) -> Flask:
+def app(settings: Settings) -> Flask:
     """The app; what keeps it from starting is said in words, with the exit codes of `check`."""
     import sqlalchemy as sa
 
@@ -90,7 +88,7 @@ def app(settings: Settings, on_upgrade: Callable[[Progress], None] = lambda _: N
 
     _store.connect(settings).dispose()  # says what is wrong with the URL, where anything is
     try:
-        return create_app(settings, on_upgrade)
+        return create_app(settings)
     except BadSetting as error:
         raise click.UsageError(str(error)) from error
     except NewerDatabase as error:

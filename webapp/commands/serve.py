@@ -7,7 +7,7 @@ import importlib
 import ipaddress
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 
@@ -98,16 +98,13 @@ def shown(host: str) -> str:
 
 def make_server(settings: Settings, host: str, port: int, threads: int, examples: bool):  # type: ignore[no-untyped-def]
     """A waitress server that is bound and not yet running: waitress brings no types."""
-    from webapp.web.server import listener, upgrade_page
+    from webapp.web.server import listener
     from webapp.web.server.admission import Admission
 
-    with ExitStack() as meanwhile:
-        with _listening(host, port):
-            on_upgrade = meanwhile.enter_context(upgrade_page.shown(settings, host, port))
-        app = _start.app(settings, on_upgrade)
-        prepare(app, examples)
-        with app.app_context():
-            admission = Admission(app)
+    app = _start.app(settings)
+    prepare(app, examples)
+    with app.app_context():
+        admission = Admission(app)
     with _listening(host, port):
         return listener.serve(app, admission, host=host, port=port, threads=threads)
 

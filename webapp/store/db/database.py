@@ -22,10 +22,8 @@ from webapp.store.db import write_queue
 if TYPE_CHECKING:
     from alembic.config import Config
 
-    from webapp.store.db.upgrading import Progress
-
-HEAD = "0020"
-"""The newest revision under migrations/, so that a start at head need not load Alembic (a test keeps it true)."""
+HEAD = max(file.name.partition("_")[0] for file in paths.resource("migrations").glob("*_*.py"))
+"""The newest revision, by the names of the files: a start at head need not load Alembic."""
 
 UNFINISHED_COPY = "unfinished copy"
 """in place of the revision of a database that `fencepost db copy` has not filled yet, so that nothing serves it"""
@@ -159,17 +157,13 @@ def set_revision(connection: sa.Connection, name: str) -> None:
     connection.execute(_version.update().values(version_num=name))
 
 
-def migrate(engine: sa.Engine, on_progress: Callable[[Progress], None] = lambda _: None) -> None:
-    """Bring the database to `HEAD`; raises `NewerDatabase`. Two processes may do this at once.
-
-    Where a revision computes something for each row, `on_progress` hears how many of them have it; interrupted then,
-    the next call goes on where this one was.
-    """
+def migrate(engine: sa.Engine) -> None:
+    """Bring the database to `HEAD`; raises `NewerDatabase`. Two processes may do this at once."""
     if revision(engine) == HEAD:
         return
-    from webapp.store.db.upgrading import Upgrade  # here, since a start at head does not need Alembic
+    from webapp.store.db.upgrading import upgrade  # here, since a start at head does not need Alembic
 
-    Upgrade(engine, on_progress).run()
+    upgrade(engine)
 
 
 def alembic_config() -> Config:
