@@ -6,7 +6,6 @@ import os
 import posixpath
 import tarfile
 import tempfile
-import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO
 
+from webapp.dumps.packing import ZstdError, zipfile
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.spool import PIECE, RATIO, RATIO_FROM
 
@@ -24,7 +24,16 @@ MEMBER_RATIO_FROM = PIECE
 MOST_BYTES = 16 * 1024**3
 """The most that is taken out of one archive."""
 
-_DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+_DAMAGE = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    ZstdError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+)
 _SYMLINK = 0o120000
 
 
@@ -75,7 +84,8 @@ def of_zip(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[Ar
         for info in infos:
             if budget.is_spent:
                 return
-            if info.filename.endswith("/"):  # what `is_dir` says, which fails for a member without a name
+            is_folder = info.filename.endswith("/")  # what `is_dir` says, which fails for a member without a name
+            if is_folder or _is_of_system(info.filename):
                 continue
             if (reason := _unsafe(info.filename, info.external_attr >> 16 & 0o170000 == _SYMLINK)) is not None:
                 yield Problem(info.filename, reason)
@@ -103,7 +113,7 @@ def of_tar(file: BinaryIO, folder: Path, most: int | None = None) -> Iterator[Ar
             count += 1
             _refuse_many(count)
             vars(archive)["members"] = []  # or it remembers every member that it passed
-            if info.isdir():
+            if info.isdir() or _is_of_system(info.name):
                 continue
             if (reason := _unsafe(info.name, not info.isreg())) is not None:
                 yield Problem(info.name, reason)
@@ -126,6 +136,12 @@ def _entries(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo | Problem]:
 def _refuse_many(count: int) -> None:
     if count >= MOST_MEMBERS:
         raise TooLarge(f"the archive holds {MOST_MEMBERS:,} members or more", f"member {MOST_MEMBERS}")
+
+
+def _is_of_system(name: str) -> bool:
+    """Whether this is what a Mac or Windows writes beside files."""
+    parts = name.split("/")
+    return "__MACOSX" in parts or parts[-1].startswith("._") or parts[-1] in (".DS_Store", "Thumbs.db", "desktop.ini")
 
 
 def _unsafe(name: str, special: bool) -> str | None:
@@ -158,6 +174,9 @@ def _copied(
                     budget.take(len(piece), name)
                     _refuse_bomb(packed, size, name)
                     out.write(piece)
+        except NotImplementedError as error:
+            yield Problem(name, f"this member is compressed in a way that is not read here ({error}); it was left out")
+            return
         except _DAMAGE as error:
             yield Problem(name, f"this member is damaged ({error}); what came before was read")
         yield ArchiveMember(name, path)

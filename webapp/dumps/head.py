@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any, Literal
 
 from webapp.dumps import parquet_rows, protobuf, sqlite_tables
 from webapp.dumps.decoding import Damage, Decoder
+from webapp.dumps.packing import zipfile
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import BLOCK, CHUNK, TAR, TAR_AT, ZIPS, Cut, Source, too_long
 from webapp.dumps.stream import DocumentMember, Item, ListStart, walk
@@ -21,6 +21,10 @@ from webapp.dumps.values import as_object
 HEAD = 256 * 1024
 TAIL = 64 * 1024
 SAMPLES = 5
+_LIST = re.compile(
+    r"""\[\s*(?:[\[{"\],]|-?[\d.]+(?:[eE][-+]?\d+)?\s*[,\]]|(?:true|false|null|NaN|Infinity)\s*[,\]]|\Z)"""
+)
+"""how a list begins, and a record of a log, as `[2026-01-01 …`, does not"""
 MOST_PASSED = 20
 """How many damaged items, or lines, of a dump whose first is longer than the head are passed to find a sound one."""
 
@@ -98,9 +102,9 @@ def look(source: Source) -> DumpHead:
     shape: Shape = "text"
     if not start:
         shape = "empty"
-    elif start[0] in "{[":
+    elif start[0] == "{" or _LIST.match(start):
         shape = "lines" if _are_lines(source, text) else "object" if start[0] == "{" else "array"
-    elif any(isinstance(value, dict) for value in _first_values(text)):
+    elif _has_lines(text):
         shape = "lines"
     head = DumpHead(source.filename, text, shape, whole=len(text) < HEAD // 4)
     if shape == "lines":
@@ -173,6 +177,12 @@ def _first_values(text: str) -> Iterator[Any]:
             yield decoder.loads(line)
         except Damage:
             continue
+
+
+def _has_lines(text: str) -> bool:
+    """Whether there are objects, one a line, behind something else; within other text they are indented, or few."""
+    lines = [line for line in text.split("\n")[:50] if line.strip() and not line[:1].isspace()][:SAMPLES]
+    return 2 * sum(isinstance(value, dict) for value in _first_values("\n".join(lines))) >= len(lines) > 0
 
 
 def _are_lines(source: Source, text: str) -> bool:

@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 
 from webapp.dumps.amount import most_characters, where_more_may
 from webapp.dumps.records import BadDump, Problem
-from webapp.dumps.texts_as_lines import as_lines
 
 CHUNK = 1024 * 1024
 LONGEST_LINE = 64 * CHUNK
@@ -33,7 +32,10 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_ENDINGS = (*(".gz", ".zst", ".jsonl", ".ndjson", ".json", ".txt", ".csv", ".tsv", ".log", ".md", ".traj", ".eval"),)
+_ENDINGS = (
+    *(".gz", ".zst", ".xz", ".bz2", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".log", ".md"),
+    *(".traj", ".eval"),
+)
 
 
 class Cut(bytes):
@@ -106,7 +108,7 @@ class Source:
     def plain_text(self) -> str:
         """All of a plain text. Raises `BadDump` where it is longer than is held in memory."""
         if self.file.seek(0, 2) > (most := most_characters(MOST_PLAIN_TEXT)):
-            words = f"a plain text of more than {most // 2**20} MB, the most{where_more_may()}"
+            words = f"a plain text of more than {most // 2**20} MB, the most that is read{where_more_may()}"
             raise BadDump(words, f"byte {most}")
         return "".join(self.text())
 
@@ -216,6 +218,8 @@ def opened(path: Path, filename: str, on_progress: Callable[[int], None] | None 
 
 def _as_it_is_read(source: Source) -> Iterator[Source]:
     """The source, or what was written aside of it where it holds records and none a line."""
+    from webapp.dumps.texts_as_lines import as_lines  # it needs YAML, which no page but that of a dump does
+
     if (lines := as_lines(source.file, source.start)) is None:
         yield source
         return

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import os
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,13 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from webapp.dumps.packing import DAMAGE, LONGEST_MARK, PACKED, packed_as
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.source import ZIPS
-
-if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdError, ZstdFile
-else:
-    from backports.zstd import ZstdError, ZstdFile
 
 PIECE = 1024 * 1024
 LAST = 64 * 1024
@@ -34,8 +28,6 @@ RATIO_FROM = 64 * PIECE
 MOST_UNPACKED = 16 * PIECE
 """of a request that is read in memory: as objects it is some twenty times as much"""
 
-GZIP = b"\x1f\x8b"
-ZSTD = b"\x28\xb5\x2f\xfd"
 _TRAILING = ("Not a gzipped file", "Unknown frame descriptor")
 """How gzip and zstd call what follows the end of a stream and is no other one."""
 
@@ -89,7 +81,7 @@ class _Damaged(Exception):
 
 
 def spool(stream: BinaryIO, folder: Path, *, max_bytes: int, written: WrittenBytes | None = None) -> Spooled:
-    """Write `stream`, decompressed where it is gzip or zstd (told by its first bytes), to a new file in `folder`.
+    """Write `stream`, decompressed where it is packed (see `packing`), to a new file in `folder`.
 
     Raises `TooLarge` (a `BadDump`) beyond `max_bytes` of content and for a decompression bomb: more than `RATIO`
     times its compressed size once past `RATIO_FROM`. Raises `BadDump` where a compressed stream gives nothing.
@@ -156,9 +148,9 @@ class _Counted:
         self.count = 0
         self._stream = stream
         self._head = b""
-        while len(self._head) < len(ZSTD) and (piece := stream.read(PIECE)):
+        while len(self._head) < LONGEST_MARK and (piece := stream.read(PIECE)):
             self._head += piece
-        self.compression = "gzip" if self._head.startswith(GZIP) else "zstd" if self._head.startswith(ZSTD) else None
+        self.compression = packed_as(self._head)
         self.is_packed = self.compression is not None or self._head.startswith(ZIPS)
 
     def read(self, size: int) -> bytes:
@@ -183,14 +175,14 @@ def _content(source: _Counted, max_bytes: int, ratio_from: int = RATIO_FROM) -> 
 
 def _decompressed(source: _Counted) -> Iterator[bytes]:
     """What the stream holds, several gzip members or zstd frames one after the other included."""
-    kind, stream = source.compression, cast(BinaryIO, source)
-    with gzip.GzipFile(fileobj=stream) if kind == "gzip" else ZstdFile(stream) as file:
+    kind, opened = PACKED[source.compression or b""]
+    with opened(cast(BinaryIO, source)) as file:
         try:
             while piece := file.read1(PIECE):
                 yield piece
         except EOFError:
             raise _Damaged("the compressed file ends in the middle; what came before was read") from None
-        except (gzip.BadGzipFile, zlib.error, ZstdError) as error:
+        except DAMAGE as error:
             if file.tell() and any(words in str(error) for words in _TRAILING):
                 reason = f"something that is not {kind} follows the end of the {kind} data; it was left out"
                 raise _Damaged(reason) from error

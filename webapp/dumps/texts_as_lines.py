@@ -1,20 +1,30 @@
-"""Texts that hold one record after the other, but none a line, written aside as JSON lines: CSV, and indented JSON."""
+"""Texts that hold records, but none a line, written aside as JSON lines: CSV, YAML, indented JSON, lists in lists."""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
 import tempfile
-from collections.abc import Iterator
-from itertools import islice
-from typing import BinaryIO
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, BinaryIO
 
 from webapp import jsontext
+from webapp.dumps import yaml_values
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.records import Problem
+from webapp.dumps.stream import Item, walk
 
 _HEAD = 256 * 1024
 _LONGEST_CELL = 64 * 1024 * 1024
 _DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r?\n")
+_DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
+_LISTS = re.compile(r"\s*\[\s*\[\s*\{|\s*\[\s*\{.*\]\s*\r?\n\s*\[\s*\{")
+"""lists of objects, in a list or one a line"""
+_YAML = re.compile(r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*- [\w\"'][\w \"'.-]{0,60}:(?:[ \t][^\n]*)?\r?\n  [ \t]*[\w\"'-]")
+_MESSAGE = {"role", "type", "from", "sender", "author"}
 _COLUMN = re.compile(r"[\w\"'][^\r\n]{0,80}")
 _SPEAKING = re.compile(
     r"prompt|question|query|input|instruction|messages?|request|output|completion|response|answer|result|generation"
@@ -30,6 +40,12 @@ def as_lines(file: BinaryIO, start: int) -> BinaryIO | None:
     head = file.read(_HEAD).decode("utf-8", "replace")
     if _DOCUMENTS.match(head):
         return _written(_joined(file, start))
+    if _DOCUMENT_LISTS.match(head):
+        return _written(_of_lists(_values(_whole_lines(_joined(file, start)))))
+    if _LISTS.match(head):
+        return _written(_of_lists(_lists(file, start)))
+    if _YAML.match(head) and (records := yaml_values.records(file, start)) is not None:
+        return _written(map(_line, records))
     separator = _separator(head)
     return None if separator is None else _written(_rows(file, start, separator))
 
@@ -44,7 +60,66 @@ def _joined(file: BinaryIO, start: int) -> Iterator[bytes]:
     """Indented JSON objects, each of which ends with a line that is its brace: their lines as one."""
     file.seek(start)
     for line in file:
-        yield line if line.rstrip() == b"}" else line.rstrip(b"\r\n") + b" "
+        yield line if line.rstrip() in (b"}", b"]") and not line[:1].isspace() else line.rstrip(b"\r\n") + b" "
+
+
+def _line(record: Any) -> bytes:
+    """A record as a line; what is none becomes a line that cannot be read, so that it is said where it stood."""
+    if isinstance(record, str):
+        return b"! " + " ".join(record.split()).encode("ascii", "replace") + b"\n"
+    return jsontext.dumps(record).encode("ascii") + b"\n"
+
+
+def _lists(file: BinaryIO, start: int) -> Iterator[Any]:
+    """The items of a list, or the values of lines; what is wrong with others as texts."""
+    file.seek(start)
+    if (first := file.readline(_LONGEST_CELL)).rstrip().endswith(b"]") and file.read(_HEAD).strip():
+        yield from _values(chain([first], _from(file, start + len(first))))
+        return
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    for part in walk((decoder.decode(piece) for piece in _pieces(file, start)), frozenset()):
+        if isinstance(part, Problem):
+            yield f"{part.at}: {part.reason}"
+        elif isinstance(part, Item):
+            yield part.value
+
+
+def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines out of their pieces."""
+    line = b""
+    for piece in pieces:
+        line += piece
+        if piece.endswith(b"\n"):
+            yield line
+            line = b""
+    yield line
+
+
+def _values(lines: Iterable[bytes]) -> Iterator[Any]:
+    for line in filter(bytes.strip, lines):
+        value = json_or_none(line.decode("utf-8", "surrogateescape"))
+        yield "not JSON" if value is None else value
+
+
+def _from(file: BinaryIO, at: int) -> Iterator[bytes]:
+    file.seek(at)
+    yield from file
+
+
+def _pieces(file: BinaryIO, at: int) -> Iterator[bytes]:
+    file.seek(at)
+    while piece := file.read(_HEAD):
+        yield piece
+
+
+def _of_lists(values: Iterable[Any]) -> Iterator[bytes]:
+    """Lists of messages as one record each; the items of other lists one by one."""
+    for value in values:
+        objects = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+        if any(item.keys() & _MESSAGE for item in objects):
+            yield _line({"messages": value})
+        elif value is not None:
+            yield from map(_line, value if isinstance(value, list) else [value])
 
 
 def _separator(head: str) -> str | None:

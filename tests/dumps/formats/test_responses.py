@@ -27,19 +27,13 @@ def test_a_line_without_text_is_an_event_and_a_problem(got):
     assert [problem.at for problem in found.problems] == ["line 7", "line 8"]
 
 
-def test_a_text_file_is_one_response(got):
-    found = got('I will call it: {"tool": 1}}\n', "answer.txt")
+def test_a_text_is_one_response_where_it_is_asked_for(got):
+    for name in ("answer.dat", "answer.txt", "LICENSE"):
+        with pytest.raises(UnknownFormat):
+            got('I will call it: {"tool": 1}}\n', name)
+    found = got('I will call it: {"tool": 1}}\n', "stdin")
     assert [(turn.kind, turn.raw) for turn in found.only] == [("response", 'I will call it: {"tool": 1}}\n')]
-
-
-def test_a_text_file_that_is_json_of_no_shape_is_a_response_too(got):
-    assert [turn.raw for turn in got('{"tool": 1}', "answer.txt").only] == ['{"tool": 1}']
-
-
-def test_any_text_when_told_so(got):
-    with pytest.raises(UnknownFormat):
-        got("hello", "answer.dat")
-    assert [turn.raw for turn in got("hello", "answer.dat", "responses").only] == ["hello"]
+    assert [turn.raw for turn in got('{"tool": 1}', "answer.txt", "responses").only] == ['{"tool": 1}']
 
 
 def test_an_id_that_stands_twice_is_a_problem_and_both_are_kept(got):

@@ -10,10 +10,11 @@ from webapp.dumps import reading
 from webapp.dumps.archive_members import MOST_BYTES, ArchiveMember, of_tar, of_zip
 from webapp.dumps.base import Context, DumpHead, Entry, Format, SessionKeys, Source
 from webapp.dumps.head import look
+from webapp.dumps.packing import LONGEST_MARK, packed_as
 from webapp.dumps.records import BadDump, Problem, Record, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import of_members
 from webapp.dumps.source import opened
-from webapp.dumps.spool import GZIP, ZSTD, spool, spool_beginning
+from webapp.dumps.spool import spool, spool_beginning
 
 _MOST_AT = 500
 
@@ -88,7 +89,7 @@ class Archive(Format):
 
     def _records(self, member: ArchiveMember, folder: Path) -> Iterator[Record]:
         with member.path.open("rb") as file:
-            if not file.read(4).startswith((GZIP, ZSTD)):
+            if packed_as(file.read(LONGEST_MARK)) is None:
                 yield from self._read(member.path, member.name)
                 return
             file.seek(0)

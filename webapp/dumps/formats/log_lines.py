@@ -11,7 +11,7 @@ from webapp.dumps.amount import most_characters
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.named_answers import named_turns
-from webapp.dumps.messages.bodies import answer, is_answer
+from webapp.dumps.messages.bodies import answer, is_answer, said_turns
 from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
@@ -21,6 +21,7 @@ from webapp.dumps.times import moment
 _TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
 _BEGIN = re.compile(
     rf"{_TIME.pattern}|\[?\d\d:\d\d:\d\d|[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d|\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|TRACE)\b"
+    r"|\[\w{1,20}/(?:start|end|error)\]"
 )
 """how a record begins; lines that begin otherwise go on with the one before them"""
 _SIDES = {
@@ -29,13 +30,27 @@ _SIDES = {
         re.I,
     ),
     "user": re.compile(
-        r"\b(?:prompts?|requests?|questions?|quer(?:y|ies)|user)\b[^:={\"\n]{0,40}(?::|=>?|->)\s*", re.I
+        r"\b(?:prompts?|requests?|questions?|quer(?:y|ies)|user|llm run with input)\b[^:={\"\n]{0,40}(?::|=>?|->)\s*",
+        re.I,
     ),
 }
 _MODEL = re.compile(
     r"\b(?:llm|model|gpt|claude|gemini|openai|anthropic|assistant|ai|completions?|prompts?|agent)\b", re.I
 )
 """what shows that the response is a model's, not a server's"""
+_COLOURS = re.compile(r"\x1b\[[\d;]*[A-Za-z]|(?<![\w\[])\[(?:\d{1,2};)*\d{1,2}m(?!s\])")
+_ELSEWHERE = re.compile(r"\s*\[(?!llm|chat)\w{1,20}/(?:start|end|error)\]")
+"""a record of LangChain's about a chain or a tool, whose output is no model's"""
+_INTRODUCED = re.compile(
+    r"(?:.{0,120}?[\s\]):|-])?(?:(?:the|raw|full|model|llm)[ _]){0,2}"
+    r"(?P<side>responses?|completions?|answers?|replies|reply|output|prompts?|question|query)\s*(?::|=>?|->)\s*(?P<said>\S[\s\S]*)",
+    re.I,
+)
+"""a record that introduces a text, whatever its logger is called"""
+_STATUS = re.compile(
+    r"<?(?:Response |HTTP/[\d.]+ )?\[?\d{1,3}\]?\b.{0,30}|(?:ok|done|none|null|true|false|success|<.{0,80})\W?", re.I
+)
+"""what servers say of responses"""
 _CUT = re.compile(r"\{.*\"(?:\w*(?:response|completion|output|answer|reply)|choices)\"\s*:", re.I)
 _LOOKED_AT = 200
 
@@ -59,12 +74,13 @@ class LogLines(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape != "text":
             return 0
-        lines = [line for line in head.text.split("\n")[:_LOOKED_AT] if line.strip()]
-        answers = any(map(_answers, map(_entry, filter(_BEGIN.match, lines))))
-        return 55 if lines and _BEGIN.match(lines[0]) and answers else 0
+        records = _first_records(head)
+        if not records or not _BEGIN.match(records[0]):
+            return 0
+        return 55 if _names_answers(records) or _introduces(records) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        yield SessionEntries(source.stem, _entries(source))
+        yield SessionEntries(source.stem, _entries(source, not _names_answers(_first_records(head))))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if "side" in entry:
@@ -80,9 +96,13 @@ plugin = LogLines()
 
 def _said(entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
     """What stands behind a name: a provider's body as its messages, anything else as the text that was written."""
-    if entry["side"] == "assistant" and isinstance(body := json_or_none(entry["text"]), dict) and is_answer(body):
+    body = json_or_none(entry["text"])
+    if entry["side"] == "assistant" and isinstance(body, dict) and (is_answer(body) or "generations" in body):
         return unplaced(answer(body, (), conversation))
-    return text_turns(entry["text"], ("text",), entry["side"], conversation)
+    prompts = body.get("prompts") if isinstance(body, dict) and entry["side"] == "user" else None
+    if isinstance(prompts, list) and all(isinstance(prompt, str) for prompt in prompts):  # LangChain's
+        return [turn for prompt in prompts for turn in text_turns(prompt, None, "user", conversation)]
+    return said_turns(entry["text"], ("text",), conversation, entry["side"])
 
 
 def _named(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
@@ -92,8 +112,45 @@ def _named(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn
     return unplaced(named_turns(named_text, conversation))
 
 
+def _uncoloured(line: str) -> str:
+    """A line without what colours it on a terminal; some logs have lost the sign before it."""
+    return _COLOURS.sub("", line) if "[" in line else line
+
+
+def _first_records(head: DumpHead) -> list[str]:
+    """The records of the first lines."""
+    records: list[str] = []
+    for line in map(_uncoloured, head.text.split("\n")[:_LOOKED_AT]):
+        if not records or _BEGIN.match(line):
+            records += [line] if line.strip() or records else []
+        else:
+            records[-1] += f"\n{line}"
+    return records
+
+
+def _names_answers(records: list[str]) -> bool:
+    return any(map(_answers, map(_entry, records)))
+
+
+def _introduces(records: list[str]) -> bool:
+    """Whether records introduce what was asked and what was answered."""
+    entries = [entry for record in records if (entry := _introduced(record)) is not None]
+    return {"user", "assistant"} <= {entry["side"] for entry in entries}
+
+
+def _introduced(record: str) -> dict[str, Any] | None:
+    """A record as what stands before and behind the word that introduces a text."""
+    match = _INTRODUCED.match(record)
+    if match is None or _STATUS.fullmatch(match["said"].strip()):
+        return None
+    side = "user" if match["side"].lower().startswith(("prompt", "que")) else "assistant"
+    return {"before": record[: match.start("said")], "side": side, "text": match["said"]}
+
+
 def _entry(record: str) -> dict[str, Any] | None:
     """A record as what stands before and behind the name of an answer or a prompt, or before and in its JSON."""
+    if _ELSEWHERE.match(record):
+        return None
     before, brace, rest = record.partition("{")
     if brace and _speaks(whole := json_or_none(brace + rest)) and _mark(before) is None:
         return {"before": before, "json": whole}
@@ -121,15 +178,15 @@ def _answers(entry: dict[str, Any] | None) -> bool:
     return entry is not None and ("json" in entry or entry["side"] == "assistant")
 
 
-def _entries(source: Source) -> Entries:
+def _entries(source: Source, by_words: bool) -> Entries:
     """The records that hold a prompt or an answer; last, how many there are that hold neither."""
     first, count = 0, 0
     for record in _records(source):
         if isinstance(record, Problem):
             yield record
-        elif (entry := _entry(record.text)) is not None:
+        elif (entry := _entry(record.text) or (_introduced(record.text) if by_words else None)) is not None:
             yield f"line {record.number}", entry
-        elif _CUT.search(record.text):
+        elif _CUT.search(record.text) and not _ELSEWHERE.match(record.text):
             yield Problem(f"line {record.number}", "it holds an answer in JSON that cannot be read; left out")
         else:
             first, count = first or record.number, count + 1
@@ -145,7 +202,7 @@ def _records(source: Source) -> Iterator[_Record | Problem]:
         if isinstance(data, Cut) or (record is not None and record.size + len(data) > most_characters(LONGEST_LINE)):
             yield Problem(f"line {number}", too_long(at))
             continue
-        line = source.decode(data, at)
+        line = _uncoloured(source.decode(data, at))
         if record is None or _BEGIN.match(line):
             if record is not None:
                 yield record

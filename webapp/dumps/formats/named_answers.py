@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
-from webapp.dumps.messages.bodies import answer
+from webapp.dumps.messages.bodies import answer, said_turns
 from webapp.dumps.messages.named_texts import NamedText, named_texts
-from webapp.dumps.messages.turns import filled, message_turns, text_turns, with_usage
+from webapp.dumps.messages.turns import filled, message_turns, with_usage
 from webapp.dumps.values import first_text
 
 _SURE = 5
@@ -71,7 +71,7 @@ def _place(named_text: NamedText) -> str:
 def named_turns(named_text: NamedText, conversation: Conversation) -> list[PlacedTurn]:
     """What stands under a name: a text, a message, or a provider's body."""
     if isinstance(named_text.value, str):
-        return text_turns(named_text.value, named_text.path, named_text.side, conversation)
+        return said_turns(named_text.value, named_text.path, conversation, named_text.side)
     if "role" in named_text.value:
         return message_turns(named_text.value, conversation, named_text.path)
     return answer(named_text.value, named_text.path, conversation)

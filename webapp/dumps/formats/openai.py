@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -14,6 +13,7 @@ from webapp.dumps.messages.bodies import exchange, unanswered
 from webapp.dumps.messages.http import is_body, parsed_body
 from webapp.dumps.messages.langchain import is_message
 from webapp.dumps.messages.pieces import pieces
+from webapp.dumps.messages.printed import is_printed
 from webapp.dumps.messages.requests import request_message
 from webapp.dumps.messages.turns import each_filled, error_turns, message_turns, role_of, spent
 from webapp.dumps.records import Problem
@@ -35,8 +35,6 @@ _FOREIGN = {"node_type", "parts", "info", "message"}
 _BODIES = ("response", "output", "completion", "result", "body", "answer")
 """Where people who log in ten lines keep the provider's body."""
 _REQUESTS = ("request", "proxy_server_request")
-_PRINTED = re.compile(r"(?:[A-Z]\w{0,40})?(?:Completion|Response|Message|Result|Output)\(\w{1,40}=")
-"""the beginning of `str(response)` of a provider's SDK"""
 _LOOKED_AT = 20
 _TIMES = ("timestamp", "created_at", "created", "processed_time")
 _TIMES_OR_DURATIONS = ("ts", "time", "datetime", "start_time", "startTime")
@@ -118,7 +116,11 @@ def _is_exchange(value: dict[str, Any]) -> bool:
         return True
     if as_object(value.get("message")).get("role") == "assistant" and "finish_reason" in value:  # Cohere's
         return True
-    if "choices" in value or ("custom_id" in value and isinstance(value.get("result"), dict)):
+    if (
+        "choices" in value
+        or value.get("object") == "interaction"
+        or ("custom_id" in value and isinstance(value.get("result"), dict))
+    ):
         return True
     if "response" in value and value.keys() & {"request", "messages", "input", "custom_id"}:
         return True
@@ -196,13 +198,10 @@ def _exchange(value: dict[str, Any], conversation: Conversation) -> list[PlacedT
     response, response_at = value.get(key, value), (key,) if key in value else ()
     request_key = next((name for name in _REQUESTS if value.get(name) is not None), None)
     request, request_at = (value, ()) if request_key is None else (value[request_key], (request_key,))
-    if isinstance(response, str) and _PRINTED.match(response):
+    if is_printed(response):
         listed = [first_text(item, "text") or item for item in as_list(value.get("outputs"))]
         if outputs := [item for item in listed if isinstance(item, str)]:  # DSPy's history
             response, response_at = outputs, ("outputs",)
-        else:
-            words = "is the repr of a Python object and is kept as text (log its model_dump_json() instead)"
-            conversation.notes.append(f"what stands under {key!r} {words}")
     written = isinstance(request, str) and isinstance(parsed := parsed_body(request), dict)
     request = parsed if written else request
     if isinstance(as_object(value.get("result")).get("message"), dict) and key not in value:  # Anthropic's batches

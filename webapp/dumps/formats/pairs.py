@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn
+from webapp.dumps.messages.bodies import said_turns
 from webapp.dumps.messages.pieces import Path, Piece
 from webapp.dumps.messages.turn_values import each_filled, each_with, with_usage
 from webapp.dumps.messages.turns import message_turns, result_turns, text_turns, turns_of
@@ -44,7 +45,7 @@ class Pairs(Format):
             turns += _messages(entry[answers_key], answers_key, conversation)
         key, model = _key(entry, ANSWERS), first_text(entry, "model", "model_name")
         if key is not None:
-            turns += each_filled(text_turns(entry[key], (key,), "assistant", conversation), model=model)
+            turns += each_filled(said_turns(entry[key], (key,), conversation), model=model)
         elif not answers_key and not _preferences(entry):
             conversation.notes.append(f"no answer under any of {', '.join(ANSWERS)}")
         for branch, name in enumerate(_preferences(entry), start=1):

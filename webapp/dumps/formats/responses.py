@@ -1,8 +1,7 @@
-"""Single responses: JSONL of {"id", "text"}, or a plain text file that is one response."""
+"""Single responses: JSONL of {"id", "text"}; named, or on standard input, also a plain text that is one response."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,19 +13,14 @@ from webapp.dumps.sessions import SessionEntries, Sessions, lines
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, as_object, first_text, id_text, text
 
-_NO_RESPONSE = re.compile(
-    r"(?:^|[/\\])(?:licen[cs]e|copying|notice|authors|readme|changelog|changes|contributing|requirements|constraints"
-    r"|robots|cmakelists|top_level|entry_points|sources|installed-files|dependency_links|version)[^/\\]*$",
-    re.I,
-)
-"""Texts that lie in every folder and that no model wrote; named with their format they are read all the same."""
 _PROMPT_HISTORY = {"session_id", "ts", "text"}
 """the keys of Codex' history.jsonl, in which no model speaks"""
-_ENDINGS = (".txt", ".text", ".out", ".response")
+_ASKED_FOR = "stdin"
+"""what standard input is called"""
 
 
 class Responses(Format):
-    shapes = '{"id", "text"} one a line, or a .txt file that is one response'
+    shapes = '{"id", "text"} one a line; named, or on standard input, also a plain text that is one response'
     id_key = "id"
     by_key = True
     grows = True
@@ -34,9 +28,7 @@ class Responses(Format):
     def sniff(self, head: DumpHead) -> int:
         if head.shape in ("lines", "object") and head.objects and all(map(_is_pair, head.objects)):
             return 50
-        if _NO_RESPONSE.search(head.filename):
-            return 0
-        return 10 if head.filename.lower().removesuffix(".gz").removesuffix(".zst").endswith(_ENDINGS) else 0
+        return 10 if head.shape != "empty" and head.filename == _ASKED_FOR else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if self.sniff(head) != 50:

@@ -9,6 +9,10 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTur
 from webapp.dumps.messages.turns import event_turns, text_turns
 from webapp.dumps.values import text
 
+_SIDE = re.compile(
+    r"^<think>\s*<details>[\s\S]*?</think>|^<tool-use\b[\s\S]*?</tool-use>|^Tool Calls:\r?\n[\s\S]*", re.M
+)
+"""what SpecStory and LangChain print of thoughts and calls among what is said"""
 _USER = r"User|Human|You|You said|Me|Prompt"
 _MODEL = (
     r"Assistant|AI|Bot|Agent|Model|Response|ChatGPT(?: said)?|Claude|Cursor|Gemini|Copilot|GitHub Copilot|Grok|DeepSeek"
@@ -18,8 +22,9 @@ _NAME = rf"(?P<who>{_USER}|{_MODEL}|System)"
 _NOTE = r"(?:[ \t]*[(\[][^()\[\]\r\n]{0,80}[)\]])?"
 """what some write behind the name: the time, the model"""
 _HEADINGS = tuple(
-    re.compile(rf"^{pattern}[ \t]*$", re.M)
+    re.compile(rf"^{pattern}[ \t]*\r?$", re.M)
     for pattern in (
+        r"={10,80} (?P<who>System|Human|Ai|AI|Tool|Function|Chat) Message(?: Chunk)? ={10,80}",  # LangChain's print
         rf"#{{1,6}} {_NAME}{_NOTE}:?",
         rf"_?\*\*_?{_NAME}{_NOTE}:?_?\*\*_?{_NOTE}:?",
         rf"\[?{_NAME}\]?{_NOTE}:",
@@ -47,7 +52,16 @@ class Transcript(Format):
         raw = str(entry.get("content"))
         if entry.get("role") == _TITLE_ROLE:
             return event_turns(_TITLE_ROLE, raw, ("content",))
-        return text_turns(raw, ("content",), text(entry.get("role")), conversation)
+        role = text(entry.get("role"))
+        if role != "assistant" or not (marks := list(_SIDE.finditer(raw))):
+            return text_turns(raw, ("content",), role, conversation)
+        turns: list[PlacedTurn] = []
+        for mark, start in zip([*marks, None], [0, *(mark.end() for mark in marks)], strict=True):
+            if said := raw[start : mark.start() if mark else len(raw)].strip():
+                turns += text_turns(said, None, role, conversation)
+            if mark is not None:
+                turns += event_turns("thinking" if mark[0].startswith("<think") else "tool_calls", mark[0])
+        return turns
 
 
 plugin = Transcript()
@@ -60,7 +74,9 @@ def _style(written: str) -> re.Pattern[str] | None:
         before = written[: marks[0].start()].strip() if marks else ""
         titled = len(before) <= _MOST_BEFORE and all(line[0] in _TITLE for line in before.split("\n") if line.strip())
         plain = style is _INLINE or style is _HEADINGS[-1]
-        if {"user", "assistant"} <= {_role(mark["who"]) for mark in marks} and (titled if not plain else not before):
+        if {"user", "assistant"} <= {_role(mark["who"]) for mark in marks} and (
+            not before if plain else titled or style is _HEADINGS[0]
+        ):
             return style
     return None
 
@@ -74,8 +90,8 @@ def _marks(style: re.Pattern[str], written: str) -> list[re.Match[str]]:
 
 
 def _role(who: str) -> str:
-    if who == "System":
-        return "system"
+    if who in ("System", "Tool", "Function"):
+        return "system" if who == "System" else "tool"
     return "user" if re.fullmatch(_USER, who) else "assistant"
 
 

@@ -7,10 +7,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.json_texts import long_texts
+from webapp.dumps.messages.langchain import generations_body, is_message, unwrapped
 from webapp.dumps.messages.pieces import Path, Piece, block, content, pieces, text_or_json
+from webapp.dumps.messages.printed import is_printed, unprinted
 from webapp.dumps.messages.repetition import new_prompts, noted_answers
 from webapp.dumps.messages.requests import said_item
-from webapp.dumps.messages.turns import Conversation, PlacedTurn, message_turns, spent, text_turns, turns_of, with_once
+from webapp.dumps.messages.turns import (
+    Conversation,
+    PlacedTurn,
+    message_turns,
+    spent,
+    text_turns,
+    turns_of,
+    unplaced,
+    with_once,
+)
 from webapp.dumps.records import Turn
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text, text
@@ -24,6 +35,8 @@ _TALKING = {"messages", "contents"}
 _ANSWERING = re.compile(r"answer|complet|respon|output|result|choice|candidate|generat|body", re.I)
 """in the keys of what should hold an answer: other lines of a log need no word"""
 _BODY_OBJECTS = ("chat.completion", "text_completion", "response")
+_SAYING = {"content", "choices", "candidates", "message", "generations"}
+"""what a body has that is one itself, though it has a response beside it: the Vercel SDK's"""
 _TELLING = ("response", "tool_call", "error")
 _TIMES = ("created", "created_at", "createTime")
 
@@ -33,7 +46,7 @@ def exchange(
 ) -> list[PlacedTurn]:
     """A request's messages that the one before did not hold, then what was answered."""
     for key in ("response", "body"):  # OpenAI's batches wrap theirs as a body with its status
-        if isinstance(response, dict) and isinstance(response.get(key), dict):
+        if isinstance(response, dict) and isinstance(response.get(key), dict) and not response.keys() & _SAYING:
             response, response_at = response[key], (*response_at, key)
     if isinstance(request, dict) and isinstance(request.get("body"), dict) and not request.keys() & _ASKING:
         request, request_at = request["body"], (*request_at, "body")  # gateways log the address and headers beside it
@@ -85,11 +98,13 @@ def is_answer(body: Any) -> bool:
 def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
     """The turns of a response body; none where no model speaks in it."""
     if isinstance(body, str):
-        return text_turns(body, at, "assistant", conversation)
+        return said_turns(body, at, conversation)
     if isinstance(body, list):  # several answers to one request
         return [placed for index, inner in enumerate(body) for placed in _one_of(inner, (*at, index), conversation)]
     if not isinstance(body, dict):
         return []
+    if _has_generations(body):
+        return unplaced(answer(generations_body(body), (), conversation))
     messages, when = _messages(body, at), first_moment(body, *_TIMES)
     turns = [
         placed
@@ -97,6 +112,29 @@ def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
         for placed in turns_of(parts, "assistant", conversation, sent_at=when)
     ]
     return [*with_once(turns, spent(_usage(body))), *_failed_choices(body)]
+
+
+def _has_generations(body: dict[str, Any]) -> bool:
+    """Whether this is LangChain's result: Cohere's older answers have generations with nothing but a text."""
+    listed = as_list(body.get("generations"))
+    return any(isinstance(item, list) or "message" in as_object(item) for item in listed)
+
+
+def said_turns(
+    raw: str, at: Path | None, conversation: Conversation, role: str | None = "assistant"
+) -> list[PlacedTurn]:
+    """A text as the turn of `role`; of what Python prints of an SDK's object what it says, else that with a note."""
+    if role == "assistant" and is_printed(raw):
+        body = unprinted(raw)
+        if body is not None:
+            body = unwrapped(body)[0] if is_message(body) else body
+            body = {"role": "assistant", **body} if body.keys() & {"content", "parts"} else body
+        turns = [] if body is None else unplaced(answer(body, (), conversation))
+        if any(turn.raw for turn, _ in turns):
+            return turns
+        words = "is what Python prints of an object, and is kept as text (log its model_dump_json() instead)"
+        conversation.notes.append(f"the answer {words}")
+    return text_turns(raw, at, role, conversation)
 
 
 def _failed_choices(body: dict[str, Any]) -> Iterator[PlacedTurn]:
@@ -119,6 +157,8 @@ def _one_of(value: Any, at: Path, conversation: Conversation) -> list[PlacedTurn
 def _messages(body: dict[str, Any], at: Path) -> list[list[Piece]]:
     """What was said, one list for each message."""
     output = body.get("output")
+    if body.get("object") == "interaction" and isinstance(body.get("steps"), list):  # Google's newer API
+        return [_step(as_object(step), (*at, "steps", index)) for index, step in enumerate(body["steps"])]
     if isinstance(output, list) and output and all(isinstance(piece, str) for piece in output):
         path = (*at, "output", 0) if len(output) == 1 else None
         return [[Piece("text", "".join(output), path)]]  # Replicate's predictions hold the pieces of one text
@@ -138,6 +178,14 @@ def _messages(body: dict[str, Any], at: Path) -> list[list[Piece]]:
         return [pieces(body, at)]
     key = "response" if isinstance(body.get("done"), bool) else "text"  # Ollama's /api/generate, or a text alone
     return [[Piece("text", body[key], (*at, key))]] if isinstance(body.get(key), str) else _bare(body, at)
+
+
+def _step(step: dict[str, Any], at: Path) -> list[Piece]:
+    """What a step of an interaction says; what the user said is the request's."""
+    if str(step.get("type")).startswith("user"):
+        return []
+    has_parts = step.get("type") in ("model_output", "message") and "content" in step
+    return content(step["content"], (*at, "content")) if has_parts else list(block(step, at))
 
 
 def _bare(body: dict[str, Any], at: Path) -> list[list[Piece]]:

@@ -31,10 +31,11 @@ class Piece:
     """One thing said. `path` leads to `text` in the entry where it stands there word for word.
 
     `name` is the tool's, `id` the call's, `call` a copy of the call; `failure` is what the dump itself notes of a
-    call whose arguments could not be read. A piece that is `unread` says in `text` what was left out.
+    call whose arguments could not be read. A piece that is `unread` says in `text` what was left out; one that is
+    `other` is a text that is no part of what was said, as the summary of what came before; `name` says what it is.
     """
 
-    kind: Literal["text", "thinking", "call", "result", "unread"]
+    kind: Literal["text", "thinking", "call", "result", "other", "unread"]
     text: str | None
     path: Path | None = None
     name: str | None = None

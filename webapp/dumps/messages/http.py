@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import sys
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,14 +17,10 @@ from webapp.dumps.messages.bodies import exchange, is_answer
 from webapp.dumps.messages.pieces import Path
 from webapp.dumps.messages.streams import assembled, ends_early, put_together, stream_faults
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
+from webapp.dumps.packing import zstd
 from webapp.dumps.records import Turn
 from webapp.dumps.values import as_list, as_object, first_text, text, whole
 from webapp.dumps.yaml_items import BINARY
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
 """where Bedrock and Google have the model: in the address"""
@@ -62,7 +57,8 @@ class HttpExchange:
 def is_recorded(value: dict[str, Any]) -> bool:
     """Whether an entry holds a request with its address and a response with its body."""
     request, response = as_object(value.get("request")), as_object(value.get("response"))
-    return first_text(request, *_WHERE) is not None and any(response.get(key) is not None for key in _BODIES)
+    bodies = (*_BODIES, "body_segments")
+    return first_text(request, *_WHERE) is not None and any(response.get(key) is not None for key in bodies)
 
 
 def recorded(entry: dict[str, Any]) -> HttpExchange:
@@ -77,6 +73,8 @@ def body_of(holder: dict[str, Any]) -> Any:
     """The body of a request or a response: as it was parsed, as text, or as the base64 of bytes."""
     if holder.get("parsed_body") is not None:
         return holder["parsed_body"]
+    if isinstance(segments := holder.get("body_segments"), list):  # google-genai's replays
+        return segments[0] if len(segments) == 1 else segments or _segments(as_list(holder.get("byte_segments")))
     body = next((holder[key] for key in _BODIES if key in holder), None)
     if isinstance(body, dict) and BINARY not in body:
         if isinstance(body.get("base64_string"), str):
@@ -85,6 +83,11 @@ def body_of(holder: dict[str, Any]) -> Any:
     if isinstance(body, dict) and isinstance(body.get(BINARY), str):
         return body_text(body[BINARY], "base64")
     return body
+
+
+def _segments(pieces: list[Any]) -> str | None:
+    """Bytes in pieces of base64."""
+    return body_text(jsontext.dumps(pieces), "base64") if pieces else None
 
 
 def body_text(value: Any, encoding: str | None = None) -> str | None:

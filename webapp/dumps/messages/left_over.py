@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,11 @@ CONTENTS = ("blocks", "items", "segments", "contentParts")
 """where messages without a content hold their blocks: LlamaIndex', Semantic Kernel's, Zed's, Chatbox'"""
 _WORDS = 20
 """characters of a text with a space from which on a part that is not known is worth a word"""
+_UNSPACED = re.compile(
+    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""letters of scripts that put no spaces between words: Chinese, Japanese, Thai, Lao, Burmese, Khmer"""
+_SIGNS = 4
 _STEPS = 4
 THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
 """where a message holds what was thought beside its content"""
@@ -46,13 +52,14 @@ def _has_words(key: str, value: Any) -> bool:
     """Whether these are words, or parts with texts: a date and somebody's name are none."""
     if isinstance(value, list):
         return any(isinstance(part, dict) and text(part.get("text")) for part in value)
-    return isinstance(value, str) and " " in value.strip() and "name" not in key and not value.lstrip()[:1].isdigit()
+    has_words = isinstance(value, str) and (" " in value.strip() or _UNSPACED.search(value) is not None)
+    return has_words and "name" not in key and not value.lstrip()[:1].isdigit()
 
 
 def speaks(value: Any, depth: int = 0) -> bool:
     """Whether there is a sentence in it, or a call's arguments, a few steps down."""
     if isinstance(value, str):
-        return " " in value.strip() and len(value) >= _WORDS
+        return (" " in value.strip() and len(value) >= _WORDS) or len(_UNSPACED.findall(value)) >= _SIGNS
     if depth > _STEPS:
         return False
     if isinstance(value, dict):

@@ -35,12 +35,45 @@ _WRAPPED_RESULTS = (
 )
 _NO_WORDS = (
     *("image", "audio", "video", "file", "document", "cache", "redacted", "search", "citation", "code"),
-    "step",
+    *("step", "finish"),
 )
-_NO_TEXTS = ("id", "Id", "ID", "url", "uri", "name", "ignature", "data", "ime", "role", "status", "title")
+_NO_TEXTS = (
+    "id",
+    "Id",
+    "ID",
+    "url",
+    "uri",
+    "name",
+    "ignature",
+    "data",
+    "ime",
+    "role",
+    "status",
+    "title",
+    "stamp",
+    "_at",
+    "reason",
+)
 """how keys end whose texts are nothing that was said"""
 _THOUGHTS = ("thinking", "reasoning", "think", "thought")
 _TEXTS = ("text", "content", "refusal", "output_text", "input_text")
+_TEXT_KINDS = (
+    *(
+        None,
+        "text",
+        "output_text",
+        "input_text",
+        "refusal",
+        "content",
+        "markdown",
+        "message",
+        "multimodal_text",
+        "code",
+    ),
+    *("summary_text", "text_delta", "ai", "string", "paragraph", "md"),
+)
+_ALONE = ("answer", "text", "content", "output", "response", "message", "reply", "completion", "result", "value")
+"""under which the text of a content stands that is an object of nothing else"""
 _ANSWERS = ("content", "output", "response", "result")
 _ABOUT_RESULTS = {
     *("type", "id", "name", "toolName", "is_error", "cache_control", "status", "server_label"),
@@ -60,8 +93,11 @@ def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
     if not parts and isinstance(message.get("thinking_blocks"), list):  # LiteLLM's, which may repeat the text
         parts = content(message["thinking_blocks"], (*at, "thinking_blocks"))
     for key in ("content", "parts"):
-        if message.get(key) is not None:
-            parts.extend(content(message[key], (*at, key)))
+        inner = message.get(key)
+        if isinstance(inner, dict) and len(inner) == 1 and (only := next(iter(inner))) in _ALONE and text(inner[only]):
+            parts.append(Piece("text", inner[only], (*at, key, only)))
+        elif inner is not None:
+            parts.extend(content(inner, (*at, key)))
     for key in CONTENTS if not parts else ():
         if isinstance(message.get(key), dict | list):
             parts.extend(content(message[key], (*at, key)))
@@ -91,12 +127,23 @@ def content(value: Any, at: Path) -> list[Piece]:
     if len(at) > _DEEPEST:
         return [Piece("text", as_json(value))]
     if isinstance(value, list):
-        return [piece for index, inner in enumerate(value) for piece in _item(inner, (*at, index))]
+        return _of_kinds([piece for index, inner in enumerate(value) for piece in _item(inner, (*at, index))])
     if isinstance(value, dict) and isinstance(value.get("parts"), list):
         return content(value["parts"], (*at, "parts"))
-    if isinstance(value, dict) and (parts := list(block(value, at))):
+    if (
+        isinstance(value, dict)
+        and (parts := list(block(value, at)))
+        and ("type" in value or any(piece.kind != "unread" for piece in parts))
+    ):
         return [*parts, *_beside_text(value, parts)]
     return [] if value is None else [Piece("text", as_json(value))]
+
+
+def _of_kinds(parts: list[Piece]) -> list[Piece]:
+    """The parts of a content: the text of one that is no text by its kind is none, where others are texts."""
+    if not any(piece.kind == "text" and piece.name is None for piece in parts):
+        return parts
+    return [replace(piece, kind="other") if piece.kind == "text" and piece.name else piece for piece in parts]
 
 
 def _item(value: Any, at: Path) -> list[Piece]:
@@ -151,7 +198,8 @@ def block(value: Any, at: Path) -> Iterator[Piece]:
     elif (invocation := invocation_of(value)) is not None:
         yield from invoked(invocation)
     else:
-        texts = [Piece("text", value[key], (*at, key)) for key in _TEXTS if isinstance(value.get(key), str)]
+        other = kind if isinstance(kind, str) and kind not in _TEXT_KINDS else None
+        texts = [Piece("text", value[key], (*at, key), other) for key in _TEXTS if isinstance(value.get(key), str)]
         inner = value.get("text")
         if isinstance(inner, dict) and isinstance(inner.get("value"), str):  # of OpenAI's Assistants
             texts = [Piece("text", inner["value"], (*at, "text", "value"))]
@@ -185,8 +233,16 @@ def _unread(block: dict[str, Any], kind: Any) -> Iterator[Piece]:
     keys = ", ".join(repr(str(key)[:40]) for key in block)
     if kind in ("text", "output_text", "input_text") or (kind is None and block.get("text")):
         yield Piece("unread", f"a part of type {kind!r} without a text (its keys: {keys}); it was left out")
-    elif not any(word in str(kind) for word in _NO_WORDS) and speaks(block):
+    elif not any(word in str(kind) for word in _NO_WORDS) and (
+        speaks(block) or (kind is not None and _has_word(block))
+    ):
         yield Piece("unread", f"a part of an unknown kind (type {kind!r}, keys: {keys}); it was left out")
+
+
+def _has_word(block: dict[str, Any]) -> bool:
+    """Whether a part has a text of its own, however short, in any script."""
+    own = (inner for key, inner in block.items() if key != "type" and not str(key).endswith(_NO_TEXTS))
+    return any(isinstance(inner, str) and any(map(str.isalpha, inner)) for inner in own)
 
 
 def _thought(block: dict[str, Any], at: Path) -> Iterator[Piece]:

@@ -172,8 +172,9 @@ def _turn(
     if first.kind == "text":
         raw, path = joined(group)
         return Turn(0, kind, raw=raw, role=role, model=model if kind == "response" else None, **about), path
-    if first.kind == "thinking":
-        return Turn(0, "event", raw=first.text, role="thinking", model=model, **about), first.path
+    if first.kind in ("thinking", "other"):
+        role = "thinking" if first.kind == "thinking" else first.name
+        return Turn(0, "event", raw=first.text, role=role, model=model, **about), first.path
     if first.kind == "call":
         if first.id:
             conversation.tools[first.id] = first.name or ""

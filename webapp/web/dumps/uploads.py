@@ -16,10 +16,11 @@ from werkzeug.exceptions import BadRequest, ClientDisconnected
 
 from webapp import dumps as readers
 from webapp.dumps.amount import of_packed
+from webapp.dumps.packing import PACKED
 from webapp.dumps.records import BadDump, TooLarge, Turn, UnknownFormat
 from webapp.dumps.session_keys import OPTION, SessionKeys
 from webapp.dumps.source import ZIPS
-from webapp.dumps.spool import GZIP, ZSTD, spool_beginning
+from webapp.dumps.spool import spool_beginning
 from webapp.extensions import db
 from webapp.store.db import disk_full
 from webapp.store.ingest import dump_files
@@ -34,7 +35,7 @@ AT_ONCE = 2 * 1024 * 1024
 """bytes up to which a file is read within its request …"""
 AT_ONCE_PACKED = 128 * 1024
 """… and where it is compressed or an archive, of which more comes out"""
-_PACKED = (GZIP, ZSTD, b"PK")
+_PACKED = (*PACKED, b"PK")
 LOOKED_AT = 16 * 1024 * 1024
 """bytes of a file in which the keys of its sessions are counted"""
 PREVIEWED, MOST_SHOWN, MOST_LOOKED_THROUGH = 3, 300, 1000

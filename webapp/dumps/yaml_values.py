@@ -1,0 +1,83 @@
+"""Values of YAML as its events say them: plain values only, no tag but `!!binary`, no alias, no code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import yaml
+
+BINARY = "!!binary"
+"""The one key of the object that stands for bytes: under it is their base64."""
+_BINARY_TAG = "tag:yaml.org,2002:binary"
+_PLAIN_TAGS = (None, "tag:yaml.org,2002:str", "!")
+_DEEPEST = 100
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INT = re.compile(r"[-+]?(0|[1-9]\d{0,17})")
+_FLOAT = re.compile(r"[-+]?\d+\.\d*(e[-+]?\d+)?", re.I)
+_WORDS = {"": None, "~": None, "null": None, "Null": None, "true": True, "True": True, "false": False, "False": False}
+
+
+class Refused(ValueError):
+    """Something that is not read from YAML: an alias, a tag, or what is nested too deeply."""
+
+
+def records(file: BinaryIO, start: int) -> Iterator[Any] | None:
+    """The items of the list that a file is, as they are asked for, an error as a text; None where it is none."""
+    file.seek(start)
+    events = yaml.parse(file, Loader=LOADER)
+    try:
+        for event in events:
+            if isinstance(event, yaml.SequenceStartEvent):
+                first = value(next(events), events, 1)
+                return _with_rest(first, events) if isinstance(first, dict) else None
+            if not isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent):
+                return None
+    except (yaml.YAMLError, Refused):
+        return None
+    return None
+
+
+def _with_rest(first: Any, events: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    try:
+        for event in events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                return
+            yield value(event, events, 1)
+    except (yaml.YAMLError, Refused) as error:
+        yield f"not YAML that is read here from here on ({getattr(error, 'problem', None) or error})"
+
+
+def value(event: Any, events: Iterator[Any], level: int) -> Any:
+    if level > _DEEPEST:
+        raise Refused("nested too deeply")
+    if isinstance(event, yaml.ScalarEvent):
+        return _scalar(event)
+    if isinstance(event, yaml.SequenceStartEvent):
+        listed = []
+        while not isinstance(event := next(events), yaml.SequenceEndEvent):
+            listed.append(value(event, events, level + 1))
+        return listed
+    if isinstance(event, yaml.MappingStartEvent):
+        mapping = {}
+        while not isinstance(event := next(events), yaml.MappingEndEvent):
+            name = value(event, events, level + 1)
+            mapping[name if isinstance(name, str) else str(name)] = value(next(events), events, level + 1)
+        return mapping
+    raise Refused("aliases are not followed" if isinstance(event, yaml.AliasEvent) else "unexpected")
+
+
+def _scalar(event: Any) -> Any:
+    if event.tag == _BINARY_TAG:
+        return {BINARY: "".join(event.value.split())}
+    if event.tag not in _PLAIN_TAGS:
+        raise Refused(f"the tag {event.tag!r} is not read")
+    if event.style or event.tag is not None:
+        return event.value
+    if event.value in _WORDS:
+        return _WORDS[event.value]
+    if _INT.fullmatch(event.value):
+        return int(event.value)
+    return float(event.value) if _FLOAT.fullmatch(event.value) else event.value
