@@ -11,6 +11,7 @@ from typing import cast
 
 from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
+from webapp.dumps.declared import declared
 from webapp.dumps.head import DumpHead, look
 from webapp.dumps.outline import guessed
 from webapp.dumps.read_tail import ReadTail
@@ -34,7 +35,7 @@ MOST_EARLY = 1000
 
 def known_formats() -> dict[str, Format]:
     """The known formats by name. (Not `formats`: the package `webapp.dumps.formats` takes that name.)"""
-    return cast("dict[str, Format]", collect("webapp.dumps.formats"))
+    return {**collect("webapp.dumps.formats"), **declared()}
 
 
 def sniff(path: Path, filename: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+BINARY = "!!binary"
+"""The one key of the object that stands for bytes in YAML: under it is their base64."""
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _LONGEST_TITLE = 120
 _NUMERIC = (int, float, str)

@@ -10,7 +10,6 @@ import yaml
 from webapp.dumps.entries import Entry, entry_or_problem
 from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import Source
-from webapp.dumps.yaml_values import BINARY as BINARY
 from webapp.dumps.yaml_values import LOADER, Refused, value
 
 

@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 
 import yaml
 
-BINARY = "!!binary"
-"""The one key of the object that stands for bytes: under it is their base64."""
+from webapp.dumps.values import BINARY
+
 _BINARY_TAG = "tag:yaml.org,2002:binary"
 _PLAIN_TAGS = (None, "tag:yaml.org,2002:str", "!")
 _DEEPEST = 100

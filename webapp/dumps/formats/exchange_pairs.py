@@ -21,7 +21,7 @@ _REQUESTS = (
 _RESPONSES = (
     *("response", "resp", "res", "response_body", "responseBody", "response_json", "llm_response", "llm_output"),
     *("received", "reply", "result", "return", "completion", "output", "outputs", "out", "answer"),
-    *("generated_text", "predict", "prediction", "model_output", "modelOutput"),
+    *("original_response", "generated_text", "predict", "prediction", "model_output", "modelOutput"),
     *("responses", "completions", "generations", "samples", "content"),
 )
 _USUAL = ("response", "output", "completion", "result", "body", "answer")

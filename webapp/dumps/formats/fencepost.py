@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
 from webapp import jsontext
+from webapp.dumps import reading
 from webapp.dumps.base import Context, DumpHead, Entry, Format, Source
 from webapp.dumps.decoding import kind_of
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import id_problem
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn
 from webapp.dumps.values import as_object, id_text, text
-from webapp.plugins import collect
 
 
 class Fencepost(Format):
@@ -45,7 +45,7 @@ class Fencepost(Format):
 
 def _original(name: Any) -> tuple[Format, list[Problem]]:
     """The format that the entries are in; one that is not known here is read as Windlass's, with a problem."""
-    formats = cast("dict[str, Format]", collect("webapp.dumps.formats"))
+    formats = reading.known_formats()
     if isinstance(name, str) and name in formats and name != plugin.name:
         return formats[name], []
     reason = f"the entries' format {name!r} is not known here; they were read as Windlass entries"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +20,12 @@ _TIMES = ("timestamp", "ts", "time", "created_at", "created", "date", "started_a
 
 @dataclass(slots=True)
 class _Guessed(Conversation):
-    keys: set[str] = field(default_factory=set)
-    """those under which answers were found, each named once"""
+    keys: Counter[str] = field(default_factory=Counter)
+    """those under which answers were found, each named once, and how many"""
+
+    def unfinished(self) -> str | None:
+        listed = ", ".join(f"{count:,} by the name {key!r}" for key, count in self.keys.most_common(5))
+        return f"no known shape: of the answers {listed} were read; else use --map raw=…" if listed else None
 
 
 class NamedAnswers(Format):
@@ -45,12 +50,7 @@ class NamedAnswers(Format):
             more = f" and {len(deep) - 1:,} more" if len(deep) > 1 else ""
             conversation.notes.append(f"nested too deeply, not read: ${''.join(steps)}{more}")
         turns = [placed for named_text in entry_texts for placed in named_turns(named_text, conversation)]
-        keys = {_place(named_text) for named_text in entry_texts if named_text.side == "assistant"}
-        if new := sorted(keys - conversation.keys):
-            conversation.keys |= keys
-            new_keys = ", ".join(repr(key) for key in new[:5])
-            words = f"no known shape: answers are taken from {new_keys} by the name; else use --map raw=…"
-            conversation.notes.append(words)
+        conversation.keys.update(_place(named_text) for named_text in entry_texts if named_text.side == "assistant")
         model = first_text(entry, "model", "model_name", "model_id")
         turns = with_usage(turns, entry.get("usage") or entry)
         return [(filled(turn, model=model) if turn.written_by_model else turn, path) for turn, path in turns]
@@ -60,7 +60,7 @@ plugin = NamedAnswers()
 
 
 def _is_sentence(value: Any) -> bool:
-    return not isinstance(value, str) or (len(value) >= _SENTENCE and " " in value.strip())
+    return not isinstance(value, str) or (len(value) >= _SENTENCE and " " in value.strip()) or "\n" in value.strip(" ")
 
 
 def _place(named_text: NamedText) -> str:

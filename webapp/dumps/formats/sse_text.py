@@ -22,9 +22,9 @@ _HTTP = re.compile(r"\AHTTP/[\d.]+ \d+[^\n]*\n(?:[\w-]+:[^\n]*\n)*\s*")
 _VERBOSE = re.compile(r"[*<>{}](?: |$)|[ \d]{1,3} [ \d.]+[kMG]? |  % Total")
 """what `curl -v` prints around it"""
 _DATA = re.compile(r"(?:\A|\n)data:\s*(?:\{|\[DONE\])")
-_BEGINS = re.compile(rb'\s*(?:data:|\{).{,200}"type"\s*:\s*"(?:message_start|response\.created)"')
+_BEGINS = re.compile(rb'\s*(?:data:|\{).{,200}"type"\s*:\s*"(?:message_start|response\.created|RUN_STARTED)"')
 _ENDS = re.compile(
-    rb'\s*data:\s*\[DONE\]|\s*(?:data:|\{).*"type"\s*:\s*"(?:message_stop|response\.completed|message-end)"'
+    rb'\s*data:\s*\[DONE\]|\s*(?:data:|\{).*"type"\s*:\s*"(?:message_stop|response\.completed|message-end|RUN_FINISHED)"'
     rb'|.*"(?:done|is_finished)"\s*:\s*true'
 )
 _IDENT = re.compile(rb'\s*(?:data:\s*)?\{.{0,300}?"id"\s*:\s*"([^"]+)".{0,300}?chat\.completion\.chunk')

@@ -21,7 +21,10 @@ class Tau2(Format):
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "object":
-            return 95 if {"task_id", "messages"} <= head.first_of("simulations").keys() else 0
+            if {"task_id", "messages"} <= head.first_of("simulations").keys():
+                return 95
+            has_tasks = bool(head.first_of("tasks").keys() & {"user_scenario", "evaluation_criteria"})
+            return 92 if has_tasks and "info" in head.keys else 0  # its simulations begin behind the head
         return 93 if head.all_have("task_id", "messages", "termination_reason") else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:

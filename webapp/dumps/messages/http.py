@@ -19,8 +19,7 @@ from webapp.dumps.messages.streams import assembled, ends_early, put_together, s
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
 from webapp.dumps.packing import zstd
 from webapp.dumps.records import Turn
-from webapp.dumps.values import as_list, as_object, first_text, text, whole
-from webapp.dumps.yaml_items import BINARY
+from webapp.dumps.values import BINARY, as_list, as_object, first_text, text, whole
 
 _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
 """where Bedrock and Google have the model: in the address"""

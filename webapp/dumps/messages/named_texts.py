@@ -16,6 +16,8 @@ _ANSWERS = {
     *("generation", "generations", "generated", "prediction", "predictions", "assistant", "sampled", "resp"),
     *("replies", "result", "results", "solution", "patch", "antwort", "respuesta", "reponse", "return"),
 }
+_WEAK = {"result", "results", "solution", "patch", "return"}
+"""of these, which a verdict or a reference may stand under: they count where nothing else at their level answers"""
 _PROMPTS = {
     *("prompt", "prompts", "question", "query", "input", "inputs", "instruction", "user", "request", "message"),
     *("messages", "msg", "frage", "pregunta", "task", "ask"),
@@ -24,6 +26,7 @@ _ELSE = {
     *("expected", "gold", "reference", "target", "correct", "format", "schema", "config", "token", "tokens", "time"),
     *("timestamp", "id", "ids", "usage", "type", "status", "code", "length", "count", "cost", "reason", "file"),
     *("path", "url", "uri", "score", "scores", "metric", "metrics", "error", "errors", "dir", "name", "at", "ms"),
+    *("canonical", "truth", "ideal", "label", "labels", "verdict", "grade", "test", "tests", "passed"),
     *("latency", "hash", "created", "version", "parsed", "logprobs", "headers", "template", "description", "hint"),
 }
 _PAIR: dict[str, Side] = {"q": "user", "a": "assistant"}
@@ -56,8 +59,15 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator
         yield NamedText("assistant", value, at)
     elif isinstance(value, dict):
         sides = [(_side(str(key), side, value), key) for key in value]
+        if any(found == "assistant" and not _is_weak(key) for found, key in sides):
+            sides = [(None if found == "assistant" and _is_weak(key) else found, key) for found, key in sides]
         for key_side, key in sorted(sides, key=lambda pair: _ORDER.get(pair[0] or "assistant", 3)):
             yield from named_texts(value[key], (*at, key), key_side)
+
+
+def _is_weak(key: Any) -> bool:
+    words = {word.lower() for word in _WORD.findall(str(key))}
+    return bool(words & _WEAK) and not words & (_ANSWERS - _WEAK)
 
 
 def _side(key: str, around: Side | None, holder: dict[str, Any]) -> Side | None:

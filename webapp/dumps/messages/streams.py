@@ -100,7 +100,7 @@ def is_event(value: Any) -> bool:
     event, kind = _bare(value), str(value.get("type"))
     if value.get("object") in ("chat.completion.chunk", "text_completion.chunk") or item_streams.is_older_cohere(value):
         return True
-    if event is not value or _is_bedrock(value):
+    if event is not value or _is_bedrock(value) or ui_streams.is_agui(value):
         return True
     if kind.startswith("response."):
         return "sequence_number" in value or bool(value.keys() & {"response", "item", "delta", "part", "text"})
@@ -374,5 +374,6 @@ _DIALECTS = (
     _Dialect(_is_ollama, _ollama, lambda event, before: before[-1].get("done") is True),
     _Dialect(item_streams.is_responses, item_streams.responses, _starts("response.created")),
     _Dialect(item_streams.is_cohere, item_streams.cohere, _starts("message-start")),
+    _Dialect(ui_streams.is_agui, ui_streams.agui, _starts("RUN_STARTED")),
     _Dialect(ui_streams.is_ui_stream, ui_streams.ui_stream, _starts("start")),
 )

@@ -37,6 +37,37 @@ def data_stream(body: str) -> list[dict[str, Any]]:
     return events
 
 
+_AGUI = re.compile(
+    r"(?:TEXT_MESSAGE|TOOL_CALL|THINKING|THINKING_TEXT_MESSAGE|REASONING|REASONING_MESSAGE)_[A-Z]+|RUN_(?:STARTED|FINISHED|ERROR)"
+    r"|STEP_(?:STARTED|FINISHED)|STATE_(?:SNAPSHOT|DELTA)|MESSAGES_SNAPSHOT"
+)
+
+
+def is_agui(event: dict[str, Any]) -> bool:
+    """Whether this is an event of the AG-UI protocol."""
+    kind = event.get("type")
+    return isinstance(kind, str) and _AGUI.fullmatch(kind) is not None
+
+
+def agui(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """The message that the events come to: texts, calls and their results in the order in which they began."""
+    parts: dict[Any, dict[str, Any]] = {}
+    for event in events:
+        kind, call = str(event["type"]), event.get("toolCallId")
+        if kind == "TOOL_CALL_RESULT":
+            parts["result", call] = {"type": "tool_result", "tool_use_id": call, "content": event.get("content")}
+        elif kind.startswith("TOOL_CALL_"):
+            part = parts.setdefault(("call", call), {"type": "tool_call", "id": call, "arguments": ""})
+            part["name"] = event.get("toolCallName") or part.get("name")
+            part["arguments"] += or_empty(event.get("delta"))
+        elif isinstance(event.get("delta"), str) and not kind.startswith("STATE"):
+            thinks = kind.startswith(("THINKING", "REASONING"))
+            name = "thinking" if thinks else "text"
+            part = parts.setdefault((name, event.get("messageId")), {"type": name, name: ""})
+            part[name] += event["delta"]
+    return {"role": "assistant", "content": list(parts.values())}
+
+
 def is_ui_stream(event: dict[str, Any]) -> bool:
     kind = event.get("type")
     return (kind in _DELTAS and isinstance(event.get("delta"), str)) or (kind in _CALLS and "toolCallId" in event)
