@@ -1,0 +1,124 @@
+"""Schemas that strangers wrote end as a state, soon, and nothing is fetched."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import pytest
+
+from webapp.contracts import held_call
+from webapp.contracts.declared import Declaration
+
+WORDS = (
+    *("type", "properties", "items", "$ref", "allOf", "anyOf", "oneOf", "not", "if", "required", "enum", "const"),
+    *("pattern", "patternProperties", "additionalProperties", "$defs", "$id", "$schema", "$anchor", "$dynamicRef"),
+    *("minItems", "maxLength", "multipleOf", "dependencies", "prefixItems", "contains", "unevaluatedProperties"),
+)
+JUNK: tuple[Any, ...] = (1, -1, 1e308, "", "#", "#/", "object", True, None, "\ud800", "(", "(a+)+$", "(?=x)", 10**50)
+
+
+def nested(levels: int, word: str = "properties") -> Any:
+    schema: Any = {"type": "string"}
+    for _ in range(levels):
+        schema = {word: [schema] if word == "allOf" else {"a": schema}}
+    return schema
+
+
+def bomb(levels: int, word: str = "allOf") -> Any:
+    made: dict[str, Any] = {f"a{n}": {word: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
+    return {"$defs": {**made, f"a{levels}": {}}, "$ref": "#/$defs/a0"}
+
+
+def tree(branches: int) -> Any:
+    each = [{"properties": {"a": {"$ref": "#"}}, "required": [f"no{n}"]} for n in range(branches)]
+    return {"anyOf": each}
+
+
+def inside(levels: int) -> str:
+    return '{"a": ' * levels + "1" + "}" * levels
+
+
+def junk(chance: random.Random, depth: int = 0) -> Any:
+    kind = chance.random()
+    if depth > 3 or kind < 0.4:
+        return chance.choice(JUNK)
+    if kind < 0.8:
+        return {chance.choice(WORDS): junk(chance, depth + 1) for _ in range(chance.randint(0, 5))}
+    return [junk(chance, depth + 1) for _ in range(chance.randint(0, 4))]
+
+
+TOO_OFTEN = "the schema would be asked too many times"
+
+
+@pytest.mark.parametrize(
+    ("schema", "raw", "reason"),
+    [
+        (bomb(60), "{}", TOO_OFTEN),
+        (bomb(60, "anyOf"), "{}", TOO_OFTEN),
+        (tree(5), inside(40), TOO_OFTEN),
+        ({"$ref": "#"}, "{}", "its references go round in a circle"),
+        (
+            {"$ref": "http://127.0.0.1:9/x"},
+            "{}",
+            "it refers to 'http://127.0.0.1:9/x', which is not in it, and nothing is fetched",
+        ),
+        ({"$ref": "#/$defs/gone"}, "{}", "the schema does not compile: Pointer '/$defs/gone' does not exist"),
+        (nested(1000), "{}", "the schema is nested too deep to be read"),
+        (nested(150, "allOf"), "{}", "the schema is nested more than 200 levels deep"),
+        ({"enum": list(range(20_000))}, "1", "the schema holds more than 10,000 values"),
+        ({"pattern": "^(?=a)"}, '"a"', 'pattern: the linear engine does not take "^(?=a)"'),
+        ({"pattern": "((a{99}){99}){99}"}, '"a"', 'pattern: the linear engine does not take "((a{99}){99}){99}"'),
+        (
+            {"properties": {str(n): {"pattern": "a"} for n in range(101)}},
+            "{}",
+            "pattern: the schema holds more than 100 of them",
+        ),
+        ({"type": "dict"}, "{}", None),
+        ("object", "{}", "the schema is a str, no object"),
+        ({"type": "array"}, "[" * 700 + "]" * 700, "nested too deep"),
+        ({"uniqueItems": True}, str(list(range(5000))), TOO_OFTEN),
+        ({}, "1" * 5000, None),
+    ],
+)
+def test_what_is_too_much_is_not_checked_and_says_why(schema: Any, raw: str, reason: str | None) -> None:
+    began = time.process_time()
+    contract = held_call(raw, "t", Declaration.of({"tools": [{"name": "t", "schema": schema}]}))
+    assert contract.state == "not_checked" and contract.reason
+    assert reason is None or contract.reason == reason
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "raw", "state"),
+    [
+        ({"pattern": "^(a+)+$"}, f'"{"a" * 50_000}b"', "schema_mismatch"),
+        (tree(2), inside(12), "schema_mismatch"),
+        (nested(90), inside(90), "schema_mismatch"),
+        (bomb(10), "{}", "kept"),
+        ({"type": "object", "properties": {"a": {"$ref": "#"}}}, "{" + '"a": {' * 80 + "}" * 81, "kept"),
+        (
+            {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": True},
+            "1",
+            "schema_mismatch",
+        ),
+        ({"minimum": 1, "exclusiveMinimum": True}, "1", "schema_mismatch"),
+        ({"items": [{"type": "string"}]}, "[1]", "schema_mismatch"),
+        ({"$schema": "http://example.org/mine", "type": "string"}, "1", "schema_mismatch"),
+        ({"type": "string"}, '"\\ud800"', "kept"),
+    ],
+)
+def test_what_looks_hostile_and_is_not_is_held(schema: Any, raw: str, state: str) -> None:
+    assert held_call(raw, "t", Declaration.of({"tools": [{"name": "t", "schema": schema}]})).state == state
+
+
+def test_made_schemas_each_end_as_a_state() -> None:
+    chance = random.Random(31)
+    for _ in range(1500):
+        schema = junk(chance)
+        contract = held_call(
+            inside(chance.randint(0, 5)), "t", Declaration.of({"tools": [{"name": "t", "schema": schema}]})
+        )
+        assert contract.state in ("kept", "schema_mismatch", "not_checked"), schema
+        assert (contract.state == "not_checked") == (contract.reason is not None)

@@ -1,0 +1,120 @@
+"""Compiles declared schemas, which strangers wrote: nothing is fetched, patterns are linear, and all of it has a bound.
+
+jsonschema-rs of the three validators that were measured: it alone has a linear engine for patterns, and holds a call
+against its schema in half a microsecond (`docs/contracts.md`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from webapp.contracts.cost import MOST_VISITS, Cost, TooMuch
+
+MOST_ERRORS = 1_000
+"""of one response that are counted"""
+_DRAFTS = {
+    "draft-04": "Draft4Validator",
+    "draft-06": "Draft6Validator",
+    "draft-07": "Draft7Validator",
+    "2019-09": "Draft201909Validator",
+    "2020-12": "Draft202012Validator",
+}
+_LARGEST_PATTERNS, _LARGEST_CACHE = 2_000_000, 500_000
+"""bytes of a schema's compiled patterns, and of what the search of one keeps"""
+_ANNOTATIONS = ("contentEncoding", "contentMediaType", "format")
+"""keywords that describe and do not demand"""
+
+
+class NotChecked(Exception):
+    """A value cannot be held against a schema; the message says why."""
+
+
+class Schema:
+    """A compiled schema. `errors` are the validator's: `kind.name`, `instance_path`, `schema_path`, `message`."""
+
+    def __init__(self, schema: Any) -> None:
+        """Raises `NotChecked`."""
+        self.schema = schema
+        try:
+            self._cost = Cost(schema)
+        except TooMuch as reason:
+            raise NotChecked(str(reason)) from None
+        self._validator = _compiled(schema, _LARGEST_PATTERNS // max(1, self._cost.patterns))
+
+    def errors(self, value: Any, length: int) -> list[Any] | None:
+        """What of a value, a text of so many characters, does not fit; empty where all does.
+
+        None where it does not fit and looking for each place would take too much. Raises `NotChecked`.
+        """
+        try:
+            visits = self._cost.visits(value, length)
+            if visits > MOST_VISITS:
+                raise NotChecked("the schema would be asked too many times")
+            if self._validator.is_valid(value):
+                return []
+            return list(islice(self._demanded(value), MOST_ERRORS)) if visits <= self._cost.most_told else None
+        except TooMuch as reason:
+            raise NotChecked(str(reason)) from None
+        except UnicodeEncodeError:
+            return self.errors(_encodable(value), length)
+        except ValueError as reason:
+            raise NotChecked(_words(reason)) from None
+
+    def _demanded(self, value: Any) -> Iterator[Any]:
+        return (error for error in self._validator.iter_errors(value) if error.kind.name not in _ANNOTATIONS)
+
+
+@lru_cache(maxsize=128)
+def compiled(text: str) -> Schema | NotChecked:
+    """The schema that is written as JSON in `text`, or why it is not used."""
+    try:
+        return Schema(json.loads(text))
+    except NotChecked as reason:
+        return reason
+    except (ValueError, RecursionError):
+        return NotChecked("the schema is nested too deep to be read")
+
+
+def _compiled(schema: Any, largest: int) -> Any:
+    import jsonschema_rs  # takes a tenth of a second, and most commands hold nothing against a schema
+
+    if not isinstance(schema, dict | bool):
+        raise NotChecked(f"the schema is a {type(schema).__name__}, no object")
+    options = jsonschema_rs.RegexOptions(size_limit=largest, dfa_size_limit=_LARGEST_CACHE)
+    named, refused = _draft(schema), ""
+    if isinstance(schema, dict):
+        schema = {key: value for key, value in schema.items() if key != "$schema"}
+    kinds = ("Draft202012Validator", "Draft7Validator", "Draft4Validator")
+    for kind in (named,) if named else kinds:  # what names no draft may be of any
+        try:
+            make = getattr(jsonschema_rs, kind)
+            return make(schema, offline=True, validate_formats=False, pattern_options=options)
+        except ValueError as reason:
+            refused = refused or _words(reason)
+    raise NotChecked(refused)
+
+
+def _draft(schema: Any) -> str | None:
+    """The validator's class for the draft that a schema names; None where it names none that is known."""
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    return next((kind for draft, kind in _DRAFTS.items() if isinstance(named, str) and draft in named), None)
+
+
+def _words(reason: ValueError) -> str:
+    if isinstance(reason, UnicodeEncodeError) or "surrogates" in str(reason):
+        return "the schema holds a character that is half of a pair"
+    first = str(reason).partition("\n")[0][:200]
+    if 'is not a "regex"' in first or "regex" in first.lower():
+        return f"pattern: the linear engine does not take {first.partition(' is not a ')[0]}"
+    if "Recursion limit" in first:
+        return "nested too deep"
+    return f"the schema does not compile: {first}"
+
+
+def _encodable(value: Any) -> Any:
+    """The value with lone surrogates, which the validator cannot take, as replacement characters."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
