@@ -11,6 +11,7 @@ from webapp import __version__, memory
 COMMANDS = {
     "serve": "Serve the web pages and the API.",
     "ingest": "Read dumps into the database.",
+    "formats": "List what can be read.",
     "verify": "Check that everything in a file is stored.",
     "parse": "Parse one response, or many, and show the trace.",
     "minimal": "Shorten a failing response while it fails the same way.",

@@ -50,7 +50,7 @@ def test_a_plain_text_is_told_how_it_can_be_read(text: str, name: str, tmp_path:
     path.write_text(text)
     with pytest.raises(UnknownFormat) as caught:
         list(read(path, path.name))
-    assert str(caught.value).endswith(f"fencepost ingest --format {name} notes.md")
+    assert f"fencepost ingest --format {name} notes.md" in str(caught.value)
     responses = [record.raw for record in read(path, path.name, format=name) if isinstance(record, Turn)]
     assert responses == (["First answer", "Second answer"] if name == "separated" else [text])
 
@@ -72,7 +72,7 @@ def test_an_unknown_dump_is_told_what_is_known(got, content, says):
     with pytest.raises(UnknownFormat) as caught:
         got(content)
     assert says in str(caught.value)
-    assert str(caught.value).endswith("\nWhat can be read: fencepost ingest --help, and docs/formats.md.")
+    assert str(caught.value).endswith("\nWhat can be read: fencepost formats, and docs/formats.md.")
 
 
 def test_what_to_run_next_is_a_guess_at_a_mapping(got):
@@ -80,7 +80,24 @@ def test_what_to_run_next_is_a_guess_at_a_mapping(got):
     with pytest.raises(UnknownFormat) as caught:
         got("\n".join([json.dumps(record)] * 2), "my log.jsonl")
     command = "fencepost ingest --map 'each=$.steps[*]' --map 'raw=$.out' 'my log.jsonl'"
-    assert str(caught.value).partition("\n")[2] == f"Read it by a mapping: {command}"
+    _, advice, tried = str(caught.value).split("\n")
+    assert advice == f"Read it by a mapping: {command}"
+    assert "4 answers, as 'a long text that somebody wrote' and 'another one of them'" in tried
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"out": "d41d8cd98f00b204e9800998ecf8427e"},
+        {"user_prompt": "what somebody asked, and nobody answered"},
+        {"url": "https://example.org/a/long/address", "ok": True},
+    ],
+    ids=["hashes", "prompts", "addresses"],
+)
+def test_no_mapping_is_advised_that_gives_no_answers(got, record):
+    with pytest.raises(UnknownFormat) as caught:
+        got("\n".join([json.dumps(record)] * 2))
+    assert "--map" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,8 @@ class FileResult:
     ingested: IngestResult | None = None
     survey: DumpSurvey | None = None
     skipped: str | None = None
+    speaks: bool = False
+    """whether a file that was passed over seems to be dialogue"""
     error: dict[str, str | None] | None = None
 
     @property
@@ -110,7 +112,7 @@ class FileReader:
                 return FileResult(name, ingested=result)
         except UnknownFormat as error:
             if not file.is_named:
-                return FileResult(name, skipped=str(error).partition("\n")[0])
+                return FileResult(name, skipped=str(error).partition("\n")[0], speaks=error.speaks)
             return FileResult(name, error=describe(error))
         except (BadDump, OSError, click.UsageError) as error:
             return FileResult(name, error=_said(error))

@@ -147,8 +147,13 @@ def _total(results: Sequence[FileResult]) -> str:
 
 
 def passed_over(results: Sequence[FileResult]) -> None:
-    """One line for all files of folders that are no dumps, with the first of them and why."""
-    skipped = [result for result in results if result.skipped is not None]
+    """A line for each file of a folder that seems to be dialogue and was not read; one for all that are no dumps."""
+    for result in results:
+        if result.speaks:
+            click.echo(
+                visible(f"▲ {result.file}: not read, though it seems to be dialogue. {result.skipped}"), err=True
+            )
+    skipped = [result for result in results if result.skipped is not None and not result.speaks]
     if skipped:
         count, first = counted(len(skipped), "file"), f"{skipped[0].file}: {skipped[0].skipped}"
         click.echo(visible(f"– {count} skipped, the first {first} (--json lists them all)"), err=True)
@@ -159,7 +164,11 @@ def document(results: Sequence[FileResult], dry_run: bool) -> dict[str, Any]:
     return {
         "dry_run": dry_run,
         "files": [_file(result) for result in results if result.skipped is None],
-        "skipped": [{"file": result.file, "reason": result.skipped} for result in results if result.skipped],
+        "skipped": [
+            {"file": result.file, "reason": result.skipped, "dialogue": result.speaks}
+            for result in results
+            if result.skipped
+        ],
     }
 
 

@@ -51,6 +51,7 @@ _NICER = 10
 @click.option(
     "--every", default=1.0, show_default=True, type=click.FloatRange(0.05), help="Seconds between two checks."
 )
+@click.option("--skip-unknown", is_flag=True, help="Exit with 0 though dialogue in a folder could not be read.")
 @click.option("--dry-run", is_flag=True, help="Show what is in the files and store nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result of each file as one JSON document.")
 @click.argument("paths", nargs=-1, metavar="PATH…")
@@ -64,17 +65,20 @@ def command(
     again: bool,
     watch: bool,
     every: float,
+    skip_unknown: bool,
     dry_run: bool,
     as_json: bool,
     paths: tuple[str, ...],
 ) -> None:
-    """Read the dumps at each PATH (- for standard input; gzip and zstd too) into the database.
+    """Read the dumps at each PATH (- for standard input; gzip, zstd, xz, bzip2 too) into the database.
 
-    A PATH is a file, a folder with everything below it, or a pattern. Files of a folder that are not dumps are skipped.
+    A PATH is a file, a folder with everything below it, or a pattern. Files of a folder that are not dumps are skipped;
+    one that seems to be dialogue is named with its reason. `fencepost formats` lists what can be read.
     Nothing is stored twice; new turns are added to their sessions; a new --map replaces what the previous one read.
     Exits with 0 when every file was read, with 1 when a file could not be read (the others are stored), when answers
-    are missing or no dump was found, with 2 when used wrongly. With --watch, Fencepost reads a file once it has not
-    changed for one interval and leaves an unfinished line for later; --json prints a document for each file.
+    are missing, when dialogue in a folder was not read (without --skip-unknown) or no dump was found, with 2 when used
+    wrongly. With --watch, Fencepost reads a file once it has not changed for one interval and leaves an unfinished line
+    for later; --json prints a document for each file.
     """
     _check(format_name, home)
     _check_mappings(mappings, format_name, again, save_as, dry_run)
@@ -99,7 +103,8 @@ def command(
         _store.print_json(_ingest_report.document(results, dry_run) | {"parser_unknown": counts})
     else:
         _summarize(results, again)
-    sys.exit(_status(results))
+    unread = any(result.speaks for result in results) and not skip_unknown
+    sys.exit(1 if unread else _status(results))
 
 
 def _unknown_parser(engine: sa.Engine, results: list[FileResult], as_json: bool) -> Question | None:

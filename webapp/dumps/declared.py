@@ -40,7 +40,7 @@ from webapp.dumps.messages.turns import (
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import spilled
-from webapp.dumps.sqlite_tables import opened_tables, plain
+from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.values import as_list, as_object, id_text, short_title, text, whole
 
 Rule = dict[str, Any]
@@ -129,12 +129,12 @@ class Declared(Format):
         with opened_tables(source) as tables, spilled() as aside:
             table = next(name for name in spec["table"].split("|") if name in tables.names)
             for number, row in enumerate(tables.rows(table, *spec.get("order", ())), start=1):
-                opened = {name: _opened(value) for name, value in plain(row).items()}
-                inner = at(opened, spec.get("entry", "."))[0]
-                name = id_text(at(opened, key)[0]) if key else None
+                value = opened(row)
+                inner = at(value, spec.get("entry", "."))[0]
+                name = id_text(at(value, key)[0]) if key else None
                 place = f"{table}, row {number}"
-                for index, value in enumerate(inner if isinstance(inner, list) else [inner]):
-                    entry = value if isinstance(value, dict) else {"value": value}
+                for index, one in enumerate(inner if isinstance(inner, list) else [inner]):
+                    entry = one if isinstance(one, dict) else {"value": one}
                     aside.put(name or source.stem, 0, f"{place}[{index}]" if isinstance(inner, list) else place, entry)
             yield from (SessionEntries(name, entries) for name, entries in aside.sessions())
 
@@ -215,12 +215,6 @@ class Declared(Format):
         filled = {key: _fitting(key, at(entry, path)[0]) for key, path in rule.get("fill", {}).items()}
         usage = {key: at(entry, path)[0] for key, path in rule.get("usage", {}).items()}
         return with_usage(each_filled(turns, **filled), usage) if usage else each_filled(turns, **filled)
-
-
-def _opened(value: Any) -> Any:
-    """A column's JSON, where it holds an object or a list as text."""
-    is_json = isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
-    return value if not is_json or (inner := json_or_none(value)) is None else inner
 
 
 def _fitting(key: str, value: Any) -> Any:

@@ -130,7 +130,7 @@ def _binary_head(source: Source, shape: _BinaryShape) -> DumpHead:
         except BadDump as bad:
             head.unread = Problem(bad.at, bad.reason)
     if shape == "sqlite":
-        head.names = sqlite_tables.names(source)
+        head.names, head.items = sqlite_tables.look(source, SAMPLES)
     return head
 
 

@@ -46,6 +46,17 @@ def guessed(head: DumpHead) -> dict[str, str]:
     return mapping
 
 
+def guessed_tables(head: DumpHead) -> list[dict[str, str]]:
+    """As `guessed`, for each table of a database that has rows with texts, the likeliest names first."""
+    mappings = [
+        {"table": name, **guess(_outline_of([row for row in rows if isinstance(row, dict)]))}
+        for name, rows in head.items.items()
+    ]
+    return sorted(
+        mappings, key=lambda mapping: not re.search("messag|chat|turn|event|respon|log", mapping["table"], re.I)
+    )
+
+
 def guess_of(path: Path, filename: str) -> dict[str, str]:
     """As `guessed`, of the dump at `path`."""
     with opened(path, filename) as source:
@@ -58,8 +69,12 @@ def _longest(head: DumpHead) -> str | None:
 
 
 def _outline(head: DumpHead) -> list[OutlinePath]:
+    return _outline_of(records(head))
+
+
+def _outline_of(values: list[dict[str, Any]]) -> list[OutlinePath]:
     places: dict[str, OutlinePath] = {}
-    for record in records(head):
+    for record in values:
         for place in places_of(record, "$", 0):
             if len(places) < MOST_PATHS or place.path in places:
                 places.setdefault(place.path, place)
@@ -69,6 +84,8 @@ def _outline(head: DumpHead) -> list[OutlinePath]:
 def records(head: DumpHead) -> list[dict[str, Any]]:
     """The first records, as the format `mapped` takes them: lines, a list's items, or the document itself."""
     longest = _longest(head)
+    if head.shape == "sqlite":
+        return [row for rows in head.items.values() for row in rows if isinstance(row, dict)]
     document = [head.members] if longest is None else head.items[longest]
     items = document if head.shape == "object" else head.samples
     return [item for item in items if isinstance(item, dict)]
@@ -85,7 +102,13 @@ def guess(places: list[OutlinePath]) -> dict[str, str]:
         if texts and texts[0].path not in mapping.values():
             mapping[field] = texts[0].path
     if "raw" not in mapping:
-        answers = [place for place in places if place.text and _names(place.path)[0] not in _NO_ANSWERS]
+        answers = [
+            place
+            for place in places
+            if place.text
+            and _names(place.path)[0] not in _NO_ANSWERS
+            and not any(word in place.path.lower() for word in _ASKED)
+        ]
         longest = max(answers, key=lambda place: (" " in (place.text or ""), len(place.text or "")), default=None)
         if longest is not None:
             mapping["raw"] = longest.path

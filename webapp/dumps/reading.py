@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,22 +11,12 @@ from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
 from webapp.dumps.declared import declared
 from webapp.dumps.head import DumpHead, look
-from webapp.dumps.outline import guessed
 from webapp.dumps.read_tail import ReadTail
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.dumps.source import Source, opened
 from webapp.plugins import collect
 
-_KINDS = {
-    "object": "a JSON object",
-    "array": "JSON (a list)",
-    "lines": "JSON (one value a line)",
-    "parquet": "a Parquet file",
-}
-_SENTENCE = re.compile(r"\w[^\w\n]*\s\S*\w")
-_BINARY = re.compile(r"[\0-\x08\x0e-\x1f\ud800-\udfff]")
-_RULE = re.compile(r"[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
 MOST_EARLY = 1000
 """How many problems are held back until the first session."""
 
@@ -122,42 +110,9 @@ def choose(head: DumpHead) -> Format:
         return known_formats()[best]
     if head.unread is not None:
         raise BadDump(head.unread.reason, head.unread.at)
-    raise UnknownFormat(f"{_what_it_is(head)}\n{_what_to_do(head)}")
+    from webapp.dumps.advice import refused  # it reads the beginning, by formats
 
-
-def _what_it_is(head: DumpHead) -> str:
-    if head.shape == "empty":
-        return "The dump begins with more empty space than is looked at."
-    if head.shape == "text":
-        return f"The dump is not JSON: it begins with {head.text.lstrip()[:20]!r}."
-    if head.shape == "sqlite":
-        return f"The dump is a SQLite file of no known shape (its tables: {_listed(head.names)})."
-    keys = sorted({str(key) for sample in head.objects for key in sample})
-    return f"The dump is {_KINDS.get(head.shape, 'a file')} of no known shape (its keys: {_listed(keys)})."
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(repr(name[:40]) for name in names[:8]) or "none"
-
-
-def _what_to_do(head: DumpHead) -> str:
-    """What to run next: a mapping that may fit, where there are texts; else the formats by their names."""
-    mapping = guessed(head)
-    if head.shape == "text" and _SENTENCE.search(head.text) and not _BINARY.search(head.text):
-        return _what_to_do_with_text(head)
-    if "raw" not in mapping:
-        return "What can be read: fencepost ingest --help, and docs/formats.md."
-    fields = [field for field in ("each", "raw", "role", "prompt", "session", "model") if field in mapping]
-    arguments = " ".join(f"--map {shlex.quote(f'{field}={mapping[field]}')}" for field in fields)
-    return f"Read it by a mapping: fencepost ingest {arguments} {shlex.quote(head.filename)}"
-
-
-def _what_to_do_with_text(head: DumpHead) -> str:
-    """Which format may be named for a text: its responses stand between lines of --- or ===, or it is one."""
-    divided = any(_RULE.fullmatch(line) for line in head.text.splitlines())
-    name = "separated" if divided else "responses"
-    words = "as responses between its lines of --- or ===" if divided else "as one response"
-    return f"Read it {words}: fencepost ingest --format {name} {shlex.quote(head.filename)}"
+    raise refused(head)
 
 
 def checked(kind: Format, source: Source, head: DumpHead) -> Iterator[Record]:

@@ -13,7 +13,11 @@ MODEL_KINDS = ("response", "tool_call")
 
 
 class UnknownFormat(ValueError):
-    """No format recognises the dump; the message says what was looked for."""
+    """No format recognises the dump; the message says what was looked for, `speaks` whether it seems to be dialogue."""
+
+    def __init__(self, message: str = "", *, speaks: bool = False) -> None:
+        super().__init__(message)
+        self.speaks = speaks
 
 
 class BadDump(ValueError):

@@ -7,10 +7,12 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from webapp.dumps.decoding import json_or_none
 from webapp.dumps.records import BadDump
 from webapp.dumps.source import Source
 
@@ -18,13 +20,18 @@ _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY nam
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
 
 
-def names(source: Source) -> list[str]:
-    """The names of the tables; none where the file is damaged."""
-    try:
-        with opened_tables(source) as tables:
-            return tables.names
-    except BadDump:
-        return []
+_MOST_TABLES = 60
+
+
+def look(source: Source, samples: int) -> tuple[list[str], dict[str, list[Any]]]:
+    """The names of the tables and the first rows of each; as far as they go where the file is damaged."""
+    names, items = list[str](), dict[str, list[Any]]()
+    with suppress(BadDump), opened_tables(source) as tables:
+        names = tables.names
+        for name in names[:_MOST_TABLES]:
+            with suppress(sqlite3.Error):
+                items[name] = [opened(row) for row in islice(tables.rows(name), samples)]
+    return names, items
 
 
 class Tables:
@@ -91,3 +98,13 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
         key: base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
         for key, value in row.items()
     }
+
+
+def opened(row: dict[str, Any]) -> dict[str, Any]:
+    """As `plain`, with what columns hold as JSON text."""
+    return {key: _opened(value) for key, value in plain(row).items()}
+
+
+def _opened(value: Any) -> Any:
+    is_json = isinstance(value, str) and value.lstrip()[:1] in ("{", "[")
+    return value if not is_json or (inner := json_or_none(value)) is None else inner

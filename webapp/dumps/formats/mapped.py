@@ -17,6 +17,7 @@ from webapp.dumps.messages.turns import each_filled, role_of, unplaced
 from webapp.dumps.records import BadDump, Kind, Problem, Turn
 from webapp.dumps.sessions import SessionEntries, Sessions, entries_of, grouped
 from webapp.dumps.spilled_entries import spilled
+from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.stream import walk
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, id_text, number, text, whole
@@ -25,7 +26,7 @@ _KINDS = get_args(Kind)
 _BY_ROLE: dict[str, Kind] = {"user": "prompt", "system": "prompt", "developer": "prompt", "tool": "tool_result"}
 _TEXTS = ("role", "agent", "model", "phase", "parent", "failure")
 _NUMBERS = ("sounding", "round", "attempt", "tokens_in", "tokens_out")
-FIELDS = ("raw", "prompt", "each", "session", "title", "kind", "time", "cost", *_TEXTS, *_NUMBERS)
+FIELDS = ("raw", "prompt", "each", "table", "session", "title", "kind", "time", "cost", *_TEXTS, *_NUMBERS)
 """What a mapping may name; `raw` it must. The others are looked for in what `each` leads to, then around it."""
 
 
@@ -67,6 +68,9 @@ class Mapped(Format):
 
     def _untitled(self, source: Source, head: DumpHead) -> Sessions:
         """Entries by session: lines, a list's items, the items of the object's longest list, or the object itself."""
+        if "table" in self.mapping or head.shape == "sqlite":
+            yield from self._rows(source, head)
+            return
         if self._each:
             yield from self._iterated(source, head)
             return
@@ -83,6 +87,21 @@ class Mapped(Format):
                     continue
                 name = self.session_of(entry[1]) or name
                 aside.put(name, 0, *entry)
+            yield from (SessionEntries(name, entries) for name, entries in aside.sessions())
+
+    def _rows(self, source: Source, head: DumpHead) -> Sessions:
+        """The rows of a table of a SQLite file, with what their columns hold as JSON; `each` goes through them."""
+        table = self.mapping.get("table", "")
+        if head.shape != "sqlite" or table not in head.names:
+            there = f"there are: {', '.join(head.names[:20])}" if head.shape == "sqlite" else "it is no SQLite file"
+            raise BadDump(f"no table {table!r} is in it ({there})", "the mapping")
+        with opened_tables(source) as tables, spilled() as aside:
+            for number, row in enumerate(tables.rows(table), start=1):
+                value = opened(row)
+                inner = [(at, {"each": one, "around": around}) for at, one, around in each_at(value, self._each)]
+                for at, entry in inner if self._each else [("", value)]:
+                    place = f"{table}, row {number}{f': {at}' if at else ''}"
+                    aside.put(self.session_of(entry) or source.stem, 0, place, entry)
             yield from (SessionEntries(name, entries) for name, entries in aside.sessions())
 
     def _iterated(self, source: Source, head: DumpHead) -> Sessions:
@@ -135,7 +154,7 @@ def _paths(mapping: Mapping[str, Any]) -> dict[str, JsonPath]:
     try:
         if "each" in mapping:
             parse_each(mapping["each"])
-        return {key: parse_path(path) for key, path in mapping.items() if key != "each"}
+        return {key: parse_path(path) for key, path in mapping.items() if key not in ("each", "table")}
     except BadPath as bad:
         raise BadMapping(str(bad)) from bad
 

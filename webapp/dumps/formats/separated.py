@@ -18,7 +18,7 @@ _HEADING = re.compile(
     r"[ \t]*[#:]?[ \t]*\d+[ \t]*[:=\-#*~>\]]{0,80}\s*",
     re.I,
 )
-_RULE = re.compile(r"[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
+RULE = re.compile(r"[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})\s*")
 _MOST_BEFORE = 2000
 
 
@@ -33,7 +33,7 @@ class Separated(Format):
         return 58 if len(headings) > 1 and len("".join(lines[: headings[0]]).strip()) <= _MOST_BEFORE else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        yield SessionEntries(source.stem, _texts(source, _HEADING if self.sniff(head) else _RULE))
+        yield SessionEntries(source.stem, _texts(source, _HEADING if self.sniff(head) else RULE))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         if entry.get("before_first"):

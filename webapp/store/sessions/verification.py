@@ -76,11 +76,11 @@ class Verification:
 def verify(engine: sa.Engine, spooled: Spooled, filename: str) -> Verification:
     """Compare the file with the dump of the same bytes. Raises `NoSuchDump`, `BadDump` and `UnknownFormat`."""
     with engine.connect() as connection:
-        query = sa.select(Dump.id, Dump.format, Dump.mapping).where(Dump.sha256 == spooled.sha256)
+        query = sa.select(Dump.id, Dump.format, Dump.mapping, Dump.filename).where(Dump.sha256 == spooled.sha256)
         dump = connection.execute(query).first()
         if dump is None:
             raise NoSuchDump("this file was not ingested: no dump has its bytes")
-        result = Verification(dump.format)
+        result, filename = Verification(dump.format), dump.filename or filename  # sessions may be called as it was
         linked = sa.select(Session.id, Session.external_id).join(DumpSession, DumpSession.session_id == Session.id)
         visible = sa.and_(DumpSession.dump_id == dump.id, Session.deleted_at.is_(None))
         sessions = {row.id: row.external_id for row in connection.execute(linked.where(visible))}

@@ -21,6 +21,7 @@ blueprint = Blueprint("mappings", __name__)
 HELP = {
     "raw": "the text that the model wrote",
     "prompt": "what it was asked, a turn of its own",
+    "table": "the table of a SQLite file whose rows are read",
     "session": "what a session is called",
     "title": "the session's title",
     "kind": "prompt, response, tool_call, tool_result, error or event",

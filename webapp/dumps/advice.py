@@ -1,0 +1,157 @@
+"""What to do about a dump of no known shape: what it is, and a command that was tried on its beginning."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from typing import Any, NamedTuple
+
+from webapp import jsontext
+from webapp.dumps.formats.mapped import plugin as mapped
+from webapp.dumps.formats.separated import RULE
+from webapp.dumps.formats.separated import plugin as separated
+from webapp.dumps.head import DumpHead, look
+from webapp.dumps.outline import guessed, guessed_tables
+from webapp.dumps.records import BadDump, Turn, UnknownFormat
+from webapp.dumps.source import Source
+
+_KINDS = {
+    "object": "a JSON object",
+    "array": "JSON (a list)",
+    "lines": "JSON (one value a line)",
+    "parquet": "a Parquet file",
+}
+_BINARY = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f\ud800-\udfff]")
+_SENTENCE = re.compile(r"\w[^\w\n]*\s\S*\w")
+_NO_ANSWER = re.compile(r"[0-9a-fA-F-]{16,}|\S+://\S+|[\w./\\-]+\.\w{1,5}|[\d\s:.TZ+/-]+|\w{1,12}")
+"""hashes, addresses, names of files, times, single words"""
+_SPOKEN = re.compile(
+    r"^\W{0,6}(?:user|human|you|me|assistant|ai|bot|agent|model|system|prompt|response|chatgpt|claude|gemini)\b[^\n]{0,40}[:：]",
+    re.I | re.M,
+)
+_TOLD = re.compile(
+    r'"(?:role|messages?|content|prompt|completion|responses?|answer|output|conversations?|sender|text)"\s*:'
+)
+_TOOLS: tuple[tuple[str, set[str], tuple[str, ...]], ...] = (
+    ("Chainlit's data layer", {"threads", "steps", "elements"}, ()),
+    ("n8n's database", {"execution_entity", "execution_data"}, ()),
+    ("AnythingLLM's database", {"workspace_chats"}, ()),
+    ("Flowise's database", {"chat_message", "chat_flow"}, ()),
+    ("Langflow's database", {"flow", "vertex_build"}, ()),
+    ("LangChain's cache", {"full_llm_cache"}, ()),
+    ("Phoenix' database", {"span_annotations", "spans"}, ()),
+    ("MLflow's database", {"experiments", "runs", "trace_info"}, ()),
+    ("Google ADK's session service", {"events", "sessions"}, ()),
+    ("Letta's agent file", set(), ("agents", "blocks", "tools")),
+    ("LlamaIndex' chat store", set(), ("store", "class_name")),
+    ("Google ADK's eval set", set(), ("eval_set_id", "eval_cases")),
+    ("Haystack's pipeline", set(), ("components", "connections")),
+    ("a JSON schema", set(), ("$schema", "properties")),
+    ("HumanEval's problems", set(), ("canonical_solution", "entry_point")),
+)
+"""tools whose files are known by their tables, or by their keys, and that none of the formats reads"""
+_LONGEST_SHOWN = 60
+
+
+class _Tried(NamedTuple):
+    arguments: str
+    answers: int
+    shown: list[str]
+
+
+def refused(head: DumpHead) -> UnknownFormat:
+    """The error for a dump that no format recognises."""
+    lines = [_what_it_is(head), *_what_to_do(head)]
+    return UnknownFormat("\n".join(lines), speaks=_speaks(head))
+
+
+def _what_it_is(head: DumpHead) -> str:
+    if head.shape == "empty":
+        return "The dump begins with more empty space than is looked at."
+    if head.shape == "text":
+        return f"The dump is not JSON: it begins with {head.text.lstrip()[:20]!r}."
+    keys = sorted({str(key) for sample in head.objects for key in sample})
+    if head.shape == "sqlite":
+        words = f"The dump is a SQLite file of no known shape (its tables: {_listed(head.names)})."
+    else:
+        words = f"The dump is {_KINDS.get(head.shape, 'a file')} of no known shape (its keys: {_listed(keys)})."
+    tool = next((tool for tool, tables, names in _TOOLS if _is_of(tables, names, set(head.names), set(keys))), None)
+    return words if tool is None else f"{words} This looks like {tool}."
+
+
+def _is_of(tables: set[str], names: tuple[str, ...], there: set[str], keys: set[str]) -> bool:
+    return bool(tables and tables <= there) or bool(names and set(names) <= keys)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(repr(name[:40]) for name in names[:8]) or "none"
+
+
+def _what_to_do(head: DumpHead) -> list[str]:
+    """A command and what it gave; else where it is said what is read."""
+    tried = _of_text(head) if head.shape == "text" else _of_mappings(head)
+    if tried is None and head.shape == "text" and _SENTENCE.search(head.text) and not _BINARY.search(head.text):
+        named = f"fencepost ingest --format responses {shlex.quote(head.filename)}"
+        return ["What can be read: fencepost formats, and docs/formats.md.", f"If all of it is one response: {named}"]
+    if tried is None:
+        return ["What can be read: fencepost formats, and docs/formats.md."]
+    how = "as responses between its lines of --- or ===" if "--format" in tried.arguments else "by a mapping"
+    shown = " and ".join(repr(text) for text in tried.shown)
+    answers = f"{tried.answers:,} answer{'s' * (tried.answers != 1)}"
+    return [
+        f"Read it {how}: fencepost ingest {tried.arguments} {shlex.quote(head.filename)}",
+        f"Tried on its beginning, this gives {answers}, as {shown}. What else can be read: fencepost formats.",
+    ]
+
+
+def _of_text(head: DumpHead) -> _Tried | None:
+    """Responses between lines of --- or ===, of which there must be several."""
+    rules = sum(bool(RULE.fullmatch(line)) for line in head.text.splitlines())
+    if not rules or _BINARY.search(head.text):
+        return None
+    tried = _tried(separated, head.text.encode("utf-8", "surrogateescape"), "--format separated", head.filename)
+    return tried if tried is not None and tried.answers > 1 else None
+
+
+def _of_mappings(head: DumpHead) -> _Tried | None:
+    for mapping in guessed_tables(head) if head.shape == "sqlite" else [guessed(head)]:
+        if "raw" not in mapping:
+            continue
+        fields = [name for name in ("table", "each", "raw", "role", "prompt", "session", "model") if name in mapping]
+        arguments = " ".join(f"--map {shlex.quote(f'{name}={mapping[name]}')}" for name in fields)
+        tabled = {name: path for name, path in mapping.items() if name != "table"}
+        objects = head.items[mapping["table"]] if "table" in mapping else head.objects
+        written = "\n".join(map(jsontext.dumps, objects)) if head.shape != "object" else jsontext.dumps(head.document)
+        tried = _tried(mapped.by(tabled), f"{written}\n".encode("ascii"), arguments, head.filename)
+        if tried is not None:
+            return tried
+    return None
+
+
+def _tried(kind: Any, beginning: bytes, arguments: str, filename: str) -> _Tried | None:
+    """What a reading of the beginning gives; None where that is nothing that a model may have said."""
+    source = Source(io.BytesIO(beginning), filename)
+    try:
+        turns = [record for record in kind.read(source, look(source)) if isinstance(record, Turn)]
+    except BadDump:
+        return None
+    answers = [turn.raw.strip() for turn in turns if turn.kind == "response" and turn.raw and turn.raw.strip()]
+    said = [text for text in answers if not _NO_ANSWER.fullmatch(text)]
+    if not said or 2 * len(said) < len(answers):
+        return None
+    return _Tried(arguments, len(answers), [_short(text) for text in said[:2]])
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_SHOWN else line[: _LONGEST_SHOWN - 1] + "…"
+
+
+def _speaks(head: DumpHead) -> bool:
+    """Whether somebody seems to speak in it, so that passing it over in a folder is worth a word."""
+    if head.shape == "sqlite":
+        return bool(_TOLD.search(jsontext.dumps(head.items)))
+    if head.shape == "text":
+        return len({match[0].lower() for match in _SPOKEN.finditer(head.text)}) > 1
+    return len(set(_TOLD.findall(head.text))) > 1 or _of_mappings(head) is not None
