@@ -79,6 +79,14 @@ def upgrade() -> None:
         sa.UniqueConstraint("sha256", name=op.f("uq_dump_sha256")),
     )
     op.create_table(
+        "facet_value",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("name", sa.String(length=300), nullable=False),
+        sa.Column("value", sa.String(length=255), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_facet_value")),
+        sa.UniqueConstraint("name", "value", name=op.f("uq_facet_value_name_value")),
+    )
+    op.create_table(
         "failure_event",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("group_key", sa.String(length=255), nullable=False),
@@ -362,8 +370,26 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_session_dump_id"), "session", ["dump_id"], unique=False)
     op.create_index("ix_session_ended_at", "session", ["ended_at", "happened_at", "id"], unique=False)
-    op.create_index("ix_session_failed_happened", "session", ["failed", "happened_at", "id"], unique=False)
+    op.create_index(
+        "ix_session_failing",
+        "session",
+        [
+            "failed",
+            "happened_at",
+            "id",
+            "deleted_at",
+            "failed_count",
+            "rescued_count",
+            "label_count",
+            "response_count",
+            "turn_count",
+        ],
+        unique=False,
+    )
+    op.create_index("ix_session_failures", "session", ["failed_count", "happened_at", "id", "deleted_at"], unique=False)
     op.create_index(op.f("ix_session_home_source"), "session", ["home_source"], unique=False)
+    op.create_index("ix_session_length", "session", ["response_count", "happened_at", "id", "deleted_at"], unique=False)
+    op.create_index("ix_session_time", "session", ["happened_at", "id", "deleted_at"], unique=False)
     op.create_table(
         "dump_session",
         sa.Column("dump_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -378,6 +404,31 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("dump_id", "session_id", name=op.f("pk_dump_session")),
     )
     op.create_index(op.f("ix_dump_session_session_id"), "dump_session", ["session_id"], unique=False)
+    op.create_table(
+        "failed_response",
+        sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("under", sa.String(length=255), nullable=False),
+        sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("group_key", sa.String(length=255), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("model", sa.String(length=255), nullable=True),
+        sa.Column("agent", sa.String(length=255), nullable=True),
+        sa.Column("phase", sa.String(length=255), nullable=True),
+        sa.Column("tools", sa.LargeBinary(), nullable=True),
+        sa.Column("path", sa.String(length=160), nullable=True),
+        sa.Column("tokens", sa.String(length=64), nullable=True),
+        sa.Column("profile", sa.String(length=255), nullable=False),
+        sa.Column("version", sa.String(length=16), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["session_id"], ["session.id"], name=op.f("fk_failed_response_session_id_session"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("session_id", "under", "turn_id", name=op.f("pk_failed_response")),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_failed_response_at", "failed_response", ["under", "at"], unique=False)
+    op.create_index(
+        "ix_failed_response_group_key", "failed_response", ["under", "group_key", "at", "turn_id"], unique=False
+    )
     op.create_table(
         "finding",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -461,6 +512,18 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_run_part_removal")),
     )
     op.create_index(op.f("ix_run_part_removal_part_id"), "run_part_removal", ["part_id"], unique=False)
+    op.create_table(
+        "session_facet",
+        sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("value_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("count", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["session_id"], ["session.id"], name=op.f("fk_session_facet_session_id_session"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("session_id", "value_id", name=op.f("pk_session_facet")),
+        sqlite_with_rowid=False,
+    )
+    op.create_index("ix_session_facet_value", "session_facet", ["value_id", "session_id", "count"], unique=False)
     op.create_table(
         "session_model",
         sa.Column("model", sa.String(length=255), nullable=False),
@@ -1081,14 +1144,11 @@ SEARCH = {
             "\U0001faf6\U0001faf7\U0001faf8\U0001faf9\U0001fafa\U0001fafb\U0001fafc\U0001fafd\U0001fafe"
             "\U0001faff'\", columnsize=0)"
         ),
-        ("CREATE VIRTUAL TABLE search_words USING fts5vocab(search_raw, instance)"),
     ],
     "postgresql": [
-        ("CREATE TABLE search_raw (id BIGINT PRIMARY KEY, words TEXT NOT NULL) WITH (toast_tuple_target = 8160)"),
-        ("CREATE TABLE search_block (id BIGINT PRIMARY KEY, last BIGINT NOT NULL, words TSVECTOR NOT NULL)"),
-        ("ALTER TABLE search_block ALTER words SET STORAGE EXTERNAL"),
-        ("CREATE INDEX ix_search_block_words ON search_block USING gin (words)"),
-        ("CREATE TABLE search_note (id BIGINT PRIMARY KEY, text BYTEA NOT NULL, words TSVECTOR NOT NULL)"),
+        ("CREATE TABLE search_raw (rowid BIGINT PRIMARY KEY, words TSVECTOR NOT NULL)"),
+        ("CREATE INDEX ix_search_raw_words ON search_raw USING gin (words)"),
+        ("CREATE TABLE search_note (rowid BIGINT PRIMARY KEY, text BYTEA NOT NULL, words TSVECTOR NOT NULL)"),
         ("CREATE INDEX ix_search_note_words ON search_note USING gin (words)"),
     ],
 }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from webapp.store.labels.queues import looking, queue
 from webapp.store.scores import profile_results
-from webapp.store.search import walking
+from webapp.store.search import finding
+from webapp.store.sessions import facets
 from webapp.web.homes import home_pages
 
 LONG = 600.0
@@ -13,7 +14,7 @@ LONG = 600.0
 
 def be_unhurried() -> None:
     """For this process. A test of what is left for later sets its own time."""
-    walking.BUDGET = profile_results.SECONDS = home_pages.AT_ONCE = LONG
+    finding.LIMIT = facets.LIMIT = profile_results.SECONDS = home_pages.AT_ONCE = LONG
     for goes_on in (queue.extend, looking.looked_at):
         assert goes_on.__kwdefaults__ and "seconds" in goes_on.__kwdefaults__
         goes_on.__kwdefaults__["seconds"] = LONG

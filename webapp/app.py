@@ -9,7 +9,6 @@ from flask import Flask
 from webapp import paths
 from webapp.config import Settings
 from webapp.extensions import db
-from webapp.store import index
 from webapp.store.db import database
 from webapp.web import (
     answers,
@@ -73,7 +72,6 @@ def create_app(settings: Settings | None = None) -> Flask:
     with app.app_context():
         database.prepare(db.engine, durable=settings.durable)
         database.migrate(db.engine)
-        index.keep_in(db.engine, settings.data)
         app.config["SECRET_KEY"] = secret_key(settings, db.engine)
     app.url_map.converters |= {"session_id": SessionIdConverter, "int": Int64Converter}
     for module in BLUEPRINTS:

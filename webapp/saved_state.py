@@ -14,13 +14,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-_PACKAGES = ("webapp.dumps.", "webapp.findings.", "webapp.parsing.", "webapp.store.index.", "webapp.store.write.")
+_PACKAGES = ("webapp.dumps.", "webapp.findings.", "webapp.parsing.", "webapp.store.write.")
 _PLAIN = {
     "array": ("array", "_array_reconstructor"),
     "builtins": ("bytearray", "set", "frozenset"),
     "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
     "datetime": ("date", "datetime", "timedelta", "timezone"),
-    "pyroaring": ("FrozenBitMap",),
 }
 _SOURCES = (
     *("dumps/**/*.py", "findings/**/*.py", "parsing/**/*.py", "store/write/*.py"),

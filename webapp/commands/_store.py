@@ -20,7 +20,6 @@ from webapp.exports.text_patterns import BadPattern
 from webapp.extras import install_extra
 from webapp.parsing import UnknownProfile
 from webapp.parsing.installing import NotInstalled
-from webapp.store import index
 from webapp.store.accounts.accounts import BadAccount, NoSuchAccount
 from webapp.store.accounts.api_tokens import NoSuchToken
 from webapp.store.accounts.passwords import BadPassword
@@ -79,7 +78,6 @@ def engine(of: Settings, *, migrate: bool = True) -> Iterator[sa.Engine]:
         with in_words():
             if migrate:
                 database.migrate(opened)
-            index.keep_in(opened, of.data)
             yield opened
     finally:
         opened.dispose()

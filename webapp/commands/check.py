@@ -100,7 +100,7 @@ def _of_database(url: str | None, filters: dict[str, Any]) -> list[Sample]:
     with _store.engine(settings) as engine, orm.Session(engine) as db:
         if chosen is None:
             return [_sample(response) for response in settling.every(db)]
-        blocks = responses.turn_ids(db, responses.narrowed_to(db, chosen))
+        blocks = responses.turn_ids(db, responses.view_of(db, chosen))
         return [_sample(labelled) for ids in blocks for labelled in _of_turns(db, ids)]
 
 

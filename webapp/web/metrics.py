@@ -16,12 +16,12 @@ from prometheus_client.process_collector import ProcessCollector
 
 from webapp import __version__
 from webapp.extensions import db
-from webapp.store import index
-from webapp.store.models import Dump, Job, Run
+from webapp.store.models import Dump, Job, Run, Session
 
 blueprint = Blueprint("metrics", __name__)
 _STATES = {"jobs": Job.state, "dumps": Dump.state, "runs": Run.state}
 _KEY = "fencepost_metrics"
+_sessions = sa.select(sa.func.count()).select_from(Session).where(Session.deleted_at.is_(None))
 
 
 def init_app(app: Flask) -> None:
@@ -56,7 +56,7 @@ class StoredFigures:
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         yield _gauge("build", "The version that runs", ["version"], {(__version__,): 1})
-        yield _gauge("sessions", "Sessions that the list shows", [], {(): len(index.current(db.session).alive)})
+        yield _gauge("sessions", "Sessions that the list shows", [], {(): db.session.scalar(_sessions) or 0})
         for name, state in _STATES.items():
             counts = db.session.execute(sa.select(state, sa.func.count()).group_by(state)).all()
             yield _gauge(name, f"{name.capitalize()} by state", ["state"], {(row[0],): row[1] for row in counts})

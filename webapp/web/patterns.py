@@ -12,8 +12,9 @@ from flask import Blueprint, render_template, request
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView, rules
 from webapp.parsing import parse
 from webapp.store.search import Match
+from webapp.store.sessions.facets import Counts, Facet
 from webapp.store.sessions.filters import Filters
-from webapp.store.sessions.sessions import Counts, Facet, Page, SessionLine
+from webapp.store.sessions.sessions import Page, SessionLine
 from webapp.store.statistics.figures import Bucket, Entry, OfModel, ProfileFigures, Statistics, Timing
 from webapp.store.write.tally import VERDICTS
 from webapp.web import charts, debugger, playground, verdict_column
@@ -141,7 +142,7 @@ def sample_page() -> Page:
         "model": Facet("model", models, 31, MODELS[0]),
         "dump": Facet("dump", [("1", 5)], 0, None),
     }
-    return Page(lines, "next", 412, 1_096, Counts(1_508, 412, 61, 12, 400), facets, {"pattern1": matches})
+    return Page(lines, "next", Counts(1_508, 412, 61, 12, 400, 412, 1_508), facets, {"pattern1": matches})
 
 
 def entries(*counts: int, of: int, names: tuple[str, ...] = VERDICTS) -> list[Entry]:

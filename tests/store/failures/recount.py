@@ -11,9 +11,10 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.parsing import Trace, failure_group
-from webapp.store.failures import failure_reader, groups
+from webapp.store.failures import groups
 from webapp.store.models import Label, Parse, Session, Turn
 from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.write.failed_responses import recorded_key
 
 
 @dataclass
@@ -49,7 +50,7 @@ def recount(db: orm.Session, under: str = HOME, *, anew: bool = False, model: st
             made = failure_group.group(turn.raw, Trace.from_dict(parse.trace), ours)
             assert (None if made is None else made.key) == key, turn.raw
         if key is None and under == HOME and turn.recorded_failure is not None:
-            key = failure_reader.recorded_key(turn.recorded_failure)
+            key = recorded_key(turn.recorded_failure)
         if key is not None:
             counted = groups_by_key[key]
             counted.count += 1

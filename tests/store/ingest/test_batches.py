@@ -17,7 +17,7 @@ FIRST, OTHER = (search.Note("note", 10**15 + number, "a note of one test alone")
 
 def stored(engine: sa.Engine, note: search.Note) -> int:
     with engine.connect() as connection:
-        query = sa.text("SELECT count(*) FROM search_note WHERE id = :id")
+        query = sa.text("SELECT count(*) FROM search_note WHERE rowid = :id")
         return connection.execute(query, {"id": note.key}).scalar_one()
 
 

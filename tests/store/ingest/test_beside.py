@@ -29,7 +29,7 @@ def writes(number: int, then: Callable[[], object] = lambda: None) -> Write[int]
 
 def stored(engine: sa.Engine, note: search.Note) -> int:
     with engine.connect() as connection:
-        query = sa.text("SELECT count(*) FROM search_note WHERE id = :id")
+        query = sa.text("SELECT count(*) FROM search_note WHERE rowid = :id")
         return connection.execute(query, {"id": note.key}).scalar_one()
 
 

@@ -15,6 +15,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import orm
 
 from tests.store.made import CALL, Bring, entry, windlass
+from tests.store.searching import found_in_all
 from webapp.app import create_app
 from webapp.config import Settings
 from webapp.dumps.records import SessionStart, Turn
@@ -214,7 +215,7 @@ def test_nobody_sees_a_session_that_is_still_written(
         assert reindex.lacking(engine) == []
         with engine.connect() as connection:
             assert not search.lacking(connection)
-            assert len(search.find(connection, "zebra").matches) == 1
+            assert len(found_in_all(connection, "zebra")) == 1
         assert runs.replay(engine, settings, "direct").counts["responses"] == 2
         assert reindex.refold_all(engine) == 1
         assert deletion.purge(engine) == 0
@@ -240,4 +241,4 @@ def test_what_a_killed_ingest_left_is_purged(
     assert deletion.purge(engine, older_than=timedelta(seconds=-1)) == 1
     assert db.scalar(sa.select(sa.func.count()).select_from(StoredTurn)) == 1
     with engine.connect() as connection:
-        assert search.find(connection, "zebra").matches == ()
+        assert found_in_all(connection, "zebra") == []

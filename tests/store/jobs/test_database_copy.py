@@ -14,8 +14,8 @@ from sqlalchemy import orm
 
 from tests.store.conftest import SERVER, administer
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.searching import found_in_all
 from webapp.config import Settings
-from webapp.store import search
 from webapp.store.db import database
 from webapp.store.ingest.start import ingest
 from webapp.store.jobs import database_copy
@@ -79,7 +79,7 @@ def _found(engine: sa.Engine) -> list[str]:
     """The excerpts that a search for each of some words finds."""
     with engine.connect() as connection:
         return [
-            repr([(match.turn_id, match.where, match.fragments) for match in search.find(connection, word).matches])
+            repr([(match.turn_id, match.where, match.fragments) for match in found_in_all(connection, word)])
             for word in ("run_code", "ünïcode", "note", "session", "absent")
         ]
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.searching import found_in_all
 from webapp.store import search
 from webapp.store.jobs.reindex import lacking, reindex
 from webapp.store.labels import labels
@@ -28,7 +29,7 @@ def stored(bring: Bring, db: orm.Session) -> None:
 
 
 def seen(db: orm.Session) -> list[Any]:
-    found = [search.find(db.connection(), query).matches for query in QUERIES]
+    found = [found_in_all(db.connection(), query) for query in QUERIES]
     db.rollback()
     return found
 
@@ -95,7 +96,7 @@ def test_a_session_that_grows_before_it_is_filled_in_is_filled_in_whole(
     bring(windlass("s1", [entry("a needle", "turn_input")]))
     bare(engine)
     bring(windlass("s1", [entry("a needle", "turn_input"), entry("needle two", "turn_input")]))
-    assert search.find(db.connection(), "needle").matches == ()
+    assert found_in_all(db.connection(), "needle") == []
     db.rollback()
     assert reindex(engine) == 1
-    assert len(search.find(db.connection(), "needle").matches) == 2
+    assert len(found_in_all(db.connection(), "needle")) == 2

@@ -9,8 +9,6 @@ import pytest
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store import index
-from webapp.store.failures import failure_index
 from webapp.store.jobs import runs, upkeep
 from webapp.store.sessions import deletion
 
@@ -31,8 +29,6 @@ def test_no_task_is_ended_by_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
         threading.Event().wait()  # not an exception: it could fall into the test after this one
 
     monkeypatch.setattr(upkeep, "_EVERY", 0.01)
-    monkeypatch.setattr(index, "warm", warm)
-    monkeypatch.setattr(failure_index, "warm", warm)
     monkeypatch.setattr(deletion, "purge", purge)
     monkeypatch.setattr(runs, "end_killed", warm)
     upkeep.start(sa.create_engine("sqlite://"), Settings(data=tmp_path, database="sqlite://"))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -16,12 +15,12 @@ from hypothesis import strategies as st
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
+from tests.store.searching import found_in_all
 from webapp.store import search
 from webapp.store.db import database
 from webapp.store.labels import labels
 from webapp.store.models import TURNS_A_SESSION, Dump, Session, Turn
-from webapp.store.search import words
-from webapp.store.search.hits import MOST_ENDINGS
+from webapp.store.search import finding, words
 from webapp.store.search.index import index_turns
 from webapp.store.search.query import Query, parse
 from webapp.store.sessions import sessions, turns
@@ -37,8 +36,8 @@ def bring_texts(bring: Bring, *texts: str, name: str = "s") -> None:
         bring(windlass(f"{name}{number}", [entry(text, "turn_input")]))
 
 
-def raw_hits(found: search.Found) -> list[str]:
-    return ["".join(text for text, _ in match.fragments) for match in found.matches if match.where == "raw"]
+def raw_hits(matches: Iterable[search.Match]) -> list[str]:
+    return ["".join(text for text, _ in match.fragments) for match in matches if match.where == "raw"]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +65,7 @@ def test_words_phrases_prefixes_and_exclusions(
     bring: Bring, connection: sa.Connection, query: str, found: list[str]
 ) -> None:
     bring_texts(bring, "the run_code tool", "a tool for code")
-    assert raw_hits(search.find(connection, query)) == found
+    assert raw_hits(found_in_all(connection, query)) == found
 
 
 def test_each_kind_of_text_is_found(bring: Bring, db: orm.Session) -> None:
@@ -82,7 +81,7 @@ def test_each_kind_of_text_is_found(bring: Bring, db: orm.Session) -> None:
     labels.put(db, turn, author="ann", judgement="missed", note="zebra stripes")
 
     def where(query: str) -> list[tuple[str, int | None]]:
-        found = search.find(db.connection(), query).matches
+        found = found_in_all(db.connection(), query)
         return [(match.where, match.turn_id and match.turn_id % TURNS_A_SESSION) for match in found]
 
     assert where("odd_id") == [("id", None)]
@@ -95,52 +94,48 @@ def test_each_kind_of_text_is_found(bring: Bring, db: orm.Session) -> None:
 
 def test_the_newest_session_first_and_page_by_page(bring: Bring, connection: sa.Connection) -> None:
     bring_texts(bring, *(f"common number {number}" for number in range(7)))
-    seen: list[str] = []
-    after = None
-    for _ in range(4):
-        found = search.find(connection, "common", after=after, limit=2)
-        seen += raw_hits(found)
-        if (after := found.next) is None:
-            break
-    assert seen == [f"common number {number}" for number in reversed(range(7))]
+    ids = sorted(connection.scalars(sa.select(Session.id)), reverse=True)
+    first = search.sessions(connection, "common", [], most=3)
+    assert (first.ids, first.more) == (ids[:3], True)
+    rest = search.sessions(connection, "common", [], below=ids[2], most=4)
+    assert (rest.ids, rest.more) == (ids[3:], False)
+    some = search.sessions(connection, "common", [Session.id.in_(ids[::3])], most=9)
+    assert (some.ids, some.more) == (ids[::3], False)
 
 
-def test_a_session_shows_some_of_its_matches_and_says_that_there_are_more(
-    bring: Bring, db: orm.Session, connection: sa.Connection
+def test_pages_of_a_word_in_many_turns(
+    bring: Bring, connection: sa.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(finding, "_AT_ONCE", 2)
+    for number in range(5):
+        bring(windlass(f"s{number}", [entry(f"needle {at}", "turn_input") for at in range(4)]))
+    ids = sorted(connection.scalars(sa.select(Session.id)), reverse=True)
+    assert search.sessions(connection, "needle", [], most=9).ids == ids
+
+
+def test_a_search_ends_with_its_time(bring: Bring, connection: sa.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    bring_texts(bring, *(f"common number {number}" for number in range(3)))
+    monkeypatch.setattr(finding, "LIMIT", -1.0)
+    assert search.sessions(connection, "common", [], most=3).more
+    assert connection.scalar(sa.select(sa.func.count()).select_from(Session)) == 3
+
+
+def test_a_session_shows_some_of_its_matches(bring: Bring, db: orm.Session, connection: sa.Connection) -> None:
     bring(windlass("many", [entry(f"needle {number}", "turn_input") for number in range(9)]))
     number = sessions.find(db, "many").id
-    found = search.find(connection, "needle")
-    assert raw_hits(found) == ["needle 0", "needle 1", "needle 2"]
-    assert (set(found.more), found.next) == ({number}, None)
+    assert raw_hits(found_in_all(connection, "needle")) == ["needle 0", "needle 1", "needle 2"]
     inside = search.find(connection, "needle", session_id=number, limit=5)
-    assert raw_hits(inside) == [f"needle {at}" for at in range(5)]
+    assert raw_hits(inside.matches) == [f"needle {at}" for at in range(5)]
     rest = search.find(connection, "needle", session_id=number, limit=5, after=inside.next)
-    assert raw_hits(rest) == [f"needle {at}" for at in range(5, 9)]
+    assert raw_hits(rest.matches) == [f"needle {at}" for at in range(5, 9)]
     assert rest.next is None
-
-
-@pytest.mark.parametrize("form", ["sequence", "function"])
-def test_only_allowed_sessions(bring: Bring, connection: sa.Connection, form: str) -> None:
-    bring_texts(bring, *(f"common number {number}" for number in range(30)))
-    ids = sorted(connection.scalars(sa.select(Session.id)))
-    some = ids[::7]
-    allowed: Any = some if form == "sequence" else set(some).__contains__
-    found = search.find(connection, "common", allowed=allowed)
-    assert [match.session_id for match in found.matches] == some[::-1]
-    hits, following = search.walk(connection, "common", allowed=allowed)
-    assert (list(hits), following) == (some[::-1], None)
-    hits, following = search.walk(connection, "common", most=4)
-    assert (list(hits), following) == (ids[:-5:-1], ids[-4])
-    assert search.show(connection, "common", hits).matches == search.find(connection, "common", limit=4).matches
-    assert search.find(connection, "common", allowed=[]).matches == ()
 
 
 def test_a_deleted_session_is_not_found(bring: Bring, db: orm.Session) -> None:
     bring_texts(bring, "shown here", "hidden here")
     session = sessions.find(db, "s1")
     db.execute(sa.update(Session).where(Session.id == session.id).values(deleted_at=datetime.now(UTC)))
-    assert raw_hits(search.find(db.connection(), "here")) == ["shown here"]
+    assert raw_hits(found_in_all(db.connection(), "here")) == ["shown here"]
     assert search.find(db.connection(), "here", session_id=session.id).matches == ()
 
 
@@ -150,25 +145,26 @@ def test_what_is_removed_is_not_in_the_index(bring: Bring, db: orm.Session, conn
     number = sessions.find(db, "gone").id
     search.remove(connection, number)
     search.remove(connection, number)
-    assert raw_hits(search.find(connection, "needle")) == ["needle stays"]
-    assert search.find(connection, "gone").matches == ()
-    assert search.find(connection, "JSONDecodeError").matches == ()
+    assert raw_hits(found_in_all(connection, "needle")) == ["needle stays"]
+    assert found_in_all(connection, "gone") == []
+    assert found_in_all(connection, "JSONDecodeError") == []
     if connection.dialect.name == "sqlite":
-        terms = connection.exec_driver_sql("SELECT term FROM search_words").scalars().all()
+        connection.exec_driver_sql("CREATE VIRTUAL TABLE temp.term USING fts5vocab(main, search_raw, row)")
+        terms = connection.exec_driver_sql("SELECT term FROM temp.term").scalars().all()
         assert set(terms) == {"needle", "stays"}
 
 
 def test_growth_is_found(bring: Bring, connection: sa.Connection) -> None:
     bring(windlass("s", [entry("first", "turn_input")]))
     bring(windlass("s", [entry("first", "turn_input"), entry("second thing", "turn_input")]))
-    assert raw_hits(search.find(connection, "second")) == ["second thing"]
-    assert raw_hits(search.find(connection, "first")) == ["first"]
+    assert raw_hits(found_in_all(connection, "second")) == ["second thing"]
+    assert raw_hits(found_in_all(connection, "first")) == ["first"]
 
 
 def test_what_stands_around_the_first_hit(bring: Bring, connection: sa.Connection) -> None:
     text = "x" * 500 + " needle_one and needle_two " + "y" * 500
     bring_texts(bring, text)
-    (match,) = search.find(connection, "needle_two needle_one").matches
+    (match,) = found_in_all(connection, "needle_two needle_one")
     shown = "".join(fragment for fragment, _ in match.fragments)
     assert len(shown) == 120 and shown in text
     assert [fragment for fragment, hit in match.fragments if hit] == ["needle_one", "needle_two"]
@@ -178,7 +174,7 @@ def test_what_stands_around_the_first_hit(bring: Bring, connection: sa.Connectio
 
 def test_a_hit_far_into_a_long_text_is_shown(bring: Bring, connection: sa.Connection) -> None:
     bring_texts(bring, "é" * 400_000 + " needle")
-    (match,) = search.find(connection, "needle").matches
+    (match,) = found_in_all(connection, "needle")
     assert match.hit == (400_001, 400_007)
     assert match.fragments[-1] == ("needle", True)
 
@@ -188,15 +184,7 @@ def test_a_word_of_more_bytes_than_an_index_takes_is_found(
     bring: Bring, connection: sa.Connection, length: int
 ) -> None:
     bring_texts(bring, f"before {'長' * length} after", "another text")
-    assert len(raw_hits(search.find(connection, "長" * length))) == 1
-
-
-def test_a_prefix_of_too_many_words_says_so(bring: Bring, connection: sa.Connection) -> None:
-    bring_texts(bring, " ".join(f"w{number:04}" for number in range(MOST_ENDINGS + 1)))
-    found = search.find(connection, "w*")
-    assert len(found.matches) == 1
-    assert found.cut == (connection.dialect.name == "sqlite")
-    assert not search.find(connection, "w00*").cut
+    assert len(raw_hits(found_in_all(connection, "長" * length))) == 1
 
 
 VOCABULARY = ["a", "ab", "abc", "b", "B", "run_code", "é", "x1", "_"]
@@ -250,27 +238,27 @@ def test_the_same_as_going_through_all_texts(scratch: sa.Engine, texts: list[lis
     with scratch.begin() as connection:
         number = store(connection, joined)
         found = search.find(connection, query, session_id=number).matches
-        over_all = search.find(connection, query, allowed=[number], a_session=100).matches
+        over_all = search.matches(connection, query, [number], each=100)
         search.remove(connection, number)
         assert search.find(connection, query, session_id=number).matches == ()
     expected = [at for at, text in enumerate(joined) if naive(text, parse(query))]
     assert [(match.turn_id or 0) % TURNS_A_SESSION for match in found] == expected
-    assert over_all == found
+    assert over_all == list(found)
 
 
 @given(st.text())
 def test_no_text_raises(scratch: sa.Engine, query: str) -> None:
     with scratch.connect() as connection:
-        search.find(connection, query)
-        search.find(connection, f'x {query} "')
+        found_in_all(connection, query)
+        found_in_all(connection, f'x {query} "')
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("url", ["postgres"], indirect=True)
 def test_postgresql_plans_a_query_for_its_words_however_often_it_is_asked(connection: sa.Connection) -> None:
     for _ in range(15):
-        search.find(connection, "the tool")
+        found_in_all(connection, "the tool")
     plans = "SELECT sum(custom_plans), sum(generic_plans) FROM pg_prepared_statements WHERE statement LIKE :start"
-    custom, generic = connection.execute(sa.text(plans), {"start": "SELECT id%FROM search_%"}).one()
+    custom, generic = connection.execute(sa.text(plans), {"start": "SELECT search_%"}).one()
     assert custom >= 20
     assert generic == 0

@@ -27,6 +27,8 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sa.Connecti
     engine = database.connect(f"sqlite:///{Path(tmp_path_factory.mktemp('words')) / 'store.sqlite3'}")
     database.migrate(engine)
     with engine.connect() as connection:
+        connection.exec_driver_sql("CREATE VIRTUAL TABLE temp.term USING fts5vocab(main, search_raw, instance)")
+        connection.commit()
         yield connection
     engine.dispose()
 
@@ -35,7 +37,7 @@ def cut(connection: sa.Connection, text: str) -> list[str]:
     """The words of `text` in order, as FTS5 has them."""
     data = text.encode("utf-8", "surrogatepass")
     connection.exec_driver_sql("INSERT INTO search_raw(rowid, raw) VALUES (1, ?)", (data,))
-    found = connection.exec_driver_sql("SELECT term FROM search_words ORDER BY offset").scalars().all()
+    found = connection.exec_driver_sql("SELECT term FROM temp.term ORDER BY offset").scalars().all()
     connection.rollback()
     return list(found)
 

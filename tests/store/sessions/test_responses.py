@@ -8,9 +8,8 @@ import pytest
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
-from webapp.store.index import order
 from webapp.store.labels import labels
-from webapp.store.sessions import responses, sessions, turns
+from webapp.store.sessions import order, responses, sessions, turns
 from webapp.store.sessions.filters import Filters
 
 CASES = [

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from sqlalchemy import orm
 
 from tests.store.made import BROKEN, CALL, Bring, entry, windlass
-from webapp.store.index import order
 from webapp.store.labels import labels
-from webapp.store.sessions import sessions, turns
+from webapp.store.sessions import order, sessions, turns
 from webapp.store.sessions.filters import Filters
 
 

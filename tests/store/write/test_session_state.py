@@ -20,7 +20,6 @@ from webapp.store.jobs import runs
 from webapp.store.jobs.reindex import reindex
 from webapp.store.live import Gate, findings_worker
 from webapp.store.models import TURNS_A_SESSION, Finding, Parse, Session, SessionModel
-from webapp.store.search.index import column
 from webapp.store.write import derived, stored_turns
 from webapp.store.write.session_state import SessionState
 
@@ -55,8 +54,7 @@ def findings(connection: sa.Connection, session_id: int) -> list[tuple[Any, ...]
 
 def notes(connection: sa.Connection, session_id: int) -> dict[int, str]:
     low, high = (number * TURNS_A_SESSION * search.SLOTS for number in (session_id, session_id + 1))
-    name = column(connection)
-    query = sa.text(f"SELECT {name}, text FROM search_note WHERE {name} >= :low AND {name} < :high")
+    query = sa.text("SELECT rowid, text FROM search_note WHERE rowid >= :low AND rowid < :high")
     rows = connection.execute(query, {"low": low, "high": high})
     return {row[0]: bytes(row[1]).decode("utf-8", "surrogatepass") for row in rows}
 

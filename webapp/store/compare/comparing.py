@@ -22,7 +22,7 @@ from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
 from webapp.store.sessions.coverage import ProfileCoverage
 from webapp.store.sessions.filters import Filters
-from webapp.store.sessions.narrowing import Narrowed
+from webapp.store.sessions.view import View
 from webapp.store.write.parser import OURS
 
 MOST = 200_000
@@ -133,7 +133,7 @@ def compare(db: orm.Session, first: str, second: str, filters: Filters, settings
     if is_everything(filters):
         counts = _of_everything(db, settings, first, second)
     else:
-        counts, cut, turn_ids = _of_some(db, settings, responses.narrowed_to(db, filters), first, second)
+        counts, cut, turn_ids = _of_some(db, settings, responses.view_of(db, filters), first, second)
     by_cell = {cell: counts.get(cell, 0) for cell in CELLS}
     a_runs, b_runs = (_coverage(name, side, by_cell) for name, side in ((first, "a"), (second, "b")))
     labels = _labels(db, first, second, turn_ids)
@@ -193,12 +193,12 @@ def _parses(db: orm.Session, profile: str) -> int:
 
 
 def _of_some(
-    db: orm.Session, settings: Settings, narrowed: Narrowed, first: str, second: str
+    db: orm.Session, settings: Settings, view: View, first: str, second: str
 ) -> tuple[Counter[str], bool, set[int]]:
     """The cells of the responses under filters, one by one, and their turns."""
     counts: Counter[str] = Counter()
     counted_ids: set[int] = set()
-    for ids in responses.turn_ids(db, narrowed):
+    for ids in responses.turn_ids(db, view):
         if len(counted_ids) + len(ids) > MOST:
             return counts, True, counted_ids
         counts.update(cells_of(db, ids, first, second, settings).values())

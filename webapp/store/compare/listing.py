@@ -91,7 +91,7 @@ def _ids(
     first, second = pair
     if not comparing.is_everything(filters):
         listed_ids: list[int] = []
-        for ids in responses.turn_ids(db, responses.narrowed_to(db, filters)):
+        for ids in responses.turn_ids(db, responses.view_of(db, filters)):
             by_turn = comparing.cells_of(db, ids, first, second, settings)
             listed_ids += [ident for ident in ids if by_turn[ident] == cell and ident > after]
             if len(listed_ids) > comparing.MOST:

@@ -39,6 +39,10 @@ def by_dialect(
     return function
 
 
+unindexed = by_dialect(
+    "fencepost_unindexed", sa.BigInteger(), sqlite=lambda column: f"+{column}", postgresql=lambda column: column
+)
+"""A column by whose index SQLite is not to look rows up: of each row that it comes to otherwise it is asked."""
 _contains = by_dialect(
     "fencepost_contains",
     sa.Boolean(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,6 +15,20 @@ ProfileName = sa.String(64).with_variant(sa.String(255), "postgresql")
 """A profile's name, which of a parser of somebody's own is long; SQLite holds no text to its length."""
 
 BigId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def microseconds(when: datetime) -> int:
+    """Since the year 1, so that no time is negative."""
+    return (when - _FIRST) // _MICROSECOND
+
+
+def moment(number: int) -> datetime:
+    """The time that is so many microseconds after the year 1. Raises `OverflowError` where there is none."""
+    return _FIRST + timedelta(microseconds=number)
 
 
 class ExactText(sa.TypeDecorator[str]):

@@ -141,8 +141,8 @@ def view_of(db: orm.Session, stored_session: Session) -> SessionView:
 
 def of_filters(db: orm.Session, filters: Filters) -> set[int]:
     """The ids of the sessions under the list's filters that hold a label."""
-    narrowed_list = session_store.narrowed(db, filters if filters.label else replace(filters, label="labelled"))
-    return set(narrowed_list.state.ids(narrowed_list.view))
+    view = session_store.view(db, filters if filters.label else replace(filters, label="labelled"))
+    return set(db.scalars(view.ids()))
 
 
 def of_queue(db: orm.Session, spec: Spec) -> list[int]:

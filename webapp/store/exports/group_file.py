@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 import sqlalchemy as sa
 from sqlalchemy import orm
@@ -32,7 +31,7 @@ def pieces(
 ) -> Iterator[bytes]:
     """The file of a group under the filters: all responses whose value is known, and at most `most` others, of each
     sort one first. `urls` are where they are labelled and where a file with more of them is."""
-    members = group_detail.members(db, key, filters, datetime.now(UTC))
+    members = group_detail.members(db, key, filters)
     known, undecidable = _said(db, members)
     without = [turn_id for turn_id in members if turn_id not in known and turn_id not in undecidable]
     readable = _readable(db, without)

@@ -11,7 +11,7 @@ from webapp.parsing.failure_group import VERSION
 from webapp.store.db.database import writing
 from webapp.store.db.dialect import change, insert_new
 from webapp.store.models import TURNS_A_SESSION, FormerFailureGroup, Parse, Session
-from webapp.store.write import regrouping
+from webapp.store.write import list_rows, regrouping
 
 _AT_ONCE = 200
 _is_former = sa.and_(Parse.failure_group.is_not(None), ~Parse.failure_group.startswith(f"{VERSION}|", autoescape=True))
@@ -43,4 +43,5 @@ def _step(engine: sa.Engine, last: int) -> Sequence[Any]:
             regrouping.regroup(connection, turn_ids)
             sessions = {turn_id // TURNS_A_SESSION for turn_id in turn_ids}
             connection.execute(sa.update(Session).where(Session.id.in_(sessions)).values(changed=change()))
+            list_rows.renew(connection, sessions)
         return parses

@@ -6,22 +6,29 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.store.failures import events, groups, overlay, parse_versions
-from webapp.store.failures.failure_reader import StoredFailure
+from webapp.store.db.types import moment
+from webapp.store.failures import events, groups, overlay
 from webapp.store.failures.group_line import Example, GroupLine
-from webapp.store.failures.group_sets import newest_first
 from webapp.store.failures.groups import MOST_VALUES
 from webapp.store.failures.rates import Rate, rate
 from webapp.store.failures.scope import OF_RESPONSE, Coverage, Scope, coverage, scope
-from webapp.store.index.session_reader import moment
-from webapp.store.models import FailureEvent, FailureOverlay, FormerFailureGroup, Parse
+from webapp.store.models import (
+    TURNS_A_SESSION,
+    FailedResponse,
+    FailureEvent,
+    FailureOverlay,
+    FormerFailureGroup,
+    Parse,
+    Session,
+)
+from webapp.store.sessions.facets import top
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.sessions.narrowing import top
 from webapp.store.write.tally import READABLE
 
 MOST_EXAMPLES = 12
@@ -87,53 +94,67 @@ class GroupDetail:
 
 def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = None) -> GroupDetail:
     """The group with that key under the filters. Raises `NoSuchGroup` and `BadFilter`."""
-    groups_in_view, lines = groups.lines(db, filters, now or datetime.now(UTC))
-    group_key = overlay.shown_as(lines.people.changes)(key)
+    now = now or datetime.now(UTC)
+    group_key = overlay.shown_as(overlay.in_force(db))(key)
+    lines = groups.of_filters(db, filters, now, group_key)
     changes, history, former = overlay.changes(db, group_key), events.history(db, group_key), _former(db, key)
-    places = groups_in_view.get(group_key)
-    if places is None and group_key not in lines.unfiltered and not (changes or history or former):
+    if group_key not in lines.everywhere and not (changes or history or former):
         raise NoSuchGroup(f"no failure group has the key {key[:200]!r}")
-    title = overlay.title(group_key, lines.people.changes)
+    title = overlay.title(group_key, lines.scope.changes)
     empty = GroupDetail(key, group_key, title, lines.coverage, changes, history, former)
-    if places is None:
+    if group_key not in lines.facts:
         return empty
-    line = lines.line(group_key, places)
-    failures = newest_first(places)
-    examples, others_alike = _examples(db, failures)
-    before, after = _before_and_after(db, filters, group_key, line, now or datetime.now(UTC))
+    line, here = lines.line(group_key), lines.scope
+    examples, others_alike = _examples(db, here)
+    before, after = _before_and_after(db, filters, group_key, line, now)
     return replace(
         empty,
         line=line,
         examples=examples,
         others_alike=others_alike,
-        models=_by_model(db, lines.scope, failures),
-        versions=_by_version(db, lines.scope, failures),
+        models=_by_model(db, here),
+        versions=_by_version(db, here),
         before=before,
         after=after,
-        tokens=top(Counter(member.tokens for member in failures if member.tokens is not None), None, MOST_VALUES)[0],
-        readers=_remembered_readers(db, lines.scope, failures),
-        looked_at=min(len(failures), LOOKED_AT),
+        tokens=top(_counter(db, here, FailedResponse.tokens), None, MOST_VALUES)[0],
+        readers=_readers(db, groups.members(db, here, LOOKED_AT), filters.under),
+        looked_at=min(line.count, LOOKED_AT),
     )
 
 
-def members(db: orm.Session, key: str, filters: Filters, now: datetime | None = None) -> list[int]:
+def members(db: orm.Session, key: str, filters: Filters, limit: int | None = None) -> list[int]:
     """The turns of all responses of a group under the filters, the newest first."""
-    groups_in_view, lines = groups.lines(db, filters, now or datetime.now(UTC))
-    places = groups_in_view.get(overlay.shown_as(lines.people.changes)(key), ())
-    return [failure.turn_id for failure in newest_first(places)]
+    here = scope(db, filters)
+    return groups.members(db, here.of(overlay.shown_as(here.changes)(key)), limit)
 
 
-def _examples(db: orm.Session, failures: Sequence[StoredFailure]) -> tuple[list[GroupExample], bool]:
+def _counter(db: orm.Session, here: Scope, column: Any) -> Counter[Any]:
+    query = sa.select(column, sa.func.count()).where(*here.where, column.is_not(None)).group_by(column)
+    return Counter({row[0]: row[1] for row in db.execute(query)})
+
+
+_FEATURES = (FailedResponse.tokens, FailedResponse.path, FailedResponse.model, FailedResponse.phase)
+
+
+def _candidates(db: orm.Session, here: Scope) -> list[Any]:
+    """The newest response of each sort, the newest sort first; `_CANDIDATES` at most."""
+    newest = (FailedResponse.at.desc(), FailedResponse.turn_id.desc())
+    place = sa.func.row_number().over(partition_by=(*_FEATURES, FailedResponse.tools), order_by=newest).label("place")
+    columns = (FailedResponse.turn_id, FailedResponse.at, FailedResponse.tools, *_FEATURES)
+    ranked = sa.select(*columns, place).where(*here.where).subquery()
+    query = sa.select(ranked).where(ranked.c.place == 1).order_by(ranked.c.at.desc(), ranked.c.turn_id.desc())
+    return list(db.execute(query.limit(_CANDIDATES)))
+
+
+def _examples(db: orm.Session, here: Scope) -> tuple[list[GroupExample], bool]:
     """Those that differ most first: the newest, then always the one that shares least with those before it.
 
     And whether each of the others is like one of them.
     """
-    distinct: dict[tuple[str | None, ...], StoredFailure] = {}
-    for failure in failures:
+    distinct: dict[tuple[str | None, ...], Any] = {}
+    for failure in _candidates(db, here):
         distinct.setdefault(_features(failure), failure)
-        if len(distinct) == _CANDIDATES:
-            break
-    others_alike = len(distinct) <= MOST_EXAMPLES and len(distinct) < _CANDIDATES
+    others_alike = len(distinct) <= MOST_EXAMPLES
     remaining = list(distinct.items())
     chosen = [remaining.pop(0)] if remaining else []
     while remaining and len(chosen) < MOST_EXAMPLES:
@@ -144,14 +165,14 @@ def _examples(db: orm.Session, failures: Sequence[StoredFailure]) -> tuple[list[
         chosen.append(remaining.pop(at))
     places = groups.examples(db, [failure.turn_id for _, failure in chosen])
     examples = [
-        GroupExample(places[failure.turn_id], moment(failure.when), failure.model, failure.path, failure.tokens)
+        GroupExample(places[failure.turn_id], moment(failure.at), failure.model, failure.path, failure.tokens)
         for _, failure in chosen
         if failure.turn_id in places
     ]
     return examples, others_alike
 
 
-def _features(failure: StoredFailure) -> tuple[str | None, ...]:
+def _features(failure: Any) -> tuple[str | None, ...]:
     return (failure.tokens, failure.path, failure.model, failure.phase, failure.tools[0] if failure.tools else None)
 
 
@@ -159,26 +180,29 @@ def _distance(features: tuple[str | None, ...], chosen: Sequence[tuple[str | Non
     return min(sum(a != b for a, b in zip(features, chosen_features, strict=True)) for chosen_features in chosen)
 
 
-def _by_model(db: orm.Session, scope_in_view: Scope, failures: Sequence[StoredFailure]) -> list[Rate]:
-    counts = Counter(failure.model for failure in failures)
+def _by_model(db: orm.Session, here: Scope) -> list[Rate]:
+    query = sa.select(FailedResponse.model, sa.func.count()).where(*here.where).group_by(FailedResponse.model)
+    counts = Counter({row[0]: row[1] for row in db.execute(query)})
     return [
-        rate(model or "", count, coverage(db, scope_in_view, model).run if model is not None else None)
+        rate(model or "", count, coverage(db, here, model).run if model is not None else None)
         for model, count in top(counts, None, MOST_VALUES)[0]
     ]
 
 
-def _by_version(db: orm.Session, scope_in_view: Scope, failures: Sequence[StoredFailure]) -> list[Rate]:
-    if any(getattr(scope_in_view.filters, name) is not None for name in OF_RESPONSE):
+def _by_version(db: orm.Session, here: Scope) -> list[Rate]:
+    if any(getattr(here.filters, name) is not None for name in OF_RESPONSE):
         return []
-    counts = Counter((failure.profile, failure.version) for failure in failures if failure.profile)
-    state, under = scope_in_view.snapshot.state, scope_in_view.filters.under
+    by = (FailedResponse.profile, FailedResponse.version)
+    counted = db.execute(sa.select(*by, sa.func.count()).where(*here.where).group_by(*by))
+    failed = {(profile, version): count for profile, version, count in counted}
     rates: list[Rate] = []
-    for profile in sorted({profile for profile, _ in counts}):
-        view = scope_in_view.sessions
-        if under == HOME:
-            view &= state.columns("home")[profile].members
-        parses = parse_versions.of_profile(db, state, profile).counts(view)
-        rates += [rate(f"{profile} {version}", counts[profile, version], of) for version, of in sorted(parses.items())]
+    for profile in sorted({profile for profile, _ in failed if profile}):
+        sessions = here.view.ids()
+        if here.filters.under == HOME:
+            sessions = sessions.where(Session.home_profile == profile)
+        run = sa.select(Parse.version, sa.func.count()).where(Parse.profile == profile).group_by(Parse.version)
+        run = run.where((Parse.turn_id // TURNS_A_SESSION).in_(sessions)).order_by(Parse.version)
+        rates += [rate(f"{profile} {one}", failed.get((profile, one), 0), of) for one, of in db.execute(run)]
     return rates
 
 
@@ -200,14 +224,8 @@ def _before_and_after(
 def _within(db: orm.Session, filters: Filters, key: str, since: datetime, until: datetime) -> Rate:
     spanned = replace(filters, since=since.isoformat(), until=until.isoformat())
     scope_in_view = scope(db, spanned)
-    count = sum(len(bits) for _, bits in groups.in_view(db, scope_in_view).get(key, ()))
+    count = db.scalar(sa.select(sa.func.count()).select_from(FailedResponse).where(*scope_in_view.of(key).where)) or 0
     return rate(f"{since:%Y-%m-%d %H:%M} – {until:%Y-%m-%d %H:%M}", count, coverage(db, scope_in_view).run)
-
-
-def _remembered_readers(db: orm.Session, scope_in_view: Scope, failures: Sequence[StoredFailure]) -> list[Reader]:
-    turn_ids = tuple(failure.turn_id for failure in failures[:LOOKED_AT])
-    under, state = scope_in_view.filters.under, scope_in_view.snapshot.state
-    return state.keeping(("readers", under, turn_ids), lambda: _readers(db, turn_ids, under))
 
 
 def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[Reader]:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from operator import attrgetter
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.failures import groups, overlay
-from webapp.store.failures.failure_reader import StoredFailure
+from webapp.store.db.types import moment
+from webapp.store.failures import group_facts, groups, overlay
+from webapp.store.failures.group_facts import Facts
 from webapp.store.failures.group_line import Example
-from webapp.store.failures.group_sets import GroupPlaces, first_and_last, together
-from webapp.store.index.session_reader import moment
-from webapp.store.models import TURNS_A_SESSION, FailureOverlay
+from webapp.store.failures.scope import Scope, scope
+from webapp.store.models import TURNS_A_SESSION, FailedResponse
 from webapp.store.sessions.filters import Filters
 
 
@@ -42,60 +41,58 @@ def of_turn(db: orm.Session, turn_id: int, filters: Filters | None = None) -> Sa
 
     Without filters, all failed responses under home are in view.
     """
-    in_view, lines = groups.lines(db, filters or Filters(), datetime.now(UTC))
-    session_id = turn_id // TURNS_A_SESSION
-    for key, places in in_view.items():
-        failure = next((failure for failure in _of_session(places, session_id) if failure.turn_id == turn_id), None)
-        if failure is not None:
-            return _same(db, key, lines.people.changes, places, failure)
-    return None
+    here = scope(db, filters or Filters())
+    of_turn = FailedResponse.turn_id == turn_id, FailedResponse.session_id == turn_id // TURNS_A_SESSION
+    row = _first(db, here, *of_turn)
+    if row is None:
+        return None
+    in_group = here.of(row.key)
+    return _same(db, in_group, row, group_facts.counts(db, in_group)[row.key])
 
 
 def of_session(db: orm.Session, session_id: int) -> list[SameFailure]:
     """The groups that a session's failed responses are in, the one with most of them first."""
-    in_view, lines = groups.lines(db, Filters(), datetime.now(UTC))
+    here = scope(db, Filters())
+    in_session = replace(here, where=(*here.where, FailedResponse.session_id == session_id))
+    keys = [row.key for row in in_session.grouped(db)]
+    facts = group_facts.counts(db, replace(here, where=(*here.where, here.key.in_(keys)))) if keys else {}
     same: list[SameFailure] = []
-    for key, places in in_view.items():
-        if (first := next(_of_session(places, session_id), None)) is not None:
-            same.append(_same(db, key, lines.people.changes, places, first))
+    for key in keys:
+        in_group = here.of(key)
+        first = _first(db, in_group, FailedResponse.session_id == session_id)
+        if first is not None:
+            same.append(_same(db, in_group, first, facts[key]))
     return sorted(same, key=lambda same_failure: (-same_failure.here, -same_failure.count, same_failure.key))
 
 
-def _of_session(places: GroupPlaces, session_id: int) -> Iterator[StoredFailure]:
-    for segment, bits in places:
-        yield from (segment.failures[place] for place in bits & segment.of_sessions([session_id]))
+_place = (FailedResponse.at, FailedResponse.turn_id)
 
 
-def _same(
-    db: orm.Session, key: str, changes: tuple[FailureOverlay, ...], places: GroupPlaces, failure: StoredFailure
-) -> SameFailure:
-    facts = together(places, key)
-    first, last = first_and_last(places)
-    earlier, later = (_beside(places, failure, forward) for forward in (False, True))
-    examples = groups.examples(db, [neighbour.turn_id for neighbour in (earlier, later) if neighbour is not None])
-    here = sum(1 for _ in _of_session(places, failure.turn_id // TURNS_A_SESSION))
+def _first(db: orm.Session, here: Scope, *where: sa.ColumnElement[bool]) -> Any:
+    query = sa.select(here.key.label("key"), *_place, FailedResponse.session_id).where(*here.where, *where)
+    return db.execute(query.order_by(*_place).limit(1)).first()
+
+
+def _same(db: orm.Session, in_group: Scope, failure: Any, facts: Facts) -> SameFailure:
+    here = sa.select(sa.func.count()).select_from(FailedResponse).where(*in_group.where)
+    earlier, later = (_beside(db, in_group, failure, forward) for forward in (False, True))
+    examples = groups.examples(db, [turn_id for turn_id in (earlier, later) if turn_id is not None])
     return SameFailure(
-        key,
-        overlay.title(key, changes),
+        failure.key,
+        overlay.title(failure.key, in_group.changes),
         facts.count,
         facts.sessions,
-        here,
-        moment(first),
-        moment(last),
-        None if earlier is None else examples.get(earlier.turn_id),
-        None if later is None else examples.get(later.turn_id),
+        db.scalar(here.where(FailedResponse.session_id == failure.session_id)) or 0,
+        moment(facts.first),
+        moment(facts.last),
+        None if earlier is None else examples.get(earlier),
+        None if later is None else examples.get(later),
     )
 
 
-def _beside(places: GroupPlaces, failure: StoredFailure, forward: bool) -> StoredFailure | None:
-    """The response of a group right after another one, or right before it."""
-    candidates: list[StoredFailure] = []
-    for segment, bits in places:
-        place = bisect_left(segment.failures, failure.place, key=attrgetter("place"))
-        if forward:
-            is_same = place < len(segment.failures) and segment.failures[place].turn_id == failure.turn_id
-            if bits and bits.max() >= place + is_same:
-                candidates.append(segment.failures[bits.next_set_bit(place + is_same)])
-        elif before := bits.rank(place - 1) if place else 0:
-            candidates.append(segment.failures[bits[before - 1]])
-    return (min if forward else max)(candidates, key=attrgetter("place"), default=None)
+def _beside(db: orm.Session, in_group: Scope, failure: Any, forward: bool) -> int | None:
+    """The turn of the response of a group right after another one, or right before it."""
+    bound = sa.tuple_(sa.literal(failure.at, sa.BigInteger()), sa.literal(failure.turn_id, sa.BigInteger()))
+    place = sa.tuple_(*_place)
+    query = sa.select(FailedResponse.turn_id).where(*in_group.where, place > bound if forward else place < bound)
+    return db.scalar(query.order_by(*(column.asc() if forward else column.desc() for column in _place)).limit(1))

@@ -13,9 +13,7 @@ from sqlalchemy import orm
 
 from webapp.parsing import failure_group
 from webapp.store.db.short_text import short
-from webapp.store.failures.segment import Segment
-from webapp.store.index.bit_sliced_index import NONE, Bits
-from webapp.store.models import FailureOverlay
+from webapp.store.models import FailedResponse, FailureOverlay
 
 FIELDS = ("path", "tokens", "model")
 """what a group can be split by"""
@@ -96,19 +94,15 @@ def shown_as(changes_in_force: Sequence[FailureOverlay]) -> Callable[[str], str]
     return shown
 
 
-def apply(segment: Segment, alive: Bits, changes_in_force: Sequence[FailureOverlay]) -> dict[str, Bits]:
-    """The groups of a segment as people see them: their places, by key; none is empty."""
-    groups = {key: bits for key, column in segment.columns["key"].items() if (bits := column.members & alive)}
+def shown_key(changes_in_force: Sequence[FailureOverlay]) -> sa.ColumnElement[str]:
+    """The group that people see a failed response in, as SQL."""
+    key: sa.ColumnElement[str] = sa.type_coerce(FailedResponse.group_key, sa.String())
     for change in changes_in_force:
-        if change.group_key not in groups:
-            continue
-        if change.kind == "merge":
-            part = groups.pop(change.group_key)
-        else:
-            part = groups[change.group_key] & segment.having(change.field or "", change.value)
-            groups[change.group_key] -= part
-        groups[change.target] = groups.get(change.target, NONE) | part
-    return {key: bits for key, bits in groups.items() if bits}
+        part = key == change.group_key
+        if change.kind == "split":
+            part = sa.and_(part, getattr(FailedResponse, change.field or "") == change.value)
+        key = sa.case((part, change.target), else_=key)
+    return key
 
 
 def title(key: str, changes_in_force: Sequence[FailureOverlay] = ()) -> str:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import and_
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.failures import failure_index
-from webapp.store.failures.failure_index import Snapshot
-from webapp.store.failures.segment import Segment
-from webapp.store.index.bit_sliced_index import NO_COLUMN, Bits
-from webapp.store.index.session_reader import microseconds
-from webapp.store.index.state import State
-from webapp.store.models import Parse, Session, Turn, is_response
-from webapp.store.sessions import sessions
+from webapp.store.db.dialect import unindexed
+from webapp.store.db.types import microseconds
+from webapp.store.failures import overlay
+from webapp.store.models import FailedResponse, FailureOverlay, Label, Parse, Session, Turn, is_response
+from webapp.store.sessions import facets, sessions
 from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.sessions.view import View
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import OURS
+from webapp.store.write.tally import VERDICTS
 
 OF_RESPONSE = ("since", "until", "model", "agent", "phase", "tool", "label")
 """Filters that hold for the one response; the others are of its session. `since` and `until` are when it was sent, else
 when its session began."""
 _UNCOUNTED = ("agent", "phase", "tool", "label")
 """of these nobody counts all responses, so that there is no share"""
-_AT_ONCE = 400
+Condition = sa.ColumnElement[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,107 +46,114 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The failed responses under some filters: of each part of the snapshot, the places that are in view."""
+    """The failed responses under some filters: `where` is what holds of them, `key` the group that each is shown in.
 
-    snapshot: Snapshot
+    `view` are the sessions in view, whenever they were; `since` and `until` in microseconds.
+    """
+
     filters: Filters
-    sessions: Bits
-    """slots of the sessions in view, whenever they were"""
-    views: tuple[Bits, ...]
+    view: View
+    where: tuple[Condition, ...]
+    changes: tuple[FailureOverlay, ...]
     since: int | None
     until: int | None
+
+    @property
+    def key(self) -> sa.ColumnElement[str]:
+        return overlay.shown_key(self.changes)
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether the filters leave all that failed under their profile."""
+        return len(self.where) == 1
+
+    def everything(self) -> Scope:
+        """All that failed under the same profile."""
+        return replace(self, where=self.where[:1], since=None, until=None)
+
+    def of(self, key: str) -> Scope:
+        """Those of one group."""
+        return replace(self, where=(*self.where, self.key == key))
+
+    def grouped(self, db: orm.Session, *columns: Any, by: Sequence[Any] = ()) -> Sequence[Any]:
+        """`key`, `columns` and what they are counted by, for each group."""
+        query = sa.select(self.key.label("key"), *by, *columns).select_from(FailedResponse).where(*self.where)
+        return db.execute(query.group_by(sa.literal_column("1"), *by)).all()
 
 
 def scope(db: orm.Session, filters: Filters) -> Scope:
     """What the filters leave. Raises `BadFilter`."""
-    snapshot = failure_index.current(db, filters.under)
-    since, until = (None if moment is None else microseconds(moment) for moment in filters.span())
+    since, until = (None if when is None else microseconds(when) for when in filters.span())
     bare = replace(filters, since=None, until=None, model=None, agent=None, phase=None, tool=None, label=None)
-    narrowed = sessions.narrowed(db, bare)
-    slots = narrowed.view if narrowed.state is snapshot.state else narrowed.view & snapshot.state.alive
-    views = [part.alive & _of_responses(part.segment, filters) for part in snapshot.parts]
-    if slots != snapshot.state.alive:
-        in_sessions = (part.segment.in_view(snapshot.state, slots) for part in snapshot.parts)
-        views = list(map(and_, views, in_sessions))
-    if since is not None or until is not None:
-        views = list(map(and_, views, (part.segment.between(since, until) for part in snapshot.parts)))
-    return Scope(snapshot, filters, slots, tuple(views), since, until)
+    view = sessions.view(db, bare)
+    where = [FailedResponse.under == filters.under, *_of_response(db, filters)]
+    where += [] if since is None else [FailedResponse.at >= since]
+    where += [] if until is None else [FailedResponse.at < until]
+    if view.is_narrowed():
+        where.append(unindexed(FailedResponse.session_id).in_(view.ids()))
+    return Scope(filters, view, tuple(where), overlay.in_force(db), since, until)
 
 
-def _of_responses(segment: Segment, filters: Filters) -> Bits:
-    bits = segment.all
-    for name in ("model", "agent", "phase", "tool"):
-        if (value := getattr(filters, name)) is not None:
-            bits &= segment.having(name, value)
-    if filters.label is None:
-        return bits
-    return bits - segment.labelled if filters.label == "unlabelled" else bits & segment.labelled
+def _of_response(db: orm.Session, filters: Filters) -> list[Condition]:
+    names = ("model", "agent", "phase")
+    where = [getattr(FailedResponse, name) == value for name in names if (value := getattr(filters, name)) is not None]
+    if filters.tool is not None:
+        lists = db.scalars(sa.select(FailedResponse.tools).distinct().where(FailedResponse.under == filters.under))
+        where.append(FailedResponse.tools.in_([tools for tools in lists if filters.tool in (tools or ())]))
+    if filters.label is not None:
+        labelled = sa.exists().where(Label.turn_id == FailedResponse.turn_id)
+        where.append(~labelled if filters.label == "unlabelled" else labelled)
+    return where
 
 
 def coverage(db: orm.Session, scope_in_view: Scope, model: str | None = None) -> Coverage:
-    """How many responses the filters leave in all, those of `model` alone where one is given."""
+    """How many responses the filters leave in all, those of `model` alone where one is given.
+
+    Of sessions that lie within the filters' time counters say it; in those astride of its ends turns are counted.
+    """
     filters = scope_in_view.filters
     model = model or filters.model
     if any(getattr(filters, name) is not None for name in _UNCOUNTED):
         return Coverage(None, None)
-    key = ("failure coverage", filters.under, scope_in_view.sessions, scope_in_view.since, scope_in_view.until, model)
-    return scope_in_view.snapshot.state.keeping(key, lambda: _coverage(db, scope_in_view, model))
-
-
-def _coverage(db: orm.Session, scope_in_view: Scope, model: str | None) -> Coverage:
-    state, sessions_in_view = scope_in_view.snapshot.state, scope_in_view.sessions
-    when = state.numbers["when"]
-    astride: set[int] = set()
-    if scope_in_view.since is not None:
-        sessions_in_view -= when.below(scope_in_view.since, sessions_in_view)
-    if scope_in_view.until is not None:
-        sessions_in_view = when.below(scope_in_view.until, sessions_in_view)
-    for bound in filter(None, scope_in_view.filters.span()):
-        astride |= set(db.scalars(_astride, {"bound": bound}))
-    slots = state.slots(astride) & scope_in_view.sessions
-    whole = _of_index(state, sessions_in_view - slots, scope_in_view.filters.under, model)
-    if whole.run is None or whole.of is None:
+    since, until = filters.span()
+    inside: list[Condition] = [] if since is None else [Session.happened_at >= since]
+    inside += [] if until is None else [sa.func.coalesce(Session.ended_at, Session.happened_at) < until]
+    whole = _of_counters(db, scope_in_view.view, inside, filters.under, model)
+    bounds = [bound for bound in (since, until) if bound is not None]
+    if whole.run is None or whole.of is None or not bounds:
         return whole
-    run, of = _of_sessions_astride(db, list(state.ids(slots)), scope_in_view.filters, model)
+    astride = sa.or_(*(sa.and_(Session.ended_at >= bound, Session.happened_at < bound) for bound in bounds))
+    run, of = _of_turns(db, scope_in_view, astride, model)
     return Coverage(whole.run + run, whole.of + of)
 
 
-_astride = sa.select(Session.id).where(
-    Session.ended_at >= sa.bindparam("bound"), Session.happened_at < sa.bindparam("bound")
-)
-
-
-def _of_index(state: State, view: Bits, under: str, model: str | None) -> Coverage:
-    numbers = state.numbers
+def _of_counters(db: orm.Session, view: View, inside: list[Condition], under: str, model: str | None) -> Coverage:
+    where = [*view.where(), *inside]
     if model is None:
-        of = numbers["responses"].total(view)
-        if under == HOME:
-            unknown = state.columns("home").get(UNKNOWN, NO_COLUMN).members
-            return Coverage(numbers["responses"].total(view - unknown), of)
-        return Coverage(sum(column.total(view) for column in state.columns("verdict", under).values()), of)
-    made_columns = state.columns("made", model)
-    of = sum(column.total(view) for number, column in made_columns.items() if number >= 5)
+        known = sa.case((Session.home_profile != UNKNOWN, Session.response_count), else_=0)
+        run, of = db.execute(sa.select(sa.func.sum(known), sa.func.sum(Session.response_count)).where(*where)).one()
+        return Coverage(int((run or 0) if under == HOME else _total(db, where, f"verdict {under}")), int(of or 0))
+    of = _total(db, where, *(f"model {OURS} {verdict}" for verdict in VERDICTS), value=model)
     if under == HOME:
-        return Coverage(sum(column.total(view) for number, column in made_columns.items() if number < 5), of)
-    run_of_all = _of_index(state, view, under, None)
-    if under == OURS or run_of_all.run == run_of_all.of:
-        return Coverage(of, of)
-    return Coverage(None, None)
+        return Coverage(_total(db, where, *(f"model {HOME} {verdict}" for verdict in VERDICTS), value=model), of)
+    run_of_all = _of_counters(db, view, inside, under, None)
+    return Coverage(of, of) if under == OURS or run_of_all.run == run_of_all.of else Coverage(None, None)
 
 
-def _of_sessions_astride(db: orm.Session, ids: list[int], filters: Filters, model: str | None) -> tuple[int, int]:
+def _total(db: orm.Session, where: list[Condition], *names: str, value: str | None = None) -> int:
+    return facets.total(db, sa.select(Session.id).where(*where), names, value)
+
+
+def _of_turns(db: orm.Session, scope_in_view: Scope, astride: Condition, model: str | None) -> tuple[int, int]:
     """Of some sessions, those responses that were sent within the filters' time: as `Coverage` has them."""
+    filters = scope_in_view.filters
     since, until = filters.span()
     sent = sa.func.coalesce(Turn.sent_at, Session.happened_at)
     name = Session.home_profile if filters.under == HOME else sa.literal(filters.under)
     parsed = sa.exists().where(Parse.turn_id == Turn.id, Parse.profile == name)
-    query = sa.select(sa.func.count(), sa.func.count(sa.case((parsed, 1)))).select_from(Turn)
-    query = query.join(Session, Session.id == Turn.session_id).where(is_response)
+    query = sa.select(sa.func.count(sa.case((parsed, 1))), sa.func.count()).select_from(Session)
+    query = query.join(Turn, Turn.session_id == Session.id).where(is_response, astride, *scope_in_view.view.where())
     query = query if since is None else query.where(sent >= since)
     query = query if until is None else query.where(sent < until)
-    query = query if model is None else query.where(Turn.model == model)
-    run = of = 0
-    for at in range(0, len(ids), _AT_ONCE):
-        row = db.execute(query.where(Turn.session_id.in_(ids[at : at + _AT_ONCE]))).one()
-        of, run = of + row[0], run + row[1]
+    run, of = db.execute(query if model is None else query.where(Turn.model == model)).one()
     return run, of

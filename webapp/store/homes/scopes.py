@@ -67,8 +67,7 @@ def session_ids(db: orm.Session, scope: HomeScope) -> list[int]:
     if scope.unknown_only:
         query = query.where(Session.home_source == UNKNOWN)
     if scope.filters is not None:
-        narrowed = session_store.narrowed(db, scope.filters)
-        ids = set(narrowed.state.ids(narrowed.view))
+        ids = set(db.scalars(session_store.view(db, scope.filters).ids()))
         ids = ids.intersection(db.scalars(query)) if scope.unknown_only else ids
     else:
         ids = set(db.scalars(query.where(_is_named(db, scope))))

@@ -13,7 +13,6 @@ from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import Profile
-from webapp.store import index
 from webapp.store.db.database import writing
 from webapp.store.models import TURNS_A_SESSION, DumpSession, Parse, Session, Turn, is_response
 from webapp.store.write.home import UNKNOWN
@@ -101,15 +100,8 @@ def question(connection: sa.Connection, where: sa.ColumnElement[bool] | None = N
 
 
 def question_of_all(db: orm.Session) -> Question | None:
-    """What is asked about all sessions; kept as long as no session changes once all is counted."""
-    state = index.current(db)
-    unnamed = state.columns("home_source").get(UNKNOWN)
-    if unnamed is None or not unnamed.members & state.alive & state.numbers["responses"].positive:
-        return None
-    key = ("question", profiles_key())
-    cached: Question | None = state.cache.get(key)
-    latest = cached or question(db.connection())
-    return state.keeping(key, lambda: latest) if latest is not None and latest.is_counted else latest
+    """What is asked about all sessions."""
+    return question(db.connection())
 
 
 def of_dump(number: int) -> sa.ColumnElement[bool]:

@@ -144,8 +144,8 @@ class DumpIngest:
         """Have a short new session prepared; any other is written by itself, behind those before it."""
         home, short_turns = self._homes.choose(start, self.counts.problem), turns.held(_MOST_PREPARED)
         if self.again is None and short_turns is not None:
-            in_blocks, grows = self.engine.dialect.name != "sqlite", start.external_id in self.tail.sessions
-            session_input = SessionInput(start, short_turns, home, in_blocks, grows)
+            grows = start.external_id in self.tail.sessions
+            session_input = SessionInput(start, short_turns, home, grows)
             self._write_ready(self.pipeline.put(session_input))
         else:
             self._write_rest()

@@ -15,7 +15,7 @@ from webapp.store.jobs import run_chunks
 from webapp.store.jobs.response_chunks import COUNTED, ParsedChunk
 from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Run, Session
 from webapp.store.parts import manifest, part_files
-from webapp.store.write import derived, facets, regrouping, row_values, rows
+from webapp.store.write import derived, facets, list_rows, regrouping, row_values, rows
 from webapp.store.write.parser import OURS
 
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
@@ -99,6 +99,7 @@ def _keep(connection: sa.Connection, profile: str, parsed: ParsedChunk) -> set[i
         counted.append({"session": number, "counted": new})
     if counted:
         connection.execute(_set_facets, counted)
+        list_rows.renew(connection, locked_sessions.keys() - folded)
     return folded
 
 

@@ -19,7 +19,6 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.config import Settings
-from webapp.store import index
 from webapp.store.db import disk_full
 from webapp.store.exports import zipped
 from webapp.store.files import StoreUnreachable, draft, file_store
@@ -69,7 +68,6 @@ def write(
     try:
         with disk_full.in_words(), _draft(settings, job.id) as path:
             progress.begin("exporting", 0)
-            index.keep_in(engine, settings.data)
             with orm.Session(engine) as db:
                 chosen = _chosen(db, job.selection or {}, meanwhile)
             progress.chosen = len(chosen.ids)

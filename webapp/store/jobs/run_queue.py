@@ -88,8 +88,7 @@ def session_ids(engine: sa.Engine, scope: dict[str, Any]) -> set[int] | None:
         return None
     filters = of_parameters({name: str(value) for name, value in active.items()})
     with orm.Session(engine) as db:
-        narrowed = sessions.narrowed(db, filters)
-        return set(narrowed.state.ids(narrowed.view))
+        return set(db.scalars(sessions.view(db, filters).ids()))
 
 
 def next_free(engine: sa.Engine) -> int | None:

@@ -1,4 +1,4 @@
-"""What a server does beside its requests: reads the index before anybody asks, removes what was deleted long ago and
+"""What a server does beside its requests: removes what was deleted long ago and
 exports whose time is over, counts what killed replays left, and shows log records whose span never came."""
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from webapp.config import Settings
-from webapp.store import index
-from webapp.store.failures import failure_index, parse_versions
 from webapp.store.jobs import export_jobs, failure_webhook, runs
 from webapp.store.live import Gate
 from webapp.store.parts import manifest
@@ -25,9 +23,6 @@ _log = logging.getLogger(__name__)
 
 def start(engine: sa.Engine, settings: Settings) -> None:
     """Begin a thread for each task, so that none ends another; they end with the process."""
-    _begin(index.keep, engine)
-    _begin(failure_index.warm, engine)
-    _begin(parse_versions.warm, engine)
     _begin(deletion.purge, engine)
     _begin(manifest.purge, engine, settings)
     _begin(export_jobs.purge, engine, settings)

@@ -10,11 +10,11 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db import heads
-from webapp.store.index import order
-from webapp.store.index.order import BadCursor
-from webapp.store.index.session_reader import microseconds, moment
+from webapp.store.db.types import microseconds
 from webapp.store.labels import history
 from webapp.store.models import Label, Session, Turn
+from webapp.store.sessions import order
+from webapp.store.sessions.order import moment
 from webapp.store.sessions.turns import PREVIEW, preview
 
 _CURSOR = "labels"
@@ -111,10 +111,7 @@ def _line(row: sa.Row[*tuple[Any, ...]]) -> LabelLine:
 def _decoded(after: str) -> Any:
     """Where the label of a cursor stands in the order."""
     made_at, label_id = order.decoded(after, _CURSOR, 2)
-    try:
-        return sa.tuple_(sa.literal(moment(made_at), Label.made_at.type), sa.literal(label_id, sa.BigInteger()))
-    except OverflowError:
-        raise BadCursor("after is not what an earlier page gave as next") from None
+    return sa.tuple_(sa.literal(moment(made_at), Label.made_at.type), sa.literal(label_id, sa.BigInteger()))
 
 
 def sources(db: orm.Session) -> dict[str, int]:

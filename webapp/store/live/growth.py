@@ -21,7 +21,7 @@ from webapp.store.live.new_sessions import Beginning, ignore
 from webapp.store.live.spans import Arrived, arrived
 from webapp.store.models import LiveSpan, Session
 from webapp.store.models import Turn as StoredTurn
-from webapp.store.write import arrival, row_values, rows, stored_turns
+from webapp.store.write import arrival, list_rows, row_values, rows, stored_turns
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import SessionRows
 from webapp.store.write.session_writer import SessionWriter
@@ -103,6 +103,7 @@ class Growing:
         moved = not follow and places.settle(connection, stored_session.id, session.tally, new)
         if stored_session.deleted:
             connection.execute(_bring_back, {"session": stored_session.id})
+            list_rows.renew(connection, [stored_session.id])
         state.changed = connection.scalars(find_changed, {"session": stored_session.id}).one()
         return Count(stored_session.id, False, count, before, state.changed, moved or any(failed))
 

@@ -5,7 +5,7 @@
 from webapp.store.models.accounts import Account, ApiToken, AuditEntry
 from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of, turns_of_any
 from webapp.store.models.dumps import Dump, DumpSession, Job, Mapping
-from webapp.store.models.failures import FailureEvent, FailureOverlay, FormerFailureGroup
+from webapp.store.models.failures import FailedResponse, FailureEvent, FailureOverlay, FormerFailureGroup
 from webapp.store.models.growing import GrowingFile, GrowingSession, LiveLog, LiveSpan
 from webapp.store.models.homes import HomeChange, HomeChangeSession, HomeRule
 from webapp.store.models.labels import (
@@ -23,9 +23,11 @@ from webapp.store.models.parses import UNDIGESTED, Parse, ParseRepair, Run, RunC
 from webapp.store.models.secrets import DatabaseSecret
 from webapp.store.models.sessions import (
     MODEL_KINDS,
+    FacetValue,
     Finding,
     SavedView,
     Session,
+    SessionFacet,
     SessionModel,
     Turn,
     is_response,

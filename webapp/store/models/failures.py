@@ -7,7 +7,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import ExactText, ShortText, UtcDateTime
+from webapp.store.db.types import BigId, ExactJson, ExactText, ShortText, UtcDateTime
 from webapp.store.models.base import Base, Numbered
 
 
@@ -30,6 +30,32 @@ class FailureOverlay(Numbered):
     undone_by: orm.Mapped[str | None] = orm.mapped_column(ExactText)
     undone_reason: orm.Mapped[str | None] = orm.mapped_column(ExactText)
     undone_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
+
+
+class FailedResponse(Base):
+    """A response that failed under a profile, or under home: made of its parses by `store.write.failed_responses`."""
+
+    __table_args__ = (
+        sa.Index("ix_failed_response_group_key", "under", "group_key", "at", "turn_id"),
+        sa.Index("ix_failed_response_at", "under", "at"),
+        {"sqlite_with_rowid": False},
+    )
+
+    session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True)
+    under: orm.Mapped[str] = orm.mapped_column(sa.String(255), primary_key=True)
+    turn_id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255))
+    at: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
+    """when it was sent, else when its session happened; in microseconds since the year 1"""
+    model: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
+    agent: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
+    phase: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
+    tools: orm.Mapped[list[str] | None] = orm.mapped_column(ExactJson)
+    path: orm.Mapped[str | None] = orm.mapped_column(sa.String(160))
+    tokens: orm.Mapped[str | None] = orm.mapped_column(sa.String(64))
+    profile: orm.Mapped[str] = orm.mapped_column(sa.String(255))
+    """of the parse that failed; "" where the dump alone says that the response failed"""
+    version: orm.Mapped[str] = orm.mapped_column(sa.String(16))
 
 
 class FailureEvent(Numbered):

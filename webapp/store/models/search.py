@@ -24,14 +24,11 @@ SEARCH_TABLES: dict[str, tuple[str, ...]] = {
     "sqlite": (
         f"CREATE VIRTUAL TABLE search_raw USING fts5(raw, content='', {_cut})",
         f"CREATE VIRTUAL TABLE search_note USING fts5(text, {_cut})",
-        "CREATE VIRTUAL TABLE search_words USING fts5vocab(search_raw, instance)",
     ),
     "postgresql": (
-        "CREATE TABLE search_raw (id BIGINT PRIMARY KEY, words TEXT NOT NULL) WITH (toast_tuple_target = 8160)",
-        "CREATE TABLE search_block (id BIGINT PRIMARY KEY, last BIGINT NOT NULL, words TSVECTOR NOT NULL)",
-        "ALTER TABLE search_block ALTER words SET STORAGE EXTERNAL",
-        "CREATE INDEX ix_search_block_words ON search_block USING gin (words)",
-        "CREATE TABLE search_note (id BIGINT PRIMARY KEY, text BYTEA NOT NULL, words TSVECTOR NOT NULL)",
+        "CREATE TABLE search_raw (rowid BIGINT PRIMARY KEY, words TSVECTOR NOT NULL)",
+        "CREATE INDEX ix_search_raw_words ON search_raw USING gin (words)",
+        "CREATE TABLE search_note (rowid BIGINT PRIMARY KEY, text BYTEA NOT NULL, words TSVECTOR NOT NULL)",
         "CREATE INDEX ix_search_note_words ON search_note USING gin (words)",
     ),
 }

@@ -21,13 +21,19 @@ from webapp.store.db.types import (
 )
 from webapp.store.models.base import Base, Numbered, partial_index
 
+_TOTALLED = ("deleted_at", "failed_count", "rescued_count", "label_count", "response_count", "turn_count")
+"""what is added up over all sessions in view, from an index alone"""
+
 
 class Session(Numbered):
     """One conversation of an agent; `(external_id, revision)` names it, `key` is the short form of that in URLs."""
 
     __table_args__ = (
         sa.UniqueConstraint("external_id", "revision"),
-        sa.Index("ix_session_failed_happened", "failed", "happened_at", "id"),
+        sa.Index("ix_session_failing", "failed", "happened_at", "id", *_TOTALLED),
+        sa.Index("ix_session_time", "happened_at", "id", "deleted_at"),
+        sa.Index("ix_session_failures", "failed_count", "happened_at", "id", "deleted_at"),
+        sa.Index("ix_session_length", "response_count", "happened_at", "id", "deleted_at"),
         sa.Index("ix_session_ended_at", "ended_at", "happened_at", "id"),
         partial_index("ix_session_deleted_at", "deleted_at", "changed", where="deleted_at IS NOT NULL"),
     )
@@ -100,6 +106,28 @@ class SessionModel(Base):
     session_id: orm.Mapped[int] = orm.mapped_column(
         sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, index=True
     )
+
+
+class FacetValue(Numbered):
+    """A value that sessions have under a name: `store.write.session_facets` says which names there are."""
+
+    __table_args__ = (sa.UniqueConstraint("name", "value"),)
+
+    name: orm.Mapped[str] = orm.mapped_column(ShortText(300))
+    value: orm.Mapped[str] = orm.mapped_column(ShortText(255))
+
+
+class SessionFacet(Base):
+    """How often a session has a value: what the list filters by, facets count and statistics add up."""
+
+    __table_args__ = (
+        sa.Index("ix_session_facet_value", "value_id", "session_id", "count"),
+        {"sqlite_with_rowid": False},
+    )
+
+    session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True)
+    value_id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
+    count: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
 
 
 _later = Session.__table__.alias("later")

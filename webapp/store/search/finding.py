@@ -1,25 +1,35 @@
-"""Finds a query's matches, the newest session first, without ever going through all of a common word's places."""
+"""Finds a query's matches, the newest session first, and shows what stands around them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby
 
 import sqlalchemy as sa
 
 from webapp.store.db import heads
-from webapp.store.models import TURNS_A_SESSION, Turn
-from webapp.store.search.fragments import Cutter, Excerpt
-from webapp.store.search.hits import Expression, expression, keys
-from webapp.store.search.index import column
+from webapp.store.db.time_limit import TookTooLong, within
+from webapp.store.models import TURNS_A_SESSION, Session, Turn
+from webapp.store.search import asking
+from webapp.store.search.asking import Condition, Table, rowid
+from webapp.store.search.excerpts import Cutter, Excerpt
 from webapp.store.search.pending import KINDS, SLOTS, Kind
 from webapp.store.search.query import Query, parse
-from webapp.store.search.walking import Allowed, Hits, Walk, visible
 
 EACH = 3
+LIMIT = 0.5
+"""seconds after which a search answers with what it has"""
+_AT_ONCE = 256
+"""keys that are read at once at first, then always four times as many"""
 _HEAD = 256 * 1024
 _MOST = 8 * 1024 * 1024
 """bytes of a text that are looked through for the place of a hit, at first and at most"""
 _RAW = KINDS.index("raw")
+_SIZES: dict[Table, int] = {"search_raw": TURNS_A_SESSION, "search_note": TURNS_A_SESSION * SLOTS}
+"""keys of a session"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,86 +54,90 @@ class Match:
 class Found:
     """Matches in order; `next` is the `after` of those behind them, None where there are no more.
 
-    With fewer than were asked for and a `next` the time was up. `more` holds the sessions with further matches.
-    `cut` says that not all of the query could be looked for: too many words, or a prefix of too many words.
+    `cut` says that not all of the query could be looked for: it has too many words.
     """
 
     matches: tuple[Match, ...]
     next: int | None
     cut: bool = False
-    more: frozenset[int] = field(default_factory=frozenset)
 
 
-def find(
-    connection: sa.Connection,
-    query: str,
-    *,
-    allowed: Allowed | None = None,
-    session_id: int | None = None,
-    after: int | None = None,
-    limit: int = 50,
-    a_session: int = EACH,
-) -> Found:
-    """Where `query` stands. Any text is a query; deleted sessions are never found.
+@dataclass(frozen=True, slots=True)
+class FoundSessions:
+    """The newest sessions that match; `more` where there are others, or where the time was up before that was known."""
 
-    Over all sessions: at most `limit` sessions, the newest first, `a_session` matches in each, in the order of turns.
-    Within `session_id`: at most `limit` matches in that order. `after` is the `next` of what was found before.
-    """
+    ids: list[int]
+    more: bool
+
+
+def sessions(
+    connection: sa.Connection, query: str, where: Sequence[Condition], *, below: int | None = None, most: int
+) -> FoundSessions:
+    """The newest sessions, of those below a number, in which `query` stands; `where` are conditions on them."""
+    match = asking.expression(connection, parse(query))
+    if match is None:
+        return FoundSessions([], more=False)
+    ids: list[int] = []
+    ends = time.monotonic() + LIMIT
+    try:
+        with within(connection, LIMIT):
+            both = (_sessions_of(connection, table, match, where, below) for table in _SIZES)
+            for number, _ in groupby(merge(*both, reverse=True)):
+                if len(ids) == most or time.monotonic() > ends:
+                    return FoundSessions(ids, more=True)
+                ids.append(number)
+    except TookTooLong:
+        return FoundSessions(ids, more=True)
+    return FoundSessions(ids, more=False)
+
+
+def _sessions_of(
+    connection: sa.Connection, table: Table, match: str, where: Sequence[Condition], below: int | None
+) -> Iterator[int]:
+    """The sessions with a text that matches, the newest first, each once or more often."""
+    key, size, limit = rowid[table], _SIZES[table], _AT_ONCE
+    visible = sa.exists().where(Session.id == key // size, *where)
+    while True:
+        bound = [] if below is None else [key < below * size]
+        found = asking.keys(connection, table, match, *bound, visible, newest=True, limit=limit)
+        yield from (number // size for number in found)
+        if len(found) < limit:
+            return
+        below, limit = found[-1] // size, 4 * limit
+
+
+def matches(connection: sa.Connection, query: str, session_ids: Sequence[int], *, each: int = EACH) -> list[Match]:
+    """The first matches of each of these sessions, in their order."""
     parsed = parse(query)
-    match = expression(connection, parsed)
-    if session_id is not None:
-        return _within(connection, parsed, match, session_id, after, limit)
-    hits, following = Walk(connection, match, allowed).sessions(after, limit)
-    return _shown(connection, parsed, match, hits, following, a_session)
+    match = asking.expression(connection, parsed)
+    every = [key for number in session_ids for key in _inside(connection, match, number, None, each)]
+    return list(_matches(connection, parsed, every))
 
 
-def walk(
-    connection: sa.Connection, query: str, *, allowed: Allowed | None = None, most: int = 1000
-) -> tuple[Hits, int | None]:
-    """The newest sessions that match, at most `most`, and the `after` of further ones, None where there are none."""
-    return Walk(connection, expression(connection, parse(query)), allowed).sessions(None, most)
-
-
-def show(connection: sa.Connection, query: str, hits: Hits) -> Found:
-    """The matches of sessions that `walk` found, `EACH` of each."""
+def find(connection: sa.Connection, query: str, *, session_id: int, after: int | None = None, limit: int = 50) -> Found:
+    """Where `query` stands in a session, behind the `next` of what was found before. Any text is a query."""
     parsed = parse(query)
-    return _shown(connection, parsed, expression(connection, parsed), hits, None, EACH)
-
-
-def _shown(
-    connection: sa.Connection, parsed: Query, match: Expression, hits: Hits, following: int | None, a_session: int
-) -> Found:
-    all_keys: list[int] = []
-    more = set()
-    for number, inside in hits.items():
-        if inside is None:
-            inside = _inside(connection, match, number, None, a_session + 1)
-        if len(inside) > a_session:
-            more.add(number)
-        all_keys += inside[:a_session]
-    return Found(_matches(connection, parsed, all_keys), following, match.cut, frozenset(more))
-
-
-def _within(
-    connection: sa.Connection, parsed: Query, match: Expression, session_id: int, after: int | None, limit: int
-) -> Found:
-    session_keys = _inside(connection, match, session_id, after, limit + 1) if visible(connection, [session_id]) else []
+    match = asking.expression(connection, parsed)
+    visible = sa.select(Session.id).where(Session.id == session_id, Session.deleted_at.is_(None))
+    if match is None or connection.scalar(visible) is None:
+        return Found((), None, parsed.cut)
+    session_keys = _inside(connection, match, session_id, after, limit + 1)
     following = session_keys[limit - 1] if len(session_keys) > limit else None
-    return Found(_matches(connection, parsed, session_keys[:limit]), following, match.cut)
+    return Found(_matches(connection, parsed, session_keys[:limit]), following, parsed.cut)
 
 
-def _inside(connection: sa.Connection, match: Expression, number: int, after: int | None, limit: int) -> list[int]:
+def _inside(connection: sa.Connection, match: str | None, number: int, after: int | None, limit: int) -> list[int]:
     """Keys of the matches of one session behind `after`, in order."""
+    if match is None:
+        return []
     low, high = number * TURNS_A_SESSION, (number + 1) * TURNS_A_SESSION
     start = low * SLOTS if after is None else after + 1
-    session_keys: list[int] = []
-    if match.raw is not None:
-        first = max(low, -((_RAW - start) // SLOTS))
-        hits = keys(connection, "search_raw", match.raw, (first, high), newest=False, limit=limit)
-        session_keys += [key * SLOTS + _RAW for key in hits]
-    if match.note is not None:
-        session_keys += keys(connection, "search_note", match.note, (start, high * SLOTS), newest=False, limit=limit)
-    return sorted(session_keys)[:limit]
+    raw, note = rowid["search_raw"], rowid["search_note"]
+    in_texts = raw >= max(low, -((_RAW - start) // SLOTS)), raw < high
+    in_notes = note >= start, note < high * SLOTS
+    hits = asking.keys(connection, "search_raw", match, *in_texts, newest=False, limit=limit)
+    notes = asking.keys(connection, "search_note", match, *in_notes, newest=False, limit=limit)
+    return sorted([*(key * SLOTS + _RAW for key in hits), *notes])[:limit]
 
 
 def _matches(connection: sa.Connection, parsed: Query, match_keys: list[int]) -> tuple[Match, ...]:
@@ -166,7 +180,6 @@ def _heads(turns: list[int], size: int) -> sa.Select[int, bytes, int]:
 def _note_excerpts(connection: sa.Connection, cutter: Cutter, notes: list[int]) -> dict[int, Excerpt]:
     if not notes:
         return {}
-    name = column(connection)
-    query = sa.text(f"SELECT {name} AS key, text FROM search_note WHERE {name} IN :notes")  # noqa: S608
+    query = sa.text("SELECT rowid AS key, text FROM search_note WHERE rowid IN :notes")
     rows = connection.execute(query.bindparams(sa.bindparam("notes", expanding=True)), {"notes": notes})
     return {row.key: cutter.excerpt(heads.decoded(bytes(row.text))) for row in rows}

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import itemgetter
 
 import sqlalchemy as sa
 
 from webapp.store.db import packing
 from webapp.store.models import TURNS_A_SESSION, Label, Session, Turn, is_unfinished
-from webapp.store.search import blocks
-from webapp.store.search.folding import Block, Text, in_blocks
-from webapp.store.search.pending import KINDS, SLOTS, Note, key
-from webapp.store.search.vectors import vector_text
+from webapp.store.search.pending import KINDS, SLOTS, Note, Text, key
+from webapp.store.search.words import folded
 
 _AT_ONCE = 16
 """texts, each of any size"""
@@ -25,32 +22,32 @@ def index_turns(connection: sa.Connection, texts: Sequence[Text]) -> None:
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("INSERT INTO search_raw(rowid, raw) VALUES (?, ?)", list(texts))
         return
-    index_blocks(connection, list(in_blocks(sorted(texts, key=itemgetter(0)))))
+    rows = [{"id": number, "words": folded(raw.decode("utf-8", "surrogatepass"))} for number, raw in texts]
+    connection.execute(_insert_words, rows)
 
 
-def index_blocks(connection: sa.Connection, new: Sequence[Block]) -> None:
-    """Add turns' raw texts that are in blocks already, which only PostgreSQL takes."""
-    if new:
-        blocks.write(connection, new)
+_insert_words = sa.text("INSERT INTO search_raw(rowid, words) VALUES (:id, to_tsvector('simple', :words))")
+_upsert_note = sa.text(
+    "INSERT INTO search_note(rowid, text, words) VALUES (:id, :text, to_tsvector('simple', :words))"
+    " ON CONFLICT (rowid) DO UPDATE SET text = excluded.text, words = excluded.words"
+)
 
 
 def index_notes(connection: sa.Connection, notes: Iterable[Note]) -> None:
     """Add texts, each in place of the one that was there."""
-    rows = {note.key: note.text.encode("utf-8", "surrogatepass") for note in notes}
+    rows = {note.key: note.text for note in notes}
     if not rows:
         return
     if connection.dialect.name == "sqlite":
         insert = "INSERT OR REPLACE INTO search_note(rowid, text) VALUES (?, ?)"
-        connection.exec_driver_sql(insert, list(rows.items()))
+        connection.exec_driver_sql(insert, [(number, _bytes(text)) for number, text in rows.items()])
         return
-    upsert = (
-        "INSERT INTO search_note(id, text, words) SELECT id, text, CAST(words AS tsvector)"
-        " FROM unnest(CAST(:ids AS bigint[]), CAST(:texts AS bytea[]), CAST(:words AS text[])) AS note(id, text, words)"
-        " ON CONFLICT (id) DO UPDATE SET text = excluded.text, words = excluded.words"
-    )
-    texts = list(rows.values())
-    arrays = {"ids": list(rows), "texts": texts, "words": list(map(vector_text, texts))}
-    connection.execute(sa.text(upsert), arrays)
+    values = [{"id": number, "text": _bytes(text), "words": folded(text)} for number, text in rows.items()]
+    connection.execute(_upsert_note, values)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def noted(connection: sa.Connection, turn_ids: Iterable[int]) -> None:
@@ -74,17 +71,16 @@ def clear(connection: sa.Connection) -> None:
     """Take everything out of the index."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql("INSERT INTO search_raw(search_raw) VALUES ('delete-all')")
-        connection.exec_driver_sql("DELETE FROM search_note")
     else:
-        connection.exec_driver_sql("TRUNCATE search_raw, search_block, search_note")
+        connection.exec_driver_sql("TRUNCATE search_raw")
+    connection.exec_driver_sql("DELETE FROM search_note")
 
 
 def indexed(connection: sa.Connection) -> set[int]:
     """The sessions that are in the index."""
-    name, size = column(connection), TURNS_A_SESSION * SLOTS
-    query = sa.text(f"SELECT {name} / {size} FROM search_note WHERE {name} = {name} / {size} * {size}")  # noqa: S608
-    rows = connection.execute(query)
-    return {int(row[0]) for row in rows}
+    size = TURNS_A_SESSION * SLOTS
+    query = f"SELECT rowid / {size} FROM search_note WHERE rowid = rowid / {size} * {size}"  # noqa: S608
+    return {int(row[0]) for row in connection.exec_driver_sql(query)}
 
 
 def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
@@ -94,22 +90,26 @@ def remove(connection: sa.Connection, session_id: int, first: int = 0) -> None:
         if is_indexed(connection, session_id):
             _remove_raw(connection, low, high)
     else:
-        blocks.remove(connection, low, high)
+        connection.execute(sa.text("DELETE FROM search_raw WHERE rowid >= :low AND rowid < :high"), _between(low, high))
     _delete_notes(connection, low * SLOTS, high * SLOTS)
 
 
 def forget_errors(connection: sa.Connection, session_id: int) -> None:
     """Take out what is said of a session's failed parses."""
     low, high = session_id * TURNS_A_SESSION * SLOTS, (session_id + 1) * TURNS_A_SESSION * SLOTS
-    name, slot = column(connection), KINDS.index("error")
-    statement = f"DELETE FROM search_note WHERE {name} >= :low AND {name} < :high AND {name} % {SLOTS} = {slot}"  # noqa: S608
-    connection.execute(sa.text(statement), {"low": low, "high": high})
+    _delete_notes(connection, low, high, f"AND rowid % {SLOTS} = {KINDS.index('error')}")
 
 
 def lacking(connection: sa.Connection) -> bool:
     """Whether sessions from before there was an index are not in it yet: the oldest is the last to come in."""
     oldest = connection.scalar(sa.select(sa.func.min(Session.id)).where(~is_unfinished))
     return oldest is not None and not is_indexed(connection, oldest)
+
+
+def is_indexed(connection: sa.Connection, session_id: int) -> bool:
+    """Whether the session was indexed when it was written, or by `db reindex` since."""
+    where = key(session_id * TURNS_A_SESSION, "id")
+    return connection.execute(sa.text("SELECT 1 FROM search_note WHERE rowid = :id"), {"id": where}).first() is not None
 
 
 def _remove_raw(connection: sa.Connection, low: int, high: int) -> None:
@@ -122,19 +122,10 @@ def _remove_raw(connection: sa.Connection, low: int, high: int) -> None:
         connection.exec_driver_sql("INSERT INTO search_raw(search_raw, rowid, raw) VALUES ('delete', ?, ?)", texts)
 
 
-def is_indexed(connection: sa.Connection, session_id: int) -> bool:
-    """Whether the session was indexed when it was written, or by `db reindex` since."""
-    where = key(session_id * TURNS_A_SESSION, "id")
-    statement = sa.text(f"SELECT 1 FROM search_note WHERE {column(connection)} = :id")  # noqa: S608
-    return connection.execute(statement, {"id": where}).first() is not None
+def _delete_notes(connection: sa.Connection, low: int, high: int, more: str = "") -> None:
+    statement = f"DELETE FROM search_note WHERE rowid >= :low AND rowid < :high {more}"  # noqa: S608
+    connection.execute(sa.text(statement), _between(low, high))
 
 
-def column(connection: sa.Connection) -> str:
-    """What the tables of the index call their key."""
-    return "rowid" if connection.dialect.name == "sqlite" else "id"
-
-
-def _delete_notes(connection: sa.Connection, low: int, high: int) -> None:
-    name = column(connection)
-    statement = sa.text(f"DELETE FROM search_note WHERE {name} >= :low AND {name} < :high")  # noqa: S608
-    connection.execute(statement, {"low": low, "high": high})
+def _between(low: int, high: int) -> dict[str, int]:
+    return {"low": low, "high": high}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from webapp.store.db.ids import TURNS_A_SESSION
-from webapp.store.search.folding import Block, Text
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -21,6 +19,8 @@ KINDS: tuple[Kind, ...] = ("id", "title", "failure", "error", "note", "raw")
 SLOTS = 8
 """A note's key is its turn's id times this, plus the number of its kind; an id and a title stand at ordinal 0."""
 
+Text = tuple[int, bytes]
+"""a turn's id and its raw text in UTF-8"""
 MOST_BYTES = 4 * 1024 * 1024
 """of texts that wait to be indexed"""
 
@@ -59,10 +59,9 @@ def errors(trace: Trace) -> str:
 
 
 class PendingSize(NamedTuple):
-    """How much waits to be indexed: texts, blocks, notes, and bytes of them."""
+    """How much waits to be indexed: texts, notes, and bytes of them."""
 
     texts: int = 0
-    blocks: int = 0
     notes: int = 0
     size: int = 0
 
@@ -75,8 +74,6 @@ class Pending:
     """Texts that wait to be indexed together: FTS5 writes what it holds whenever a transaction has a savepoint."""
 
     texts: list[Text] = field(default_factory=list)
-    blocks: list[Block] = field(default_factory=list)
-    """raw texts that are folded, which only PostgreSQL takes"""
     notes: list[Note] = field(default_factory=list)
     size: int = 0
     has_raw: bool = True
@@ -87,11 +84,10 @@ class Pending:
             self.texts.append((turn_id, raw))
             self.size += len(raw)
 
-    def add(self, texts: Sequence[Text], blocks: Sequence[Block]) -> None:
-        """Take raw texts, and others in blocks."""
+    def add(self, texts: Sequence[Text]) -> None:
+        """Take raw texts."""
         self.texts += texts
-        self.blocks += blocks
-        self.size += sum(len(text) for _, text in chain(texts, *(block.texts for block in blocks)))
+        self.size += sum(len(text) for _, text in texts)
 
     def note(self, *notes: Note) -> None:
         self.notes += notes
@@ -99,12 +95,11 @@ class Pending:
 
     def mark(self) -> PendingSize:
         """Where it stands, for `cut` and `flush`."""
-        return PendingSize(len(self.texts), len(self.blocks), len(self.notes), self.size)
+        return PendingSize(len(self.texts), len(self.notes), self.size)
 
     def cut(self, mark: PendingSize) -> None:
         """Forget what came behind `mark`."""
         del self.texts[mark.texts :]
-        del self.blocks[mark.blocks :]
         del self.notes[mark.notes :]
         self.size = mark.size
 
@@ -116,7 +111,6 @@ class Pending:
         from webapp.store.search import index  # what only gathers texts needs no database
 
         index.index_turns(connection, self.texts[mark.texts :])
-        index.index_blocks(connection, self.blocks[mark.blocks :])
         index.index_notes(connection, self.notes[mark.notes :])
         self.cut(mark)
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import orm
 
 from webapp import parsing
 from webapp.parsing import installing
-from webapp.store import index
-from webapp.store.index.bit_sliced_index import Bits
-from webapp.store.index.state import State
-from webapp.store.sessions import sessions
+from webapp.store.sessions import facets, sessions
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.sessions.narrowing import Narrowed
+from webapp.store.sessions.view import View
+from webapp.store.sessions.where import OF_PARSE
 from webapp.store.write.parser import OURS
 
 
@@ -40,34 +39,36 @@ class ProfileCoverage:
         return f"run over {self.run:,} of {self.of:,} responses" if self.run else f"not run over {self.of:,} responses"
 
 
-def of_view(state: State, view: Bits, profile: str) -> ProfileCoverage:
-    """How far a profile was run over the sessions of a view. Every response is parsed by `fencepost` as it comes."""
-    run, of = (_parses(state, view, name) for name in (profile, OURS))
+def of_counts(profile: str, parses: dict[str, int]) -> ProfileCoverage:
+    """Of how many parses each profile has. Every response is parsed by `fencepost` as it comes."""
     parser = parsing.profiles().get(profile)
-    return ProfileCoverage(
-        profile, run, of, installing.reason(parser) if parser else f"no profile is called {profile!r}"
-    )
+    reason = installing.reason(parser) if parser else f"no profile is called {profile!r}"
+    return ProfileCoverage(profile, parses.get(profile, 0), parses.get(OURS, 0), reason)
+
+
+def parses(db: orm.Session, view: View, profiles: Collection[str], *without: str) -> dict[str, int]:
+    """How many parses of each of these profiles the sessions in view have."""
+    names = {f"verdict {profile}": profile for profile in (*profiles, OURS)}
+    counts: dict[str, int] = {}
+    for name, _, _, count in facets.sums(db, view, list(names), without):
+        counts[names[name]] = counts.get(names[name], 0) + count
+    return counts
 
 
 def under(db: orm.Session, filters: Filters) -> ProfileCoverage | None:
-    """As `of_narrowed`; None, too, where no filter looks under a profile."""
+    """As `of_view`; None, too, where no filter looks under a profile."""
     if filters.under == HOME or not any((filters.verdict, filters.strategy, filters.repair)):
         return None
-    return of_narrowed(sessions.narrowed(db, filters))
+    return of_view(db, sessions.view(db, filters))
 
 
-def of_narrowed(narrowed: Narrowed) -> ProfileCoverage | None:
+def of_view(db: orm.Session, view: View) -> ProfileCoverage | None:
     """How far the profile that the filters look under was run over what the other filters leave; None for home."""
-    if narrowed.filters.under == HOME:
-        return None
-    return of_view(narrowed.state, narrowed.without("verdict", "strategy", "repair"), narrowed.filters.under)
+    profile = view.filters.under
+    return None if profile == HOME else of_counts(profile, parses(db, view, [profile], *OF_PARSE))
 
 
 def every(db: orm.Session) -> dict[str, ProfileCoverage]:
     """How far each profile was run over all sessions."""
-    state = index.current(db)
-    return {name: of_view(state, state.alive, name) for name in parsing.profiles()}
-
-
-def _parses(state: State, view: Bits, profile: str) -> int:
-    return sum(column.total(view) for column in state.columns("verdict", profile).values())
+    counts = parses(db, View(Filters()), parsing.profiles())
+    return {name: of_counts(name, counts) for name in parsing.profiles()}

@@ -27,6 +27,7 @@ from webapp.store.models import (
     is_unfinished,
     turns_of,
 )
+from webapp.store.write import list_rows
 
 UNDONE_FOR = timedelta(hours=1)
 """how long a deletion can be undone for sure"""
@@ -67,9 +68,10 @@ def _set(
     for at in range(0, len(in_order), 500):
         statement = sa.update(Session).where(Session.key.in_(in_order[at : at + 500]), condition)
         values = {"deleted_at": deleted_at, "changed": change()}
-        changed_keys += db.scalars(
-            statement.values(values).returning(Session.key), execution_options={"synchronize_session": False}
-        )
+        returning = statement.values(values).returning(Session.id, Session.key)
+        rows = db.execute(returning, execution_options={"synchronize_session": False}).all()
+        list_rows.renew(db.connection(), (row.id for row in rows))
+        changed_keys += [row.key for row in rows]
     db.commit()
     return changed_keys
 
@@ -108,6 +110,7 @@ def bring_back(engine: sa.Engine, dump_id: int) -> bool:
         with writing(engine) as connection:
             back = sa.update(Session).where(Session.id.in_(linked), _hidden)
             connection.execute(back.values(deleted_at=None, changed=change()))
+            list_rows.renew(connection, hidden)
     return linked_count >= whole
 
 

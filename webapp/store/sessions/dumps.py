@@ -142,11 +142,16 @@ def find(db: orm.Session, ident: str | int) -> DumpLine:
 def find_id(db: orm.Session, ident: str | int) -> int:
     """The number of the dump with that sha256 or number; raises `NoSuchDump`."""
     text = str(ident)
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
-    dump_id = db.scalar(sa.select(Dump.id).where(sa.or_(Dump.sha256 == short(text, 65), Dump.id == number)))
+    dump_id = db.scalar(id_of(text))
     if dump_id is None:
         raise NoSuchDump(f"no dump has the number or hash {text[:200]!r}")
     return dump_id
+
+
+def id_of(text: str) -> sa.Select[int]:
+    """The number of the dump with that sha256 or number."""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else -1
+    return sa.select(Dump.id).where(sa.or_(Dump.sha256 == short(text, 65), Dump.id == number)).limit(1)
 
 
 def line(connection: sa.Connection, dump_id: int) -> DumpLine:

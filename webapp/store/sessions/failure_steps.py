@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.index import order
 from webapp.store.models import Session
-from webapp.store.sessions import sessions, turns
+from webapp.store.sessions import order, sessions, turns
 from webapp.store.sessions.filters import Filters
 
 _MOST_TRIED = 20
@@ -34,17 +33,13 @@ def beside(db: orm.Session, filters: Filters, session: Session, position: int, f
     near = _within(db, session, position, forward)
     if near is not None:
         return FailedPlace(session, near)
-    narrowed = sessions.narrowed(db, filters)
-    state, sort = narrowed.state, "match" if filters.q and filters.q.strip() else filters.sort
-    view = narrowed.view & state.numbers["failed"].positive
-    slot = state.slot(session.id)
-    for _ in range(_MOST_TRIED):
-        slot = None if slot is None else order.beside(state, sort, view, slot, forward)
-        neighbour = None if slot is None else db.scalar(_of_id, {"id": state.numbers["id"].values[slot]})
-        if neighbour is None:
-            return None
-        near = _within(db, neighbour, -1 if forward else neighbour.turn_count, forward)
-        if near is not None:
+    view, sort = sessions.view(db, filters), "match" if filters.searches else filters.sort
+    view = replace(view, filters=replace(filters, failed=True))
+    behind = order.values_of(sort, session)
+    for row in sessions.in_order(db, view, sort, behind, _MOST_TRIED, forward=forward):
+        neighbour = db.scalar(_of_id, {"id": row.id})
+        near = None if neighbour is None else _within(db, neighbour, -1 if forward else neighbour.turn_count, forward)
+        if neighbour is not None and near is not None:
             return FailedPlace(neighbour, near)
     return None
 

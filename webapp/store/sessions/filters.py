@@ -70,6 +70,11 @@ class Filters:
         until = None if self.until is None else _time("until", self.until, timedelta(days=1))
         return since, until
 
+    @property
+    def searches(self) -> bool:
+        """Whether a text is searched for."""
+        return bool(self.q and self.q.strip())
+
     def active(self) -> dict[str, Any]:
         """The parameters of a URL that leads here: only what is not as it is by default, True written as 1."""
         values = ((name, getattr(self, name), default) for name, default in _DEFAULTS)

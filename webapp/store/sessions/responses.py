@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,14 +11,12 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db import heads
-from webapp.store.index import order
-from webapp.store.index.bit_sliced_index import Bits
 from webapp.store.models import Session, Turn
-from webapp.store.sessions import coverage, response_query, sessions
+from webapp.store.sessions import coverage, facets, order, response_query, sessions
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.sessions.narrowing import Narrowed
-from webapp.store.sessions.narrowing import under as columns_under
 from webapp.store.sessions.turns import PREVIEW, preview
+from webapp.store.sessions.view import View
+from webapp.store.sessions.where import not_deleted, stored_name
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import READABLE, VERDICTS
 
@@ -92,10 +90,10 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
 
     Raises `BadFilter` and `BadCursor`.
     """
-    narrowed = narrowed_to(db, filters)
+    view = view_of(db, filters)
     rows: list[Any] = []
     looked_at, last = 0, None
-    for block in _blocks(db, narrowed, after):
+    for block in _blocks(db, view, after):
         rows += block.rows
         looked_at += block.looked_at
         if len(rows) > limit:
@@ -104,91 +102,79 @@ def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: 
         if looked_at >= LOOKED_AT:
             last = block.end
             break
-    state = narrowed.state
     return ResponsePage(
         list(lines(db, filters, [row.turn_id for row in rows[:limit]]).values()),
-        None if last is None else _cursor(narrowed, *last),
-        *count(db, narrowed),
-        state.numbers["responses"].total(state.alive),
+        None if last is None else _cursor(db, filters.sort, *last),
+        *count(db, view),
+        _sum(db, Session.response_count, not_deleted),
         looked_at,
         last is not None and len(rows) <= limit,
-        coverage.of_narrowed(narrowed),
+        coverage.of_view(db, view),
     )
 
 
-def narrowed_to(db: orm.Session, filters: Filters) -> Narrowed:
+def view_of(db: orm.Session, filters: Filters) -> View:
     """The sessions that may hold matching responses: one that is unlabelled may stand in a labelled session."""
-    narrowed = sessions.narrowed(db, filters)
-    if filters.label == "unlabelled":
-        narrowed.parts.pop("label", None)
-    return narrowed
+    view = sessions.view(db, filters)
+    return replace(view, may_hold=frozenset(["label"]) if filters.label == "unlabelled" else frozenset())
 
 
-def turn_ids(db: orm.Session, narrowed: Narrowed) -> Iterator[list[int]]:
+def turn_ids(db: orm.Session, view: View) -> Iterator[list[int]]:
     """The turns of all matching responses, a block at a time."""
-    for block in _blocks(db, narrowed, None):
+    for block in _blocks(db, view, None):
         yield [row.turn_id for row in block.rows]
 
 
-def count(db: orm.Session, narrowed: Narrowed) -> tuple[int, bool]:
+def count(db: orm.Session, view: View) -> tuple[int, bool]:
     """How many responses match, and whether there may be more than were counted."""
-    counted = _from_index(narrowed)
+    counted = _from_counters(db, view)
     if counted is not None:
         return counted, False
     total = looked_at = 0
-    for block in _blocks(db, narrowed, None):
+    for block in _blocks(db, view, None):
         total, looked_at = total + len(block.rows), looked_at + block.looked_at
         if looked_at >= COUNTED:
-            return total, looked_at < narrowed.state.numbers["responses"].total(narrowed.view)
+            return total, looked_at < _sum(db, Session.response_count, *view.where())
     return total, False
 
 
-def _from_index(narrowed: Narrowed) -> int | None:
-    """The number where the index has it: with no filter of responses, or one alone."""
-    filters, state, view = narrowed.filters, narrowed.state, narrowed.view
-    chosen = [name for name in response_query.OF_RESPONSE if str(getattr(filters, name) or "").strip()]
+def _sum(db: orm.Session, column: Any, *where: sa.ColumnElement[bool]) -> int:
+    return int(db.scalar(sa.select(sa.func.sum(column)).where(*where)) or 0)
+
+
+def _from_counters(db: orm.Session, view: View) -> int | None:
+    """The number where counters of sessions have it: with no filter of responses, or one alone."""
+    filters = view.filters
+    chosen = {name for name in response_query.OF_RESPONSE if str(getattr(filters, name) or "").strip()}
     if not chosen:
-        return state.numbers["responses"].total(view)
-    if set(chosen) <= {"failed", "rescued"}:
-        return state.numbers["rescued" if filters.rescued else "failed"].total(view)
-    if filters.model and filters.verdict and len(chosen) == 2 and filters.under in (HOME, OURS):
-        index = VERDICTS.index(filters.verdict) + (0 if filters.under == HOME else len(VERDICTS))
-        return _total(state.columns("made", filters.model), index, view)
-    if len(chosen) > 1 or chosen[0] in ("agent", "phase", "tool", "finding", "label", "q"):
+        return _sum(db, Session.response_count, *view.where())
+    if chosen <= {"failed", "rescued"}:
+        return _sum(db, Session.rescued_count if filters.rescued else Session.failed_count, *view.where())
+    if chosen == {"model", "verdict"} and filters.under in (HOME, OURS):
+        return facets.total(db, view.ids(), [f"model {filters.under} {filters.verdict}"], filters.model)
+    if len(chosen) > 1 or chosen & {"agent", "phase", "tool", "finding", "label", "q"}:
         return None
-    name, value = chosen[0], getattr(filters, chosen[0])
-    if name == "error":
-        return _total(state.columns("error"), value, view)
+    (name,) = chosen
+    names = [stored_name(name, filters.under)]
     if name == "model":
-        columns = state.columns("made", value)
-        return sum(column.total(view) for index, column in columns.items() if index >= len(VERDICTS))
-    key = VERDICTS.index(value) if name == "verdict" else value
-    kind = {"verdict": "verdict", "strategy": "won", "repair": "repair"}[name]
-    parts = columns_under(state, kind, filters.under)
-    return sum(_total(columns, key, view if only is None else only & view) for only, columns in parts)
+        names = [f"model {OURS} {verdict}" for verdict in VERDICTS]
+    return facets.total(db, view.ids(), names, getattr(filters, name))
 
 
-def _total(columns: Any, key: Any, view: Bits) -> int:
-    return int(columns[key].total(view)) if key in columns else 0
-
-
-def _blocks(db: orm.Session, narrowed: Narrowed, after: str | None) -> Iterator[_Block]:
+def _blocks(db: orm.Session, view: View, after: str | None) -> Iterator[_Block]:
     """The matching rows in order, in blocks of a few sessions, or of a part of a long one. Raises `BadCursor`."""
-    select, tests = response_query.query(db, narrowed.filters)
-    sort, state = narrowed.filters.sort, narrowed.state
-    counts, ids = state.numbers["responses"].values, state.numbers["id"].values
-    cursor = None
+    select, tests = response_query.query(db, view.filters)
+    sort, values = view.filters.sort, None
     if after is not None:
-        *values, position = order.decoded(after, sort, order.key_count(sort) + 1)
-        cursor = order.encoded(sort, values)
-        slot = state.slot(values[-1])
-        if slot is not None and slot in narrowed.view:
+        *values, position = order.decoded(after, sort, len(order.KEYS[sort]) + 1)
+        if db.scalar(view.ids().where(Session.id == values[-1])) is not None:
             yield from _of_one(db, select, tests, values[-1], position)
     while True:
-        slots, cursor = order.first(state, sort, narrowed.view, cursor, _SESSIONS)
-        yield from _of_sessions(db, select, tests, [(ids[slot], counts[slot]) for slot in slots if counts[slot]])
-        if cursor is None:
+        rows = sessions.in_order(db, view, sort, values, _SESSIONS, Session.response_count)
+        yield from _of_sessions(db, select, tests, [(row.id, row.response_count) for row in rows if row.response_count])
+        if len(rows) < _SESSIONS:
             return
+        values = order.values_of(sort, rows[-1])
 
 
 def _of_sessions(
@@ -231,12 +217,10 @@ def _tested(rows: Sequence[Any], tests: list[response_query.Test]) -> Sequence[A
     return rows
 
 
-def _cursor(narrowed: Narrowed, session_id: int, position: int) -> str | None:
+def _cursor(db: orm.Session, sort: str, session_id: int, position: int) -> str | None:
     """The cursor behind a response; None where its session is gone meanwhile."""
-    sort, slot = narrowed.filters.sort, narrowed.state.slot(session_id)
-    if slot is None:
-        return None
-    return order.encoded(sort, [*order.keys_of(narrowed.state, sort, slot), position])
+    row = db.execute(sa.select(*order.KEYS[sort]).where(Session.id == session_id)).one_or_none()
+    return None if row is None else order.encoded(sort, [*order.values_of(sort, row), position])
 
 
 def lines(db: orm.Session, filters: Filters, ids: list[int]) -> dict[int, ResponseLine]:

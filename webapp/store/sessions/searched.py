@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
+from sqlalchemy import orm
 
 from webapp.store import search
 from webapp.store.db.dialect import contains
-from webapp.store.index import order
-from webapp.store.index.bit_sliced_index import Bits
-from webapp.store.index.state import State
 from webapp.store.models import Session
+from webapp.store.sessions import order, where
+from webapp.store.sessions.filters import Filters
+from webapp.store.sessions.view import View
 
 MOST_COUNTED = 100
 """Sessions that are counted exactly; of a word that more have it is said that there are more."""
-_FEW = 12
-"""where one session in so many is in view, or fewer, search goes from one to the next"""
 _ORDER = "match"
-
-
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """The sessions that match, as slots: all of them, or with `open_ended` the newest ones."""
-
-    slots: Bits
-    open_ended: bool
-    by_id: bool = False
-    """nothing has the words: the text is looked for within ids"""
-    hits: search.Hits = field(default_factory=dict)
-    """their matches, as `search.walk` has them, and `following` the `after` of those behind them"""
-    following: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,72 +29,40 @@ class Hits:
     next: str | None
 
 
-def matching(connection: sa.Connection, state: State, text: str, view: Bits, most: int = 0) -> Matching:
-    """The sessions that match, whatever other filters there are; where these are many, those in `view`.
+def view(db: orm.Session, filters: Filters, most: int = 0) -> View:
+    """The sessions that match, whatever other filters there are; where these are many, those that the filters leave.
 
-    Of many at least `most`, where there are so many.
+    Of many at least `most`, where there are so many. Where nothing has the words, those whose id has the text within.
     """
     most = max(most, MOST_COUNTED)
-    hits, following = search.walk(connection, text, allowed=_allowed(state, state.alive), most=most)
-    if not hits and following is None:
-        return Matching(state.slots(_with_id(connection, text)), open_ended=False, by_id=True)
-    if following is not None and view != state.alive:
-        hits, following = search.walk(connection, text, allowed=_allowed(state, view), most=most)
-    return Matching(state.slots(hits), following is not None, hits=hits, following=following)
+    text = filters.q or ""
+    connection, bare = db.connection(), View(replace(filters, q=None))
+    found = search.sessions(connection, text, [where.not_deleted], most=most)
+    if found.more and bare.is_narrowed():
+        found = search.sessions(connection, text, bare.where(), most=most)
+    ids = found.ids or _with_id(connection, text)
+    return View(filters, tuple(ids), found.more)
 
 
-def page(
-    connection: sa.Connection, state: State, text: str, matching: Matching, view: Bits, after: str | None, limit: int
-) -> Hits:
-    """The matches behind `after` in `view`, the newest session first. Raises `BadCursor`."""
-    below = None if after is None else order.decoded(after, _ORDER, 1)[0]
-    if matching.by_id:
-        return _by_id(state, view, below, limit)
-    if below is None:
-        hits, following = _first(connection, state, text, matching, view, limit)
+def page(db: orm.Session, view: View, after: str | None, limit: int) -> Hits:
+    """The matches behind `after` in view, the newest session first. Raises `BadCursor`."""
+    below = order.position(_ORDER, after)
+    connection, text = db.connection(), view.filters.q or ""
+    if view.open_ended:
+        conditions = View(replace(view.filters, q=None)).where()
+        found = search.sessions(connection, text, conditions, below=below[0] if below else None, most=limit)
+        ids, more = found.ids, found.more
     else:
-        hits = search.find(connection, text, allowed=_allowed(state, view), after=below, limit=limit)
-        following = hits.next
+        query = view.ids().where(*([Session.id < below[0]] if below else [])).order_by(Session.id.desc())
+        ids = list(connection.scalars(query.limit(limit + 1)))
+        ids, more = ids[:limit], len(ids) > limit
     matches: dict[int, list[search.Match]] = defaultdict(list)
-    for match in hits.matches:
+    for match in search.matches(connection, text, ids):
         matches[match.session_id].append(match)
-    cursor = None if following is None else order.encoded(_ORDER, [following])
-    return Hits(list(matches), dict(matches), cursor)
-
-
-def _first(
-    connection: sa.Connection, state: State, text: str, matching: Matching, view: Bits, limit: int
-) -> tuple[search.Found, int | None]:
-    """The first page, of what was found already, and where the next one begins."""
-    allowed = _test(state, view)
-    ids = [number for number in matching.hits if allowed(number)]
-    page_ids = ids[:limit]
-    following = page_ids[-1] if len(ids) > limit else matching.following
-    return search.show(connection, text, {number: matching.hits[number] for number in page_ids}), following
-
-
-def _allowed(state: State, view: Bits) -> search.Allowed:
-    """What search may find: ids where they are few, which it skips through, else a test."""
-    if len(view) * _FEW > len(state.alive):
-        return _test(state, view)
-    return sorted(state.ids(view))
-
-
-def _test(state: State, view: Bits) -> Callable[[int], bool]:
-    def allowed(session_id: int) -> bool:
-        slot = state.slot(session_id)
-        return slot is not None and slot in view
-
-    return allowed
+    return Hits(ids, dict(matches), order.encoded(_ORDER, [ids[-1]]) if more and ids else None)
 
 
 def _with_id(connection: sa.Connection, text: str) -> list[int]:
     """The newest sessions whose id has `text` within it."""
-    query = sa.select(Session.id).where(contains(Session.external_id, text.strip()), Session.deleted_at.is_(None))
+    query = sa.select(Session.id).where(contains(Session.external_id, text.strip()), where.not_deleted)
     return list(connection.scalars(query.order_by(Session.id.desc()).limit(MOST_COUNTED)))
-
-
-def _by_id(state: State, view: Bits, below: int | None, limit: int) -> Hits:
-    ids = [number for number in sorted(state.ids(view), reverse=True) if below is None or number < below]
-    following = order.encoded(_ORDER, [ids[limit - 1]]) if len(ids) > limit else None
-    return Hits(ids[:limit], {}, following)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -10,17 +10,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store import index, search
+from webapp.store import search
 from webapp.store.db.ids import shortened
-from webapp.store.index import order
-from webapp.store.index.bit_sliced_index import NONE, Bits
-from webapp.store.index.order import BadCursor as BadCursor
-from webapp.store.index.state import State
-from webapp.store.models import DumpSession, Session
-from webapp.store.sessions import dumps, searched
+from webapp.store.models import Session
+from webapp.store.sessions import facets, order, searched
+from webapp.store.sessions.facets import Counts, Facet
 from webapp.store.sessions.filters import Filters
-from webapp.store.sessions.narrowing import FACETS, Narrowed, top
+from webapp.store.sessions.order import BadCursor as BadCursor
 from webapp.store.sessions.searched import Hits
+from webapp.store.sessions.view import View
 
 _not_deleted = Session.deleted_at.is_(None)
 _FOUND_AT_ONCE = 500
@@ -83,50 +81,31 @@ def shape_of(session: SessionLine | Session) -> tuple[int, int, int, int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Facet:
-    """The values of one facet among the sessions that all other filters leave in view.
-
-    `name` is the filter's, and a value the filter's value. At most 50 values, most sessions first; `more` counts the
-    others. `chosen` is the value that the filters ask for, None where they ask for none; it is always among `values`.
-    """
-
-    name: str
-    values: list[tuple[str, int]]
-    more: int
-    chosen: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """How many sessions each of these filters would show, all other filters left in place.
-
-    `all` is without `failed` and `rescued`.
-    """
-
-    all: int
-    failed: int
-    rescued: int
-    labelled: int
-    unlabelled: int
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
-    """`total` sessions match and `hidden` do not; `next` is the `after` of the next page, None on the last.
+    """`counts` says how many sessions match, and `next` is the `after` of the next page, None on the last.
 
-    `facets` are those of `FACETS` that have values, in that order. After a search `matches` has up to three places
-    for each session, by its key. With `open_ended` the text stands in more sessions than were counted: `total` and the
-    facets are of the newest ones, `hidden` is 0.
+    `facets` are those of `FACETS` that have values, in that order; `cut` those that were not counted in time, and with
+    `counts` None nothing was. After a search `matches` has up to three places for each session, by its key. With
+    `open_ended` the text stands in more sessions than were counted: counts and facets are of the newest ones.
     """
 
     sessions: list[SessionLine]
     next: str | None
-    total: int
-    hidden: int
-    counts: Counts
+    counts: Counts | None
     facets: dict[str, Facet] = field(default_factory=dict)
     matches: dict[str, list[search.Match]] = field(default_factory=dict)
     open_ended: bool = False
+    cut: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> int | None:
+        """How many sessions match; None where they were not counted in time."""
+        return None if self.counts is None else self.counts.total
+
+    @property
+    def hidden(self) -> int | None:
+        """How many do not match."""
+        return None if self.counts is None else 0 if self.open_ended else self.counts.of - self.counts.total
 
 
 _columns = tuple(getattr(Session, name) for name in SessionLine.__dataclass_fields__)
@@ -134,65 +113,55 @@ _columns = tuple(getattr(Session, name) for name in SessionLine.__dataclass_fiel
 
 def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: int = 50) -> Page:
     """The sessions behind `after` in the order that the filters ask for. Raises `BadCursor`."""
-    narrowed = _narrowed(db, filters)
-    state, open_ended = narrowed.state, False
-    if filters.q and filters.q.strip():
-        hits, open_ended = _search(db, narrowed, filters.q, after, limit)
-    else:
-        slots, following = order.first(state, filters.sort, narrowed.view, after, limit)
-        hits = Hits(list(state.ids(slots)), {}, following)
+    in_view = view(db, filters, limit)
+    hits = _hits(db, in_view, after, limit)
     lines = _lines(db, hits.ids)
-    total = len(narrowed.view)
+    told = facets.counted(db, in_view)
     return Page(
         list(lines.values()),
         hits.next,
-        total,
-        0 if open_ended else len(state.alive) - total,
-        _counts(narrowed),
-        _facets(narrowed),
+        told.counts,
+        told.facets,
         {line.key: hits.matches[number] for number, line in lines.items() if number in hits.matches},
-        open_ended,
+        in_view.open_ended,
+        told.cut,
     )
 
 
-def narrowed(db: orm.Session, filters: Filters) -> Narrowed:
-    """The index under the filters, search included: of a text that very many sessions have, the newest of them."""
-    narrowed_list = _narrowed(db, filters)
-    if filters.q and filters.q.strip():
-        matching = searched.matching(db.connection(), narrowed_list.state, filters.q, narrowed_list.view)
-        narrowed_list.parts["q"] = matching.slots
-    return narrowed_list
+def view(db: orm.Session, filters: Filters, most: int = 0) -> View:
+    """What the filters leave, search included: of a text that very many sessions have, the newest of them."""
+    return searched.view(db, filters, most) if filters.searches else View(filters)
+
+
+def in_order(
+    db: orm.Session, in_view: View, sort: str, after: list[int] | None, limit: int, *more: Any, forward: bool = True
+) -> Sequence[Any]:
+    """The next sessions in view behind these values of the order's keys, or before them: rows of `id`, the keys and
+    `more`."""
+    query = sa.select(*dict.fromkeys((Session.id, *order.KEYS[sort], *more))).where(*in_view.where())
+    if after is not None:
+        query = query.where(order.behind(sort, after, forward=forward))
+    return db.execute(query.order_by(*order.by(sort, forward=forward)).limit(limit)).all()
 
 
 def ids_in_order(db: orm.Session, filters: Filters) -> Iterator[int]:
     """The ids of all sessions that `page` would show page by page, as they are now. Ends the transaction."""
-    narrowed = _narrowed(db, filters)
-    if not (filters.q and filters.q.strip()):
-        slots, _ = order.first(narrowed.state, filters.sort, narrowed.view, None, max(1, len(narrowed.view)))
-        yield from narrowed.state.ids(slots)
-        return
     after: str | None = None
     while True:
-        hits, _ = _search(db, _narrowed(db, filters), filters.q, after, _FOUND_AT_ONCE)
+        hits = _hits(db, view(db, filters), after, _FOUND_AT_ONCE)
         db.rollback()
         yield from hits.ids
         if (after := hits.next) is None:
             return
 
 
-def _narrowed(db: orm.Session, filters: Filters) -> Narrowed:
-    state = index.current(db)
-    return Narrowed(state, filters, lambda dump: _of_dump(db, state, dump))
-
-
-def _search(db: orm.Session, narrowed: Narrowed, text: str, after: str | None, limit: int) -> tuple[Hits, bool]:
-    """A page of the sessions that match, to which `narrowed` is narrowed; and whether there are more than counted."""
-    connection, state, view = db.connection(), narrowed.state, narrowed.view
-    matching = searched.matching(connection, state, text, view, limit)
-    searched_view = view & matching.slots if matching.by_id else view
-    hits = searched.page(connection, state, text, matching, searched_view, after, limit)
-    narrowed.parts["q"] = matching.slots
-    return hits, matching.open_ended
+def _hits(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits:
+    if in_view.filters.searches:
+        return searched.page(db, in_view, after, limit)
+    sort = in_view.filters.sort
+    rows = in_order(db, in_view, sort, order.position(sort, after), limit + 1)
+    following = order.cursor(sort, rows[limit - 1]) if len(rows) > limit else None
+    return Hits([row.id for row in rows[:limit]], {}, following)
 
 
 def _lines(db: orm.Session, ids: list[int]) -> dict[int, SessionLine]:
@@ -202,32 +171,6 @@ def _lines(db: orm.Session, ids: list[int]) -> dict[int, SessionLine]:
 
 
 _listed = sa.select(Session.id, *_columns).where(Session.id.in_(sa.bindparam("ids", expanding=True)), _not_deleted)
-
-
-def _counts(narrowed: Narrowed) -> Counts:
-    base = narrowed.without("failed", "rescued")
-    numbers, labels = narrowed.state.numbers, narrowed.counts("label")
-    failed, rescued = (numbers[name].positive.intersection_cardinality(base) for name in ("failed", "rescued"))
-    return Counts(len(base), failed, rescued, labels.get("labelled", 0), labels.get("unlabelled", 0))
-
-
-def _facets(narrowed: Narrowed) -> dict[str, Facet]:
-    facets: dict[str, Facet] = {}
-    for name in FACETS:
-        chosen = getattr(narrowed.filters, name)
-        values, more = top(narrowed.counts(name), chosen)
-        if values:
-            facets[name] = Facet(name, values, more, chosen)
-    return facets
-
-
-def _of_dump(db: orm.Session, state: State, ident: str) -> Bits:
-    """The slots of a dump's sessions, by its number or hash."""
-    try:
-        dump_id = dumps.find_id(db, ident)
-    except dumps.NoSuchDump:
-        return NONE
-    return state.slots(db.scalars(sa.select(DumpSession.session_id).where(DumpSession.dump_id == dump_id)))
 
 
 def find(db: orm.Session, ident: str) -> Session:

@@ -2,170 +2,207 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.store.index.bit_sliced_index import NO_COLUMN, Bits, Column, SlotCounts
-from webapp.store.index.session_reader import microseconds, moment
-from webapp.store.index.state import VERDICT_NUMBERS, Columns, State
-from webapp.store.sessions import coverage, sessions
+from webapp.store.models import FacetValue, Session
+from webapp.store.sessions import coverage, facets, sessions
+from webapp.store.sessions.facets import top
 from webapp.store.sessions.filters import HOME, Filters
-from webapp.store.sessions.narrowing import top
+from webapp.store.sessions.view import View
+from webapp.store.sessions.where import not_deleted
 from webapp.store.statistics import timesteps
 from webapp.store.statistics.figures import Bucket, Entry, OfModel, ProfileFigures, Statistics, Timing
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.parser import OURS
 from webapp.store.write.tally import VERDICTS
 
+_OF_PROFILE = ("verdict", "strategy", "repair", "tried", "took", "parses")
+_COUNTS = ("clean_count", "extracted_count", "repaired_count", "unparsed_count", "none_count")
+"""in the order of `VERDICTS`"""
+_is_known = Session.home_profile != UNKNOWN
+Pair = tuple[int, int]
+"""of sessions, and of responses all together"""
+Values = Mapping[str, Pair]
+
 
 def statistics(db: orm.Session, filters: Filters) -> Statistics:
     """Everything under `filters`. Where a text is searched for that very many sessions have, of the newest of them."""
-    narrowed = sessions.narrowed(db, filters)
-    state, bits = narrowed.state, narrowed.view
-    return state.keeping(("statistics", filters, bits), lambda: _Counted(state, filters, bits).statistics())
+    return _Counted(db, sessions.view(db, filters)).statistics()
 
 
 class _Counted:
-    """One state under filters; `bits` are the sessions in view."""
+    """What is added up over one view."""
 
-    def __init__(self, state: State, filters: Filters, bits: Bits) -> None:
-        self.state = state
-        self.filters = filters
-        self.view = bits
-        self.homes = {name: column.members & bits for name, column in state.columns("home").items()}
-        numbers = [state.numbers[name] for name in VERDICT_NUMBERS]
-        columns = [Column(SlotCounts(number.positive, number.planes)) for number in numbers]
-        self.home_verdicts = dict(enumerate(columns))
+    def __init__(self, db: orm.Session, view: View) -> None:
+        self.db = db
+        self.view = view
+        self.filters = view.filters
+        self.sums: dict[str, dict[str, Pair]] = defaultdict(dict)
+        """by name of `session_facets` and value"""
+        for name, value, count, total in facets.sums(db, view, self._names(), few=self._is_small()):
+            self.sums[name][value] = count, total
+
+    def _names(self) -> list[str]:
+        """All names that are counted, but those under home, which are those of its profile."""
+        every = self.db.scalars(sa.select(FacetValue.name).distinct())
+        return [name for name in every if name.partition(" ")[2] != HOME]
+
+    def _is_small(self) -> bool:
+        every = sa.select(sa.func.count()).select_from(Session).where(not_deleted)
+        return self.view.is_narrowed() and 4 * self.total.sessions < (self.db.scalar(every) or 0)
+
+    @cached_property
+    def total(self) -> Any:
+        query = sa.select(
+            *_sums(_TOTALS),
+            sa.func.min(Session.happened_at).label("first"),
+            sa.func.max(Session.happened_at).label("last"),
+        )
+        return self.db.execute(query.where(*self.view.where())).one()
 
     def statistics(self) -> Statistics:
-        state, view = self.state, self.view
+        total = self.total
+        every = self.db.scalar(sa.select(sa.func.count()).select_from(Session).where(not_deleted)) or 0
+        parses = {name: sum(count for _, count in self.sums[f"verdict {name}"].values()) for name in self.profiles()}
         return Statistics(
-            len(view),
-            len(state.alive) - len(view),
-            state.numbers["turns"].total(view),
-            *self.counts(view),
+            total.sessions,
+            every - total.sessions,
+            total.turns,
+            total.responses,
+            total.failed,
+            total.rescued,
             [of_profile for name in self.profiles() if (of_profile := self.profile(name)).responses],
             *self.models(),
             *self.errors(),
             *self.over_time(),
-            [coverage.of_view(state, view, name) for name in parsing.profiles()],
-            self.unknown(view),
+            [coverage.of_counts(name, parses) for name in parsing.profiles()],
+            total.unknown,
         )
 
     def profiles(self) -> list[str]:
         """The home profiles, of most sessions first, then the others."""
-        homes = {name: len(view) for name, view in self.homes.items()}
-        return sorted(self.state.profiles(), key=lambda name: (-homes.get(name, 0), name))
+        names = (name.partition(" ")[2] for name in list(self.sums) if name.startswith("verdict "))
+        homes = self.sums["home"]
+        return sorted(names, key=lambda name: (-homes.get(name, (0, 0))[0], name))
 
     def profile(self, name: str) -> ProfileFigures:
-        columns = self.state.columns
-        verdicts = self.verdicts(columns("verdict", name), self.view, {"under": name})
+        verdict, won, repair, tried, took, parses = (self.sums[f"{part} {name}"] for part in _OF_PROFILE)
+        verdicts = self.verdicts(verdict, {"under": name})
         responses = sum(entry.count for entry in verdicts)
-        won = [self.entry("strategy", *item, responses, name) for item in columns("won", name).items() if item[0]]
-        repairs = [self.entry("repair", *item, responses, name) for item in columns("repair", name).items()]
-        tried = {value: column.total(self.view) for value, column in columns("tried", name).items()}
-        home = len(self.homes[name]) if name in self.homes else 0
-        timings = [timing for value in columns("won", name) if (timing := self.timing(name, value)) is not None]
+        timings = [self.timing(name, strategy, took[strategy][1], parses) for strategy in won]
         timings.sort(key=lambda timing: (-timing.parses, timing.strategy))
-        return ProfileFigures(name, home, responses, verdicts, _most(won), tried, _most(repairs), timings)
+        return ProfileFigures(
+            name,
+            self.sums["home"].get(name, (0, 0))[0],
+            responses,
+            verdicts,
+            self.entries("strategy", {value: pair for value, pair in won.items() if value}, responses, name),
+            {strategy: count for strategy, (_, count) in tried.items()},
+            self.entries("repair", repair, responses, name),
+            timings,
+        )
 
-    def entry(self, facet: str, value: str, column: Column, of: int, profile: str) -> Entry:
-        parameters: dict[str, Any] = {"under": profile, facet: value}
-        filters = replace(self.filters, **parameters)
-        return Entry(value, column.total(self.view), of, column.sessions(self.view), filters)
+    def entries(self, facet: str, values: Values, of: int, profile: str) -> list[Entry]:
+        """The most frequent first."""
+        entries = [
+            Entry(value, count, of, some, replace(self.filters, **{"under": profile, facet: value}))  # type: ignore[arg-type]
+            for value, (some, count) in values.items()
+        ]
+        return sorted(entries, key=lambda entry: (-entry.count, entry.value))
 
-    def verdicts(self, columns: Columns, view: Bits, also: dict[str, Any]) -> list[Entry]:
-        """The columns of the verdicts, by their index, as entries."""
-        verdict_columns = [columns.get(index, NO_COLUMN) for index in range(len(VERDICTS))]
-        counts = [column.total(view) for column in verdict_columns]
+    def verdicts(self, values: Values, also: Mapping[str, Any]) -> list[Entry]:
+        """All verdicts in their order, zeros included."""
+        pairs = [(verdict, *values.get(verdict, (0, 0))) for verdict in VERDICTS]
+        of = sum(count for _, _, count in pairs)
         return [
-            Entry(value, count, sum(counts), column.sessions(view), replace(self.filters, verdict=value, **also))
-            for value, count, column in zip(VERDICTS, counts, verdict_columns, strict=True)
+            Entry(verdict, count, of, some, replace(self.filters, verdict=verdict, **also))
+            for verdict, some, count in pairs
         ]
 
-    def timing(self, profile: str, strategy: str) -> Timing | None:
-        """None where nothing in view was won by it."""
+    def timing(self, profile: str, strategy: str, took: int, parses: Values) -> Timing:
         counts = {
-            exponent: count
-            for (value, exponent), column in self.state.columns("parses", profile).items()
-            if value == strategy and (count := column.total(self.view))
+            int(value.partition(" ")[0]): count
+            for value, (_, count) in parses.items()
+            if value.partition(" ")[2] == strategy
         }
-        parses = sum(counts.values())
-        if not parses:
-            return None
-        took = self.state.columns("took", profile)[strategy].total(self.view)
+        every = sum(counts.values())
         filters = replace(self.filters, under=profile, strategy=strategy or None)
-        median, p95 = (_quantile(counts, parses * share) for share in (0.5, 0.95))
-        return Timing(strategy, parses, took / parses, median, p95, filters)
+        median, p95 = (_quantile(counts, every * share) for share in (0.5, 0.95))
+        return Timing(strategy, every, took / every, median, p95, filters)
 
     def models(self) -> tuple[list[OfModel], int]:
-        columns = self.state.columns("model")
-        rows = {value: count for value in columns if (count := columns[value].sessions(self.view))}
-        values, more = top(rows, self.filters.model)
+        values, more = top({value: count for value, (count, _) in self.sums["model"].items()}, self.filters.model)
         models = [self.model(value, count) for value, count in values]
         return sorted(models, key=lambda model: (-model.responses, model.model)), more
 
     def model(self, value: str, count: int) -> OfModel:
-        columns, half = self.state.columns("made", value), len(VERDICTS)
-        ours = {index - half: column for index, column in columns.items() if index >= half}
-        home = self.verdicts(columns, self.view, {"model": value, "under": HOME})
-        fencepost = self.verdicts(ours, self.view, {"model": value, "under": OURS})
+        home, fencepost = (
+            self.verdicts(
+                {name: self.sums[f"model {whose} {name}"].get(value, (0, 0)) for name in VERDICTS},
+                {"model": value, "under": whose},
+            )
+            for whose in (HOME, OURS)
+        )
         return OfModel(value, count, home[0].of, home, fencepost, replace(self.filters, model=value))
 
     def errors(self) -> tuple[list[Entry], int]:
-        columns, failed = self.state.columns("error"), self.state.numbers["failed"].total(self.view)
-        values, more = top({value: count for value in columns if (count := columns[value].total(self.view))}, None)
+        errors = self.sums["error"]
+        values, more = top({value: count for value, (_, count) in errors.items()}, None)
         return [
-            Entry(value, count, failed, columns[value].sessions(self.view), replace(self.filters, error=value))
+            Entry(value, count, self.total.failed, errors[value][0], replace(self.filters, error=value))
             for value, count in values
         ], more
 
     def over_time(self) -> tuple[str, list[Bucket]]:
         """Everything in view falls into a bucket: they go from the first session's to the last's."""
-        when, bits = self.state.numbers["when"], self.view
-        if not bits:
+        if not self.total.sessions:
             return "day", []
-        step, edges = timesteps.edges(moment(when.least(bits)), moment(when.greatest(bits)))
-        below = [when.below(microseconds(edge), bits) for edge in edges]
-        return step, [
-            self.bucket(start, end, until - since)
-            for (start, end), (since, until) in zip(pairwise(edges), pairwise(below), strict=True)
-        ]
+        step, edges = timesteps.edges(self.total.first, self.total.last)
+        number = sa.case(*((Session.happened_at < edge, at) for at, edge in enumerate(edges[1:])), else_=len(edges))
+        query = sa.select(number.label("bucket"), *_sums(_TOTALS | _VERDICTS)).where(*self.view.where())
+        rows = {row.bucket: row for row in self.db.execute(query.group_by(number))}
+        return step, [self.bucket(*span, rows.get(at)) for at, span in enumerate(pairwise(edges))]
 
-    def bucket(self, start: datetime, end: datetime, view: Bits) -> Bucket:
+    def bucket(self, start: datetime, end: datetime, row: Any) -> Bucket:
         after, before = self.filters.span()
         since, until = (timesteps.text(when) for when in (max(start, after or start), min(end, before or end)))
-        span: dict[str, Any] = {"since": since, "until": until}
-        filters = replace(self.filters, **span)
-        if not view:
+        filters = replace(self.filters, since=since, until=until)
+        if row is None:
             return Bucket(start, end, 0, 0, 0, 0, [], filters)
-        verdicts = self.verdicts(self.home_verdicts, self.known(view), {**span, "under": HOME})
-        return Bucket(start, end, len(view), *self.counts(view), verdicts, filters, self.unknown(view))
-
-    def counts(self, view: Bits) -> tuple[int, int, int]:
-        """Responses, and of those the failed and the rescued ones."""
-        numbers = self.state.numbers
-        return numbers["responses"].total(view), numbers["failed"].total(view), numbers["rescued"].total(view)
-
-    def unknown(self, view: Bits) -> int:
-        """How many responses are of programs whose parser nobody has named."""
-        if UNKNOWN not in self.homes:
-            return 0
-        return self.state.numbers["responses"].total(view & self.homes[UNKNOWN])
-
-    def known(self, view: Bits) -> Bits:
-        """Those of the sessions whose parser is known: of the others no verdict says what happened."""
-        return view - self.homes[UNKNOWN] if UNKNOWN in self.homes else view
+        values = {name: (getattr(row, f"sessions_{name}"), getattr(row, f"count_{name}")) for name in VERDICTS}
+        verdicts = self.verdicts(values, {"since": since, "until": until, "under": HOME})
+        return Bucket(start, end, row.sessions, row.responses, row.failed, row.rescued, verdicts, filters, row.unknown)
 
 
-def _most(entries: list[Entry]) -> list[Entry]:
-    """Those that are in view, the most frequent first."""
-    return sorted((entry for entry in entries if entry.count), key=lambda entry: (-entry.count, entry.value))
+_TOTALS: dict[str, Any] = {
+    "turns": Session.turn_count,
+    "responses": Session.response_count,
+    "failed": Session.failed_count,
+    "rescued": Session.rescued_count,
+    "unknown": sa.case((_is_known, 0), else_=Session.response_count),
+}
+_VERDICTS: dict[str, sa.ColumnElement[Any]] = {
+    f"{kind}_{verdict}": sa.case((sa.and_(_is_known, column > 0), value), else_=0)
+    for verdict, column in zip(VERDICTS, (getattr(Session, name) for name in _COUNTS), strict=True)
+    for kind, value in (("count", column), ("sessions", 1))
+}
+
+
+def _sums(columns: Mapping[str, Any]) -> Iterable[Any]:
+    """How many sessions, and these columns added up."""
+    yield sa.func.count().label("sessions")
+    for name, column in columns.items():
+        yield sa.cast(sa.func.coalesce(sa.func.sum(column), 0), sa.BigInteger).label(name)
 
 
 def _quantile(counts: dict[int, int], rank: float) -> int:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from webapp.store import search
 from webapp.store.db.dialect import change
 from webapp.store.models import Session, SessionModel
-from webapp.store.write import finding_runner
+from webapp.store.write import finding_runner, list_rows
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.stored_turns import fold
 
@@ -36,6 +36,7 @@ def store(connection: sa.Connection, state: SessionState, **values: Any) -> None
         connection.execute(_insert_models, new)
     if state.rules is not None:
         finding_runner.replace_rows(connection, state.session_id, state.findings)
+    list_rows.renew(connection, [state.session_id])
 
 
 def refold(connection: sa.Connection, session_id: int, *, index: bool = False) -> bool:

@@ -12,6 +12,7 @@ from webapp import findings
 from webapp.findings import RuleFinding
 from webapp.store.db.dialect import change
 from webapp.store.models import Finding, Session
+from webapp.store.write import list_rows
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.session_state import finding_counts, rules_for, turn_view
 from webapp.store.write.stored_turns import StoredTurns
@@ -89,6 +90,7 @@ def set_counts(connection: sa.Connection, session_id: int, rules: Mapping[str, i
     if rules:
         facets["finding"] = dict(rules)
     connection.execute(sa.update(Session).where(where).values(facets=facets, changed=change()))
+    list_rows.renew(connection, [session_id])
 
 
 def is_stored(connection: sa.Connection, session_id: int, new: Iterable[RuleFinding]) -> bool:

@@ -48,8 +48,6 @@ class SessionInput(NamedTuple):
     start: SessionStart
     turns: Iterable[Turn]
     home: Home
-    in_blocks: bool = False
-    """whether the texts are put into blocks for PostgreSQL's search index with the rows, not when they are written"""
     grows: bool = False
     """whether it may grow, so that its state is saved with it"""
 
@@ -65,8 +63,6 @@ class NewSession:
     parses: list[row_values.Values] = field(default_factory=list)
     repairs: list[row_values.Values] = field(default_factory=list)
     texts: list[search.Text] = field(default_factory=list)
-    blocks: list[search.Block] = field(default_factory=list)
-    """the same texts for PostgreSQL's search index, instead of `texts`"""
     notes: list[search.Note] = field(default_factory=list)
     models: list[str] = field(default_factory=list)
     findings: list[RuleFinding] = field(default_factory=list)
@@ -84,7 +80,6 @@ class NewSession:
         self.parses = [(turn_id + base, *columns) for turn_id, *columns in self.parses]
         self.repairs = [(turn_id + base, *columns) for turn_id, *columns in self.repairs]
         self.texts = [(turn_id + base, raw) for turn_id, raw in self.texts]
-        self.blocks = [block.moved(base) for block in self.blocks]
         self.notes = [note._replace(target=note.target + base) for note in self.notes]
 
 
@@ -220,8 +215,7 @@ def folded(session: SessionInput) -> tuple[NewSession, SessionState]:
         row_values.values(row_values.TURN, session_rows.turns),
         row_values.values(row_values.PARSE, session_rows.parses),
         row_values.values(row_values.REPAIR, session_rows.repairs),
-        [] if session.in_blocks else index.texts,
-        list(search.in_blocks(index.texts)) if session.in_blocks else [],
+        index.texts,
         index.notes,
         sorted(state.tally.models),
         state.findings,

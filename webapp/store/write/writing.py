@@ -15,7 +15,17 @@ from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.db.dialect import change
 from webapp.store.models import Session, SessionModel
-from webapp.store.write import derived, finding_runner, growth, row_values, rows, saved_fold, state_cache, stored_turns
+from webapp.store.write import (
+    derived,
+    finding_runner,
+    growth,
+    list_rows,
+    row_values,
+    rows,
+    saved_fold,
+    state_cache,
+    stored_turns,
+)
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import NewSession, SessionInput, SessionRows, columns
 from webapp.store.write.session_state import SessionState
@@ -84,7 +94,7 @@ def write_new(
     numbers = dict(zip(map(id, new), rows.insert_sessions(connection, values), strict=True))
     for session in new:
         session.number(numbers[id(session)])
-        index.add(session.texts, session.blocks)
+        index.add(session.texts)
         index.note(*session.notes)
     _insert(connection, new, numbers)
     outcomes = {
@@ -123,6 +133,7 @@ def _insert(connection: sa.Connection, sessions: Sequence[NewSession], numbers: 
     if models:
         connection.execute(_insert_models, models)
     finding_runner.insert(connection, {numbers[id(session)]: session.findings for session in sessions})
+    list_rows.renew(connection, numbers.values())
 
 
 def write(
@@ -145,7 +156,8 @@ def write(
     lock(connection, external_id)
     plan = growth.plan(connection, external_id, turns, anew=anew)
     if plan.stored is not None:
-        connection.execute(_bring_back, {"session": plan.stored.id})
+        if connection.execute(_bring_back, {"session": plan.stored.id}).rowcount:
+            list_rows.renew(connection, [plan.stored.id])
         if not plan.grows:
             return SessionOutcome("found", plan.stored.id, plan.stored.key, 0)
         dump_id(connection)

@@ -53,6 +53,7 @@ SESSION_PAGE = record(
     hidden=maybe(COUNT),
     open_ended=FLAG,
     facets=each(each(COUNT)),
+    cut=many(TEXT),
     matches=each(many(ref("Match"))),
 )
 RESPONSE = record(

@@ -12,8 +12,9 @@ from urllib.parse import urlencode
 from flask import request
 
 from webapp.parsing import profiles, words
+from webapp.store.sessions.facets import LIMIT, Counts, Facet
 from webapp.store.sessions.filters import HOME, Filters, of_parameters
-from webapp.store.sessions.sessions import Counts, Facet, Page
+from webapp.store.sessions.sessions import Page
 from webapp.visible import visible
 from webapp.web.sessions import strips
 
@@ -143,8 +144,10 @@ def _said(name: str, value: str, under: str) -> tuple[str, str]:
 def groups(result_page: Page, filters: Filters) -> list[FacetGroup]:
     """The facets of what is in view, those that are looked at first in front."""
     counts = result_page.counts
-    labels = Facet("label", [("labelled", counts.labelled), ("unlabelled", counts.unlabelled)], 0, filters.label)
-    facets = {"label": labels} | result_page.facets
+    facets = dict(result_page.facets)
+    if counts is not None and "label" not in facets:
+        labels = [("labelled", counts.labelled), ("unlabelled", counts.unlabelled)]
+        facets["label"] = Facet("label", labels, 0, filters.label)
     return [_group(facets[name], filters) for name in TITLES if name in facets]
 
 
@@ -206,13 +209,13 @@ def hidden_fields(active: dict[str, Any], without: Container[str]) -> list[tuple
     return [(name, value) for name, value in active.items() if name not in without]
 
 
-def production(counts: Counts, filters: Filters) -> list[Option]:
+def production(counts: Counts | None, filters: Filters) -> list[Option]:
     """All, failed and rescued sessions: each with how many it would show."""
     active = filters.active()
     offered = (
-        ("all", counts.all, None),
-        ("failed", counts.failed, "failed"),
-        ("Fencepost can read", counts.rescued, "rescued"),
+        ("all", counts.all if counts else None, None),
+        ("failed", counts.failed if counts else None, "failed"),
+        ("Fencepost can read", counts.rescued if counts else None, "rescued"),
     )
     chosen = "rescued" if filters.rescued else "failed" if filters.failed else None
     options = []
@@ -247,6 +250,8 @@ def panel_context(result_page: Page, filters: Filters) -> dict[str, Any]:
         "production": production(result_page.counts, filters),
         "some_unknown": PARSER_UNKNOWN in homes,
         "groups": offered,
+        "cut": [TITLES[name] for name in result_page.cut if name in TITLES],
+        "seconds": LIMIT,
         "sorts": sorts(filters),
         "ranges": ranges(filters),
         "profile_names": list(profiles()),

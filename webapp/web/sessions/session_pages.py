@@ -160,7 +160,8 @@ def list_api() -> Response:
     matches = {key: [_match_dict(match) for match in several] for key, several in result_page.matches.items()}
     totals = {"total": result_page.total, "hidden": result_page.hidden, "open_ended": result_page.open_ended}
     totals |= _not_run(coverage.under(db.session, filters))
-    return jsonify(sessions=lines, next=result_page.next, **totals, facets=facets, matches=matches)
+    cut = list(result_page.cut)
+    return jsonify(sessions=lines, next=result_page.next, **totals, facets=facets, cut=cut, matches=matches)
 
 
 def _not_run(under: coverage.ProfileCoverage | None) -> dict[str, Any]:

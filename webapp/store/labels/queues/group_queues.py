@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from sqlalchemy import orm
 
-from webapp.store.failures import group_detail, groups
-from webapp.store.failures.failure_reader import StoredFailure
-from webapp.store.failures.group_sets import newest_first
+from webapp.store.failures import group_detail, group_facts, groups
+from webapp.store.failures.scope import Scope, scope
 from webapp.store.labels.queues.queue_spec import GROUP, GROUPS, Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns
 from webapp.store.sessions.filters import Filters
@@ -30,10 +28,11 @@ def gathered(db: orm.Session, spec: Spec) -> list[QueueEntry]:
     unlabelled response of each group under home, the largest unlabelled group first."""
     if spec.kind == GROUP:
         return in_order(db, _members(db, spec)[:MOST_QUEUED])
-    group_lines, _ = groups.lines(db, Filters(), datetime.now(UTC))
-    members = [newest_first(places) for places in group_lines.values()]
-    members.sort(key=lambda failures: (_is_labelled(failures), -len(failures), failures[0].turn_id))
-    return [entry for rank, failures in enumerate(members) for entry in _of_group(db, rank, failures)]
+    here = scope(db, Filters())
+    facts = group_facts.counts(db, here)
+    group_facts.add_labelled(db, here, facts)
+    keys = sorted(facts, key=lambda key: (facts[key].labelled > 0, -facts[key].count, key))
+    return [entry for rank, key in enumerate(keys) for entry in _of_group(db, rank, here.of(key))]
 
 
 def signature(db: orm.Session, spec: Spec) -> list[int]:
@@ -41,9 +40,10 @@ def signature(db: orm.Session, spec: Spec) -> list[int]:
     if spec.kind == GROUP:
         members = _members(db, spec)
         return [len(members), *members[:1], sum(members)]
-    group_lines, _ = groups.lines(db, Filters(), datetime.now(UTC))
-    newest = [segment.failures[bits.max()].turn_id for places in group_lines.values() for segment, bits in places]
-    return [len(group_lines), sum(len(bits) for places in group_lines.values() for _, bits in places), sum(newest)]
+    here = scope(db, Filters())
+    facts = group_facts.counts(db, here)
+    newest = [groups.members(db, here.of(key), 1)[0] for key in facts]
+    return [len(facts), sum(of_group.count for of_group in facts.values()), sum(newest)]
 
 
 def in_order(db: orm.Session, turn_ids: list[int]) -> list[QueueEntry]:
@@ -57,16 +57,12 @@ def in_order(db: orm.Session, turn_ids: list[int]) -> list[QueueEntry]:
 
 
 def _members(db: orm.Session, spec: Spec) -> list[int]:
-    return group_detail.members(db, spec.group, spec.filters(), datetime.now(UTC))
+    return group_detail.members(db, spec.group, spec.filters())
 
 
-def _is_labelled(failures: list[StoredFailure]) -> bool:
-    return any(failure.labelled for failure in failures)
-
-
-def _of_group(db: orm.Session, rank: int, failures: list[StoredFailure]) -> list[QueueEntry]:
-    unlabelled = [failure.turn_id for failure in failures if not failure.labelled] or [failures[0].turn_id]
-    entries = {entry.turn_id: entry for entry in of_turns(db, unlabelled[:LOOKED_AT])}
+def _of_group(db: orm.Session, rank: int, group: Scope) -> list[QueueEntry]:
+    unlabelled = groups.members(db, group, LOOKED_AT, unlabelled=True) or groups.members(db, group, 1)
+    entries = {entry.turn_id: entry for entry in of_turns(db, unlabelled)}
     first = entries.pop(unlabelled[0], None)
     if first is None:  # deleted a moment ago
         return []

@@ -1,0 +1,110 @@
+"""The list counted by going through `session.facets` and all labels in plain Python: what SQL must say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.models import TURNS_A_SESSION, Label, Session
+from webapp.store.sessions import sessions
+from webapp.store.sessions.filters import HOME, Filters
+from webapp.store.sessions.where import FACETS
+from webapp.store.statistics.report import statistics
+from webapp.store.write.tally import VERDICTS
+
+_UNDER = {"verdict": "verdicts", "strategy": "won", "repair": "repairs"}
+_LISTS = {"agent": "agents", "phase": "phases", "tool": "tools"}
+_COUNTS = {"error": "errors", "finding": "finding", "model": "models"}
+
+
+def values(session: Session, facet: str, under: str, judged: dict[int, set[str]]) -> set[str]:
+    """The values that a session has of a facet."""
+    counted: dict[str, Any] = session.facets or {}
+    if facet in _UNDER:
+        name = session.home_profile if under == HOME else under
+        part = counted.get("profiles", {}).get(name, {}).get(_UNDER[facet], {}) if name != "unknown" else {}
+        names = [verdict for verdict, count in zip(VERDICTS, part or (), strict=False) if count]
+        return set(names) if facet == "verdict" else {value for value in part if value}
+    if facet in _LISTS | _COUNTS:
+        return set(counted.get((_LISTS | _COUNTS)[facet], ()))
+    if facet == "label":
+        return judged.get(session.id, set()) | {"labelled" if session.label_count else "unlabelled"}
+    value = {"home": session.home_profile, "service": session.service, "format": session.source_format}[facet]
+    return set() if value is None else {value}
+
+
+def matching(db: orm.Session, filters: Filters, without: str = "") -> list[Session]:
+    """The sessions that the filters leave, in the list's order."""
+    judged = judgements(db)
+    chosen = [name for name in FACETS if getattr(filters, name) is not None and name != without]
+    since, until = filters.span()
+    found = [
+        session
+        for session in db.scalars(sa.select(Session).where(Session.deleted_at.is_(None)))
+        if all(getattr(filters, name) in values(session, name, filters.under, judged) for name in chosen)
+        and (not filters.failed or session.failed_count)
+        and (not filters.rescued or session.rescued_count)
+        and (filters.failures is None or session.failed_count > filters.failures)
+        and (since is None or session.happened_at >= since)
+        and (until is None or session.happened_at < until)
+    ]
+    return sorted(found, key=lambda session: _order(session, filters.sort), reverse=True)
+
+
+def _order(session: Session, sort: str) -> tuple[int, datetime, int]:
+    counts = {"failing": session.failed_count > 0, "failures": session.failed_count, "length": session.response_count}
+    return int(counts.get(sort, 0)), session.happened_at, session.id
+
+
+def judgements(db: orm.Session) -> dict[int, set[str]]:
+    judged: dict[int, set[str]] = {}
+    for turn_id, judgement in db.execute(sa.select(Label.turn_id, Label.judgement)):
+        judged.setdefault(turn_id // TURNS_A_SESSION, set()).add(judgement)
+    return judged
+
+
+def check(db: orm.Session, filters: Filters) -> int:
+    """Compare a page, its facets and the statistics with a recount; how many sessions match."""
+    db.expire_all()
+    expected, judged = matching(db, filters), judgements(db)
+    keys: list[str] = []
+    after = None
+    while True:
+        page = sessions.page(db, filters, after=after, limit=7)
+        keys += [line.key for line in page.sessions]
+        if (after := page.next) is None:
+            break
+    assert keys == [session.key for session in expected]
+    assert page.counts is not None and page.cut == ()
+    assert (page.total, page.counts.of) == (len(expected), len(matching(db, Filters())))
+    for name in FACETS:
+        counts: Counter[str] = Counter()
+        for session in matching(db, filters, without=name):
+            counts.update(values(session, name, filters.under, judged))
+        facet = page.facets.get(name)
+        assert facet is None or facet.more == 0
+        found = {} if facet is None else {value: count for value, count in facet.values if count}
+        assert found == dict(counts), name
+    _check_statistics(db, filters, expected)
+    return len(expected)
+
+
+def _check_statistics(db: orm.Session, filters: Filters, expected: list[Session]) -> None:
+    told = statistics(db, filters)
+    assert told.responses == sum(session.response_count for session in expected)
+    assert told.failed == sum(session.failed_count for session in expected)
+    for profile in told.profiles:
+        of_profile = [
+            counters
+            for session in expected
+            if (counters := (session.facets or {}).get("profiles", {}).get(profile.profile))
+        ]
+        totals = [sum(counters["verdicts"][at] for counters in of_profile) for at in range(len(VERDICTS))]
+        assert [entry.count for entry in profile.verdicts] == totals
+        assert sum(timing.parses for timing in profile.timings) == sum(totals)
+    assert sum(bucket.sessions for bucket in told.over_time) == len(expected)
+    assert sum(bucket.responses for bucket in told.over_time) == told.responses

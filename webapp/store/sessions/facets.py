@@ -1,0 +1,181 @@
+"""Counts what is in view, and the values of each facet there: behind the rows, and never for longer than a limit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from heapq import nsmallest
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import orm
+
+from webapp.store.db.dialect import unindexed
+from webapp.store.db.time_limit import TookTooLong, within
+from webapp.store.models import TURNS_A_SESSION, FacetValue, Label, Session, SessionFacet
+from webapp.store.sessions.filters import LABELS
+from webapp.store.sessions.view import View
+from webapp.store.sessions.where import FACETS, not_deleted, stored_name
+
+LIMIT = 0.3
+"""seconds that counting may take; what is not counted by then is said to be cut"""
+MOST_VALUES = 50
+_TOTALLED = ("failed", "rescued", "label")
+"""filters beside whose values the counts show what the others would"""
+_FEW = 4
+"""where one session in so many is in view, or fewer, their rows are read; else those of each value"""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """The values of one facet among the sessions that all other filters leave in view.
+
+    `name` is the filter's, and a value the filter's value. At most 50 values, most sessions first; `more` counts the
+    others. `chosen` is the value that the filters ask for, None where they ask for none; it is always among `values`.
+    """
+
+    name: str
+    values: list[tuple[str, int]]
+    more: int
+    chosen: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many sessions each of these filters would show, all other filters left in place.
+
+    `all` is without `failed` and `rescued`; `total` are in view, of `of` in the store.
+    """
+
+    all: int
+    failed: int
+    rescued: int
+    labelled: int
+    unlabelled: int
+    total: int
+    of: int
+
+
+@dataclass(slots=True)
+class Counted:
+    """What was counted in time; `cut` names the facets that were not, and `counts` is None where that was cut too."""
+
+    counts: Counts | None = None
+    facets: dict[str, Facet] = field(default_factory=dict)
+    cut: tuple[str, ...] = ()
+
+
+def counted(db: orm.Session, view: View) -> Counted:
+    """Counts and facets of a view, as far as they are counted within `LIMIT`."""
+    result, by_name = Counted(), dict[str, Mapping[str, int]]()
+    try:
+        with within(db.connection(), LIMIT):
+            result.counts = counts(db, view)
+            for names, values in _by_name(db, view, result.counts):
+                by_name |= {name: values.get(name, {}) for name in names}
+    except TookTooLong:
+        result.cut = tuple(name for name in FACETS if name not in by_name)
+    for name in FACETS:
+        chosen = getattr(view.filters, name)
+        most, more = top(by_name.get(name, {}), chosen)
+        if most and name in by_name:
+            result.facets[name] = Facet(name, most, more, chosen)
+    return result
+
+
+def counts(db: orm.Session, view: View) -> Counts:
+    """One look at the sessions that the other filters leave."""
+    failed, rescued, label = (sa.and_(sa.true(), *view.only(name)) for name in _TOTALLED)
+    seen = sa.and_(failed, rescued)
+    columns = (
+        label,
+        sa.and_(label, Session.failed),
+        sa.and_(label, Session.rescued_count > 0),
+        sa.and_(seen, Session.label_count > 0),
+        sa.and_(seen, Session.label_count == 0),
+        sa.and_(seen, label),
+    )
+    query = sa.select(*(sa.func.count(sa.case((column, 1))) for column in columns))
+    row = db.execute(query.where(*view.where(*_TOTALLED))).one()
+    numbers: list[int] = [*row, db.scalar(_every) or 0]
+    return Counts(*numbers)
+
+
+_every = sa.select(sa.func.count()).select_from(Session).where(not_deleted)
+
+
+def top(counts: Mapping[_T, int], chosen: _T | None, most: int = MOST_VALUES) -> tuple[list[tuple[_T, int]], int]:
+    """The values with most sessions, most first, and how many others there are; `chosen` is always among them."""
+    most_common = nsmallest(most, counts.items(), key=lambda item: (-item[1], str(item[0])))
+    if chosen is not None and chosen not in dict(most_common):
+        most_common = [*most_common[: most - 1], (chosen, counts.get(chosen, 0))]
+    return most_common, len(counts) - sum(value in counts for value, _ in most_common)
+
+
+def _by_name(
+    db: orm.Session, view: View, numbers: Counts
+) -> Iterator[tuple[Sequence[str], Mapping[str, Mapping[str, int]]]]:
+    """Facets and how many sessions have each of their values: those that nothing is chosen in at once, or, where
+    everything is in view, one by one, so that the first are there in time."""
+    chosen = [name for name in FACETS if getattr(view.filters, name) is not None]
+    others = [name for name in FACETS if name not in chosen and name != "label"]
+    few = numbers.total * _FEW < numbers.of
+    for names in [others] if view.is_narrowed() else [[name] for name in others]:
+        yield names, _values(db, view, names, (), few=few)
+    yield ["label"], {"label": _labels(db, view, numbers)}
+    for name in chosen:
+        if name != "label":
+            yield [name], _values(db, view, [name], (name,), few=few)
+
+
+def _values(
+    db: orm.Session, view: View, names: Sequence[str], without: Collection[str], *, few: bool
+) -> Mapping[str, Mapping[str, int]]:
+    stored = {stored_name(name, view.filters.under): name for name in names}
+    values: dict[str, dict[str, int]] = {name: {} for name in names}
+    for name, value, count, _ in sums(db, view, list(stored), without, few=few):
+        if value:  # no strategy won
+            values[stored[name]][value] = count
+    return values
+
+
+def sums(
+    db: orm.Session, view: View, names: Sequence[str], without: Collection[str] = (), *, few: bool = False
+) -> Iterator[tuple[str, str, int, int]]:
+    """(name, value, sessions, responses): how many sessions in view have each value, and how often all together.
+
+    With `few` the rows of these sessions are read, else those of all that have such a value.
+    """
+    query = sa.select(SessionFacet.value_id, sa.func.count(), sa.func.sum(SessionFacet.count))
+    query = query.group_by(SessionFacet.value_id)
+    numbers = sa.select(FacetValue.id).where(FacetValue.name.in_(names))
+    if view.is_narrowed(*without):
+        session_id = SessionFacet.session_id if few else unindexed(SessionFacet.session_id)
+        query = query.where(session_id.in_(view.ids(*without)))
+    if not (few and view.is_narrowed(*without)):
+        query = query.where(SessionFacet.value_id.in_(numbers))
+    found = {number: (count, total) for number, count, total in db.execute(query)}
+    rows = db.execute(sa.select(FacetValue.id, FacetValue.name, FacetValue.value).where(FacetValue.name.in_(names)))
+    for number, name, value in rows:
+        if number in found:
+            yield name, value, found[number][0], int(found[number][1])
+
+
+def total(db: orm.Session, sessions: sa.Select[Any], names: Collection[str], value: str | None = None) -> int:
+    """How often these names stand, with `value` where one is given, in all of these sessions together."""
+    numbers = sa.select(FacetValue.id).where(FacetValue.name.in_(names))
+    numbers = numbers if value is None else numbers.where(FacetValue.value == value)
+    query = sa.select(sa.func.sum(SessionFacet.count)).where(SessionFacet.value_id.in_(numbers))
+    return int(db.scalar(query.where(unindexed(SessionFacet.session_id).in_(sessions))) or 0)
+
+
+def _labels(db: orm.Session, view: View, numbers: Counts) -> Mapping[str, int]:
+    session_id = Label.turn_id // TURNS_A_SESSION
+    query = sa.select(Label.judgement, sa.func.count(session_id.distinct())).group_by(Label.judgement)
+    rows = db.execute(query.where(session_id.in_(view.ids("label"))))
+    judged: Counter[str] = Counter({row[0]: row[1] for row in rows})
+    judged.update(dict(zip(LABELS, (numbers.labelled, numbers.unlabelled), strict=False)))
+    return +judged

@@ -1,0 +1,91 @@
+"""The orders of the list, and the cursor that says where its next page begins."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from webapp.store.db import types
+from webapp.store.db.types import microseconds
+from webapp.store.models import Session
+
+KEYS: dict[str, tuple[Any, ...]] = {
+    "failing": (Session.failed, Session.happened_at, Session.id),
+    "time": (Session.happened_at, Session.id),
+    "failures": (Session.failed_count, Session.happened_at, Session.id),
+    "length": (Session.response_count, Session.happened_at, Session.id),
+    "match": (Session.id,),
+}
+"""most important first; all of them descend, and the last says which of two otherwise equal sessions comes first"""
+
+
+class BadCursor(ValueError):
+    """`after` is not what a page gave as `next`."""
+
+
+def moment(number: int) -> datetime:
+    """The time that a cursor means. Raises `BadCursor` where there is none."""
+    try:
+        return types.moment(number)
+    except OverflowError:
+        raise BadCursor("after is not what an earlier page gave as next") from None
+
+
+def behind(sort: str, values: Sequence[int], *, forward: bool = True) -> sa.ColumnElement[bool]:
+    """Whether a session comes behind the one that has these values of the order's keys, or before it."""
+    keys = KEYS[sort]
+    bound = sa.tuple_(*(sa.literal(_of_number(key, value), key.type) for key, value in zip(keys, values, strict=True)))
+    is_behind: sa.ColumnElement[bool] = sa.tuple_(*keys) < bound if forward else sa.tuple_(*keys) > bound
+    return is_behind
+
+
+def by(sort: str, *, forward: bool = True) -> list[Any]:
+    """What to order by."""
+    return [key.desc() if forward else key.asc() for key in KEYS[sort]]
+
+
+def cursor(sort: str, row: Any) -> str:
+    """The cursor behind a row that has the order's keys."""
+    return encoded(sort, values_of(sort, row))
+
+
+def values_of(sort: str, row: Any) -> list[int]:
+    """The values of an order's keys that a session, or a row of it, has."""
+    values = (getattr(row, key.key) for key in KEYS[sort])
+    return [microseconds(value) if isinstance(value, datetime) else int(value) for value in values]
+
+
+def _of_number(key: Any, value: int) -> Any:
+    if isinstance(key.type, sa.Boolean):
+        return bool(value)
+    return value if isinstance(key.type, sa.Integer) else moment(value)
+
+
+def position(sort: str, after: str | None) -> list[int] | None:
+    """Where a cursor of that order stands; None at the beginning. Raises `BadCursor`."""
+    return None if after is None else decoded(after, sort, len(KEYS[sort]))
+
+
+def encoded(sort: str, values: Sequence[int]) -> str:
+    """The cursor behind a session that has these values of an order's keys."""
+    text = json.dumps([sort, *values], separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decoded(after: str, sort: str, count: int) -> list[int]:
+    """The `count` values in a cursor of that order; raises `BadCursor`."""
+    try:
+        data = base64.urlsafe_b64decode(after.encode("ascii") + b"=" * (-len(after) % 4))
+        sort_order, *values = json.loads(data)
+        numbers = [value for value in values if type(value) is int and 0 <= value < 2**63]
+    except (ValueError, TypeError, RecursionError, binascii.Error):
+        raise BadCursor("after is not what an earlier page gave as next") from None
+    if sort_order != sort or not len(values) == len(numbers) == count:
+        raise BadCursor("after is not what an earlier page gave as next in this order")
+    return numbers

@@ -1,0 +1,92 @@
+"""The one place where the list's filters become SQL: a condition on `Session` for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import sqlalchemy as sa
+
+from webapp.store.db.dialect import unindexed
+from webapp.store.models import TURNS_A_SESSION, DumpSession, FacetValue, Label, Session, SessionFacet
+from webapp.store.sessions.dumps import id_of
+from webapp.store.sessions.filters import LABELS, NARROWING, Filters
+
+FACETS = (
+    *("verdict", "strategy", "repair", "error", "finding", "model", "agent", "phase", "tool"),
+    *("home", "label", "service", "format"),
+)
+"""in the order that a page shows them"""
+OF_PARSE = ("verdict", "strategy", "repair")
+"""facets that are counted by profile"""
+Condition = sa.ColumnElement[bool]
+not_deleted: Condition = Session.deleted_at.is_(None)
+
+
+def stored_name(facet: str, under: str) -> str:
+    """What `store.write.session_facets` calls a facet that is looked at under a profile."""
+    return f"{facet} {under}" if facet in OF_PARSE else facet
+
+
+def conditions(
+    filters: Filters, *, without: Collection[str] = (), only: Collection[str] = NARROWING
+) -> list[Condition]:
+    """What must hold of a session in view, where the filters `without` are left out; search is no part of it."""
+    chosen = (name for name in only if name not in without)
+    return [not_deleted, *(part for name in chosen if (part := _condition(filters, name)) is not None)]
+
+
+def ids(filters: Filters, *more: Condition, without: Collection[str] = ()) -> sa.Select[Any]:
+    """The sessions in view."""
+    return sa.select(Session.id).where(*conditions(filters, without=without), *more)
+
+
+def having(name: str, value: str) -> Condition:
+    """Whether a session has a value of a name of `session_facets`.
+
+    SQLite is to walk its order and ask each session, not to read all that have the value and sort them.
+    """
+    number = sa.select(FacetValue.id).where(FacetValue.name == name, FacetValue.value == value).scalar_subquery()
+    return unindexed(Session.id).in_(sa.select(SessionFacet.session_id).where(SessionFacet.value_id == number))
+
+
+def _condition(filters: Filters, name: str) -> Condition | None:
+    value = getattr(filters, name)
+    if value is None or value is False:
+        return None
+    if name in _COLUMNS:
+        return _COLUMNS[name](filters)
+    return having(stored_name(name, filters.under), value)
+
+
+def _since(filters: Filters) -> Condition:
+    return Session.happened_at >= filters.span()[0]
+
+
+def _until(filters: Filters) -> Condition:
+    return Session.happened_at < filters.span()[1]
+
+
+def _label(filters: Filters) -> Condition:
+    if filters.label in LABELS[:2]:
+        return Session.label_count > 0 if filters.label == LABELS[0] else Session.label_count == 0
+    judged = sa.select(Label.turn_id // TURNS_A_SESSION).where(Label.judgement == filters.label)
+    return unindexed(Session.id).in_(judged)
+
+
+def _dump(filters: Filters) -> Condition:
+    dump_id = id_of(filters.dump or "").scalar_subquery()
+    of_dump = sa.select(DumpSession.session_id).where(DumpSession.dump_id == dump_id)
+    return unindexed(Session.id).in_(of_dump)
+
+
+_COLUMNS: dict[str, Callable[[Filters], Condition]] = {
+    "failed": lambda _: Session.failed.is_(sa.true()),
+    "rescued": lambda _: Session.rescued_count > 0,
+    "failures": lambda filters: Session.failed_count > filters.failures,
+    "since": _since,
+    "until": _until,
+    "label": _label,
+    "dump": _dump,
+}
+"""filters that a column or another table answers; the others are values of `session_facets`"""

@@ -1,0 +1,74 @@
+"""The narrow rows that failure groups are asked of: one for each failed response under each profile, and under home."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import sqlalchemy as sa
+
+from webapp.parsing.failure_group import VERSION
+from webapp.store.db.short_text import short
+from webapp.store.db.types import microseconds
+from webapp.store.models import FailedResponse, Parse, Session, Turn, is_response
+from webapp.store.write.facets import kind_of, tools_of
+from webapp.store.write.home import UNKNOWN
+
+HOME = "home"
+"""in place of a profile's name: each session's home profile, or what its dump records of a response"""
+_AT_ONCE = 200
+_of_turn = (
+    *(Turn.id, Turn.session_id, Turn.model, Turn.agent, Turn.phase, Turn.kind, Turn.sent_at, Turn.tool_calls),
+    *(Turn.recorded_failure, Session.home_profile, Session.happened_at),
+)
+_of_parse = (Parse.profile, Parse.version, Parse.failure_group, Parse.failure_path, Parse.failure_tokens)
+_here = (Turn.session_id.in_(sa.bindparam("ids", expanding=True)), Session.deleted_at.is_(None))
+_parsed = (
+    sa.select(*_of_turn, *_of_parse)
+    .join(Session, Session.id == Turn.session_id)
+    .join(Parse, sa.and_(Parse.turn_id == Turn.id, Parse.failure_group.is_not(None)))
+    .where(*_here)
+)
+_recorded = (
+    sa.select(*_of_turn)
+    .join(Session, Session.id == Turn.session_id)
+    .where(*_here, is_response, Turn.recorded_failure.is_not(None))
+)
+
+
+def recorded_key(text: str) -> str:
+    """The group of a response that its parser read and its dump says failed: by the kind of that failure."""
+    return short(f"{VERSION}|recorded in the dump: {kind_of(text).replace('|', ' ')}", 255)
+
+
+def renew(connection: sa.Connection, session_ids: Iterable[int]) -> None:
+    """Make all rows of these sessions anew, in place of those that they had; the caller commits."""
+    ids = sorted(set(session_ids))
+    for at in range(0, len(ids), _AT_ONCE):
+        part = ids[at : at + _AT_ONCE]
+        connection.execute(sa.delete(FailedResponse).where(FailedResponse.session_id.in_(part)))
+        if rows := list(_rows(connection, part)):
+            connection.execute(sa.insert(FailedResponse), rows)
+
+
+def _rows(connection: sa.Connection, ids: list[int]) -> Iterator[dict[str, Any]]:
+    failed: set[int] = set()
+    for row in connection.execute(_parsed, {"ids": ids}):
+        about = {"group_key": row.failure_group, "path": row.failure_path, "tokens": row.failure_tokens}
+        about |= {"profile": row.profile, "version": row.version}
+        yield _of(row) | about | {"under": row.profile}
+        if row.profile == row.home_profile != UNKNOWN:
+            failed.add(row.id)
+            yield _of(row) | about | {"under": HOME}
+    for row in connection.execute(_recorded, {"ids": ids}):
+        if row.id not in failed:
+            about = {"group_key": recorded_key(row.recorded_failure), "path": None, "tokens": None}
+            yield _of(row) | about | {"profile": "", "version": "", "under": HOME}
+
+
+def _of(row: Any) -> dict[str, Any]:
+    """What a response has under any profile; when it was sent, else when its session was."""
+    tools = list(dict.fromkeys(tools_of(row))) if row.tool_calls or row.kind == "tool_call" else []
+    names = {"model": row.model, "agent": row.agent, "phase": row.phase, "tools": tools or None}
+    at = microseconds(row.sent_at or row.happened_at)
+    return {"turn_id": row.id, "session_id": row.session_id, "at": at, **names}

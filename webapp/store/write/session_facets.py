@@ -1,0 +1,115 @@
+"""The narrow rows that lists, facets and statistics are asked of: what a session has, and how often.
+
+A row says that a session has a value of a name, `count` times. The names that the list filters by are `verdict P`,
+`strategy P` and `repair P` of each profile P that was run, and of `home`, each session's own where it is known; and
+error, finding, model, agent, phase, tool, home, service and format. Those that only statistics add up are `tried P`,
+`took P` (microseconds by strategy), `parses P` (by exponent and strategy), and `model home V` and `model fencepost V`
+(responses by model with the verdict V). A session that is deleted has no rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from webapp.store.db.dialect import insert_new
+from webapp.store.db.short_text import short
+from webapp.store.models import FacetValue, Session, SessionFacet
+from webapp.store.write.home import UNKNOWN
+from webapp.store.write.tally import VERDICTS
+
+HOME = "home"
+"""in place of a profile's name: each session's home profile"""
+_AT_ONCE = 200
+_LONGEST = 255
+Row = tuple[str, str, int]
+_facets = sa.select(Session.id, Session.facets, Session.home_profile, Session.source_format, Session.service).where(
+    Session.id.in_(sa.bindparam("ids", expanding=True)), Session.deleted_at.is_(None)
+)
+
+
+def renew(connection: sa.Connection, session_ids: Iterable[int]) -> None:
+    """Make all rows of these sessions anew, in place of those that they had; the caller commits."""
+    ids = sorted(set(session_ids))
+    for at in range(0, len(ids), _AT_ONCE):
+        part = ids[at : at + _AT_ONCE]
+        connection.execute(sa.delete(SessionFacet).where(SessionFacet.session_id.in_(part)))
+        counted = {row.id: _counted(row) for row in connection.execute(_facets, {"ids": part})}
+        numbers = _numbers(connection, {pair for counts in counted.values() for pair in counts})
+        rows = [
+            {"session_id": session_id, "value_id": numbers[pair], "count": count}
+            for session_id, counts in counted.items()
+            for pair, count in counts.items()
+        ]
+        if rows:
+            connection.execute(sa.insert(SessionFacet), rows)
+
+
+def _numbers(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """The number of each name and value; those that are new get one, in one order, so that no two writers deadlock."""
+    found = _known(connection, pairs)
+    if missing := sorted(pairs - found.keys()):
+        rows = [{"name": name, "value": value} for name, value in missing]
+        for at in range(0, len(rows), _AT_ONCE):
+            part = rows[at : at + _AT_ONCE]
+            connection.execute(insert_new(connection.dialect.name, FacetValue, part, ("name", "value")))
+        found |= _known(connection, set(missing))
+    return found
+
+
+def _known(connection: sa.Connection, pairs: set[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    names, values = sorted({name for name, _ in pairs}), sorted({value for _, value in pairs})
+    query = sa.select(FacetValue.name, FacetValue.value, FacetValue.id).where(FacetValue.name.in_(names))
+    found: dict[tuple[str, str], int] = {}
+    for at in range(0, len(values), 10 * _AT_ONCE):
+        rows = connection.execute(query.where(FacetValue.value.in_(values[at : at + 10 * _AT_ONCE])))
+        found |= {(row.name, row.value): row.id for row in rows}
+    return {pair: found[pair] for pair in pairs & found.keys()}
+
+
+def _counted(session: Any) -> dict[tuple[str, str], int]:
+    """What a session's row has to say, by name and value; values that are cut to the same are one."""
+    counts: dict[tuple[str, str], int] = {}
+    for name, value, count in rows_of(session.facets or {}, session.home_profile):
+        pair = name, short(value, _LONGEST)
+        counts[pair] = counts.get(pair, 0) + count
+    counts |= {("home", session.home_profile): 1, ("format", short(session.source_format, _LONGEST)): 1}
+    return counts | ({("service", session.service): 1} if session.service is not None else {})
+
+
+def rows_of(facets: Mapping[str, Any], home: str) -> Iterator[Row]:
+    """Name, value and count of what `session.facets` keeps."""
+    for part, name in (("errors", "error"), ("finding", "finding")):
+        yield from ((name, value, count) for value, count in facets.get(part, {}).items() if count)
+    for part, name in (("agents", "agent"), ("phases", "phase"), ("tools", "tool")):
+        yield from ((name, value, 1) for value in facets.get(part, ()))
+    for model, verdicts in facets.get("models", {}).items():
+        yield "model", model, 1
+        for index, count in enumerate(verdicts):
+            if count:
+                whose = HOME if index < len(VERDICTS) else "fencepost"
+                yield f"model {whose} {VERDICTS[index % len(VERDICTS)]}", model, count
+    for profile, counters in facets.get("profiles", {}).items():
+        yield from _of_profile(profile, counters)
+        yield from _to_total(profile, counters)
+        if profile == home != UNKNOWN:
+            yield from _of_profile(HOME, counters)
+
+
+def _of_profile(profile: str, counters: Mapping[str, Any]) -> Iterator[Row]:
+    verdicts = ((f"verdict {profile}", *pair) for pair in zip(VERDICTS, counters["verdicts"], strict=True))
+    yield from (row for row in verdicts if row[2])
+    for strategy, (count, _, _) in counters["won"].items():
+        yield f"strategy {profile}", strategy, count
+    for repair, count in counters.get("repairs", {}).items():
+        yield f"repair {profile}", repair, count
+
+
+def _to_total(profile: str, counters: Mapping[str, Any]) -> Iterator[Row]:
+    for strategy, count in counters.get("tried", {}).items():
+        yield f"tried {profile}", strategy, count
+    for strategy, (_, took, exponents) in counters["won"].items():
+        yield f"took {profile}", strategy, took
+        yield from ((f"parses {profile}", f"{exponent} {strategy}", count) for exponent, count in exponents.items())
