@@ -14,6 +14,7 @@ COMMANDS = {
     "formats": "List what can be read.",
     "verify": "Check that everything in a file is stored.",
     "parse": "Parse one response, or many, and show the trace.",
+    "contract": "Hold a log's calls and answers against what they declare.",
     "minimal": "Shorten a failing response while it fails the same way.",
     "dump": "Write a session as one JSON document.",
     "label": "List labels, or judge a response.",

@@ -6,10 +6,10 @@ against its schema in half a microsecond (`docs/contracts.md`).
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
 from typing import Any
 
 from webapp.contracts.cost import MOST_VISITS, Cost, TooMuch
@@ -25,6 +25,9 @@ _DRAFTS = {
 }
 _LARGEST_PATTERNS, _LARGEST_CACHE = 2_000_000, 500_000
 """bytes of a schema's compiled patterns, and of what the search of one keeps"""
+_MOST_STEPS = 20_000
+"""of a pattern that looks around itself, which no linear engine takes: pydantic's of decimal numbers does"""
+_NO_ANSWERS = ("BacktrackLimitExceeded", "RegexEngineFailure")
 _ANNOTATIONS = ("contentEncoding", "contentMediaType", "format")
 """keywords that describe and do not demand"""
 
@@ -56,7 +59,9 @@ class Schema:
                 raise NotChecked("the schema would be asked too many times")
             if self._validator.is_valid(value):
                 return []
-            return list(islice(self._demanded(value), MOST_ERRORS)) if visits <= self._cost.most_told else None
+            if visits > self._cost.most_told:
+                return None
+            return _in_time(list(itertools.islice(self._demanded(value), MOST_ERRORS)))
         except TooMuch as reason:
             raise NotChecked(str(reason)) from None
         except UnicodeEncodeError:
@@ -84,18 +89,32 @@ def _compiled(schema: Any, largest: int) -> Any:
 
     if not isinstance(schema, dict | bool):
         raise NotChecked(f"the schema is a {type(schema).__name__}, no object")
-    options = jsonschema_rs.RegexOptions(size_limit=largest, dfa_size_limit=_LARGEST_CACHE)
+    linear = jsonschema_rs.RegexOptions(size_limit=largest, dfa_size_limit=_LARGEST_CACHE)
+    stepping = jsonschema_rs.FancyRegexOptions(
+        backtrack_limit=_MOST_STEPS, size_limit=largest, dfa_size_limit=_LARGEST_CACHE
+    )
     named, refused = _draft(schema), ""
     if isinstance(schema, dict):
         schema = {key: value for key, value in schema.items() if key != "$schema"}
     kinds = ("Draft202012Validator", "Draft7Validator", "Draft4Validator")
-    for kind in (named,) if named else kinds:  # what names no draft may be of any
+    tries = itertools.product((linear, stepping), (named,) if named else kinds)  # what names no draft may be of any
+    for options, kind in tries:
         try:
             make = getattr(jsonschema_rs, kind)
             return make(schema, offline=True, validate_formats=False, pattern_options=options)
         except ValueError as reason:
             refused = refused or _words(reason)
     raise NotChecked(refused)
+
+
+def _in_time(errors: list[Any]) -> list[Any]:
+    """The errors. Raises `NotChecked` where one is that a pattern took too long, on some way to it."""
+    level = errors
+    while level:
+        if any(type(error.kind).__name__ in _NO_ANSWERS for error in level):
+            raise NotChecked("pattern: it took too many steps")
+        level = [inner for error in level for branch in getattr(error.kind, "context", ()) for inner in branch]
+    return errors
 
 
 def _draft(schema: Any) -> str | None:
@@ -109,7 +128,7 @@ def _words(reason: ValueError) -> str:
         return "the schema holds a character that is half of a pair"
     first = str(reason).partition("\n")[0][:200]
     if 'is not a "regex"' in first or "regex" in first.lower():
-        return f"pattern: the linear engine does not take {first.partition(' is not a ')[0]}"
+        return f"pattern: the engine does not take {first.partition(' is not a ')[0]}"
     if "Recursion limit" in first:
         return "nested too deep"
     return f"the schema does not compile: {first}"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 from typing import Any
 
 _MOST_NAMES, _LONGEST_NAME = 500, 100
 _CLOSE = 0.5
 """of 1, how alike two names are, at least"""
+_SLIP, _WORD = 0.8, 4
 _SHOWN = 60
 _KINDS = {
     "object": "an object",
@@ -39,7 +40,14 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     same = next((one for one in known if one != name and _letters(one) == _letters(name)), None)
     if same is not None or len(name) > _LONGEST_NAME:
         return same
-    return next(iter(get_close_matches(name, [one for one in known if one != name], 1, _CLOSE)), None)
+    close = get_close_matches(name, [one for one in known if one != name], 5, _CLOSE)
+    return next((one for one in close if _share_a_word(name, one)), None)
+
+
+def _share_a_word(one: str, other: str) -> bool:
+    """Whether two names that are somewhat alike have a word in common, or are a slip of each other."""
+    matcher = SequenceMatcher(None, one, other)
+    return matcher.ratio() >= _SLIP or matcher.find_longest_match().size >= _WORD
 
 
 def _letters(name: str) -> str:

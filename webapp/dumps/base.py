@@ -33,6 +33,8 @@ from webapp.dumps.entries import RepeatedIds as RepeatedIds
 from webapp.dumps.head import DumpHead as DumpHead
 from webapp.dumps.keyed_sessions import keyed, session_keys
 from webapp.dumps.logged_twice import Twins
+from webapp.dumps.messages.declarations import declared_in
+from webapp.dumps.messages.stops import stopped
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turns import event_turns, numbered
@@ -207,8 +209,9 @@ class Format:
             at, value = entry
             for problem in self.repeated_ids(at, value, ids):
                 yield problem, None
+            conversation.declared_beside = declared_in(value)
             try:
-                turns = self.read_entry(value, conversation)
+                turns = stopped(value, self.read_entry(value, conversation))
             except BadEntry as bad:
                 turns = bad.turns
                 yield Problem(at, f"{bad}; kept as an event"), None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Kind = Literal["prompt", "response", "tool_call", "tool_result", "error", "event"]
 MODEL_KINDS = ("response", "tool_call")
@@ -31,6 +31,13 @@ class BadDump(ValueError):
 
 class TooLarge(BadDump):
     """The dump is larger than is taken, or a decompression bomb; nothing of it is kept."""
+
+
+class Stop(NamedTuple):
+    """Why a model stopped: `reason` is a word of this program (`messages.stops`), `said` the log's own."""
+
+    reason: str
+    said: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,11 @@ class Turn:
     `raw_at` (keys and indexes) says that `raw` stands in it word for word; so the entry can be made whole again.
     `duplicate_of` and `answers` are `entry` numbers of this session: the entry that says the same thing (its
     logger wrote it twice), and the response that this error answers. Times are UTC, costs US dollars.
+
+    Of what a model wrote, `declared` is what its own request declares (`messages.declarations`), one object for turns
+    that declare the same, and `stop` says why the model stopped; None where the dump does not say. `arguments` says of
+    a native call whether `raw` is what the model wrote, was decoded by the log and written anew, is no JSON, or is of a
+    tool that the provider runs.
     """
 
     entry: int
@@ -89,6 +101,9 @@ class Turn:
     cost: float | None = None
     source: Any = None
     raw_at: tuple[str | int, ...] | None = None
+    declared: dict[str, Any] | None = None
+    stop: Stop | None = None
+    arguments: Literal["written", "decoded", "free", "provider"] | None = None
 
     @property
     def written_by_model(self) -> bool:

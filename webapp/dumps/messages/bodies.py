@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.json_texts import long_texts
+from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.langchain import generations_body, is_message, unwrapped
 from webapp.dumps.messages.pieces import Path, Piece, block, content, pieces, text_or_json
 from webapp.dumps.messages.printed import is_printed, unprinted
 from webapp.dumps.messages.repetition import new_prompts, noted_answers
 from webapp.dumps.messages.requests import said_item
+from webapp.dumps.messages.stops import stop_of
 from webapp.dumps.messages.turns import (
     Conversation,
     PlacedTurn,
@@ -22,7 +24,7 @@ from webapp.dumps.messages.turns import (
     unplaced,
     with_once,
 )
-from webapp.dumps.records import Turn
+from webapp.dumps.records import Stop, Turn
 from webapp.dumps.times import first_moment
 from webapp.dumps.values import as_list, as_object, first_text, text
 
@@ -51,6 +53,8 @@ def exchange(
     if isinstance(request, dict) and isinstance(request.get("body"), dict) and not request.keys() & _ASKING:
         request, request_at = request["body"], (*request_at, "body")  # gateways log the address and headers beside it
     conversation.model = first_text(response, *_MODELS) or first_text(request, *_MODELS) or conversation.model
+    if isinstance(request, dict) and request:
+        conversation.declares(declared_in(request) or conversation.declared_beside)
     prompts = new_prompts(request, request_at, conversation)
     answers = noted_answers(answer(response, response_at, conversation), conversation)
     is_asked = bool(prompts) or (isinstance(request, dict) and bool(request.keys() & _TALKING))
@@ -106,12 +110,21 @@ def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
     if _has_generations(body):
         return unplaced(answer(generations_body(body), (), conversation))
     messages, when = _messages(body, at), first_moment(body, *_TIMES)
+    each = list(zip(messages, _stops(body, len(messages)), strict=True))
     turns = [
         placed
-        for parts in [parts for parts in messages if parts] or messages[:1]
-        for placed in turns_of(parts, "assistant", conversation, sent_at=when)
+        for parts, why in [(parts, why) for parts, why in each if parts] or each[:1]
+        for placed in turns_of(parts, "assistant", conversation, sent_at=when, stop=why)
     ]
     return [*with_once(turns, spent(_usage(body))), *_failed_choices(body)]
+
+
+def _stops(body: dict[str, Any], messages: int) -> list[Stop | None]:
+    """Why the model stopped, of each message of a body."""
+    choices = as_list(body.get("choices")) or as_list(body.get("candidates"))
+    if len(choices) == messages:
+        return [stop_of(choice) for choice in choices]
+    return [stop_of(body)] * messages
 
 
 def _has_generations(body: dict[str, Any]) -> bool:

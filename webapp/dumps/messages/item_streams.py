@@ -71,10 +71,10 @@ def cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
     """The message that Cohere's events say; its usage comes last."""
     blocks: dict[Any, dict[str, Any]] = {}
     calls: dict[Any, dict[str, Any]] = {}
-    plan, usage = "", None
+    plan, usage, why = "", None, None
     for event in events:
         delta = as_object(event.get("delta"))
-        usage = delta.get("usage", usage)
+        usage, why = delta.get("usage", usage), delta.get("finish_reason", why)
         message, index = delta.get("message"), str(event.get("index"))
         if not isinstance(message, dict) or event.get("type") == "message-start":
             continue
@@ -87,7 +87,7 @@ def cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
         if isinstance(message.get("tool_calls"), dict):
             grow_call(calls.setdefault(index, {"function": {}}), message["tool_calls"])
     answer = {"role": "assistant", "content": list(blocks.values()), "tool_calls": streamed(calls)}
-    return {"message": {**answer, "tool_plan": plan}, "usage": usage}
+    return {"message": {**answer, "tool_plan": plan}, "usage": usage, "finish_reason": why}
 
 
 def is_older_cohere(event: dict[str, Any]) -> bool:

@@ -47,7 +47,7 @@ def noted_answers(turns: list[PlacedTurn], conversation: Conversation) -> list[P
     conversation.answered.update(hashes := [echo_hash(raw) for raw in raws])
     conversation.histories.answer(hashes)
     conversation.last_answers += [_squeezed(raw) for raw in raws if len(raw) <= _MOST_TEXT]
-    return each_filled(turns, sounding=conversation.request_branch)
+    return each_filled(turns, sounding=conversation.request_branch, declared=conversation.declared)
 
 
 def echo_hash(raw: str) -> int:

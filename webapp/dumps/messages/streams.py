@@ -187,6 +187,7 @@ def _anthropic(events: list[dict[str, Any]]) -> dict[str, Any]:
         if isinstance(event.get("content_block"), dict):
             blocks[_number(event)] = dict(event["content_block"])
         delta = event.get("delta")
+        message["stop_reason"] = as_object(delta).get("stop_reason") or message.get("stop_reason")
         if isinstance(delta, dict) and event.get("type") == "content_block_delta":
             _grow(blocks.setdefault(_number(event), {"type": "text"}), delta)
         if isinstance(event.get("usage"), dict):
@@ -211,9 +212,9 @@ def _is_bedrock(event: dict[str, Any]) -> bool:
 
 def _bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
     blocks: dict[Any, dict[str, Any]] = {}
-    usage: Any = None
+    usage, why = None, None
     for event in events:
-        usage = event.get("usage", usage)
+        usage, why = event.get("usage", usage), event.get("stopReason", why)
         if "contentBlockIndex" not in event:
             continue
         block = blocks.setdefault(_number(event, "contentBlockIndex"), {})
@@ -222,7 +223,8 @@ def _bedrock(events: list[dict[str, Any]]) -> dict[str, Any]:
             block.update({key: dict(value) for key, value in start.items() if isinstance(value, dict)})
         if isinstance(delta, dict):
             _grow_bedrock(block, delta)
-    return {"output": {"message": {"role": "assistant", "content": list(blocks.values())}}, "usage": usage}
+    message = {"role": "assistant", "content": list(blocks.values())}
+    return {"output": {"message": message}, "usage": usage, "stopReason": why}
 
 
 def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
@@ -240,18 +242,24 @@ def _grow_bedrock(block: dict[str, Any], delta: dict[str, Any]) -> None:
 
 def _google(events: list[dict[str, Any]]) -> dict[str, Any]:
     parts_by_index: dict[Any, list[Any]] = {}
+    whys: dict[Any, Any] = {}
     last: dict[str, Any] = {}
     for event in events:
         last = {**last, **event}
         for candidate in map(as_object, as_list(event.get("candidates"))):
             parts = parts_by_index.setdefault(_number(candidate) or 0, [])
             content = candidate.get("content")
+            whys[_number(candidate) or 0] = candidate.get("finishReason") or whys.get(_number(candidate) or 0)
             if content is None:  # what stands in its place is a part that is not known
                 parts.extend({key: value} for key, value in candidate.items() if isinstance(value, dict) and value)
             listed = content.get("parts") if isinstance(content, dict) else content
             for part in listed if isinstance(listed, list) else [listed] if listed else []:
                 _grow_google(parts, {"text": part} if isinstance(part, str) else part)
-    return {**last, "candidates": [{"content": {"role": "model", "parts": parts}} for parts in parts_by_index.values()]}
+    candidates = [
+        {"content": {"role": "model", "parts": parts}, **({"finishReason": whys[index]} if whys.get(index) else {})}
+        for index, parts in parts_by_index.items()
+    ]
+    return {**last, "candidates": candidates}
 
 
 def _grow_google(parts: list[Any], part: Any) -> None:
@@ -268,11 +276,14 @@ def _grow_google(parts: list[Any], part: Any) -> None:
 def _chat(events: list[dict[str, Any]]) -> dict[str, Any]:
     messages: dict[Any, dict[str, Any]] = {}
     texts: dict[Any, str] = {}
+    whys: dict[Any, Any] = {}
     last: dict[str, Any] = {}
     for event in events:
         last = {**last, **{key: value for key, value in event.items() if value is not None}}
         for choice in as_list(event.get("choices")):
             delta = choice.get("delta") if isinstance(choice, dict) else None
+            if isinstance(choice, dict) and choice.get("finish_reason"):
+                whys[_number(choice)] = choice["finish_reason"]
             if isinstance(choice, dict) and isinstance(choice.get("text"), str):  # of /completions
                 texts[_number(choice)] = texts.get(_number(choice), "") + choice["text"]
             if isinstance(delta, dict):
@@ -281,8 +292,9 @@ def _chat(events: list[dict[str, Any]]) -> dict[str, Any]:
         message["tool_calls"] = streamed(message.get("tool_calls", {}))
         if blocks := message.pop("blocks", None):
             message["content"] = blocks
-    choices = [{"message": message} for message in messages.values()]
-    return {**last, "choices": [*choices, *({"text": written} for written in texts.values())]}
+    choices = [{"message": message, "finish_reason": whys.get(index)} for index, message in messages.items()]
+    bare = [{"text": written, "finish_reason": whys.get(index)} for index, written in texts.items()]
+    return {**last, "choices": [*choices, *bare]}
 
 
 def _grow_chat(message: dict[str, Any], delta: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from webapp.dumps.messages.histories import Histories
 from webapp.dumps.messages.pieces import Path, Piece, joined, pieces, text_or_json
@@ -17,7 +17,7 @@ from webapp.dumps.messages.turn_values import unplaced as unplaced
 from webapp.dumps.messages.turn_values import with_once as with_once
 from webapp.dumps.messages.turn_values import with_usage as with_usage
 from webapp.dumps.records import Kind, Turn, changed
-from webapp.dumps.values import first_text, text
+from webapp.dumps.values import as_object, first_text, text
 
 _ROLES = {
     **dict.fromkeys(("model", "ai", "bot", "chatbot", "gpt"), "assistant"),
@@ -29,6 +29,11 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("system", "developer", "user"), "prompt"),
     **dict.fromkeys(("tool", "function", "environment"), "tool_result"),
 }
+_BY_PROVIDER = ("server_tool_use", "mcp_tool_use", "executable_code")
+_RUN_CODE = {"language", "code"}
+"""of what Google's models run themselves"""
+_BY_MODEL = ("function_call", "tool_call", "custom_tool_call")
+_JSON_ARGUMENTS = ("arguments", "input", "args", "tool_kwargs", "parameters")
 
 
 @dataclass(slots=True)
@@ -49,6 +54,10 @@ class Conversation:
     """what the last request was answered, without white space"""
     request_branch: int | None = None
     """of the last request: None on the first, else from 1"""
+    declared: dict[str, Any] | None = None
+    """what the last request declares"""
+    declared_beside: dict[str, Any] | None = None
+    """what the entry that is being read declares anywhere"""
     orphaned: bool = False
     """whether it was noted that a result answers a call that was not read"""
     shortened: bool = False
@@ -57,6 +66,11 @@ class Conversation:
     """what was noted of roles and kinds that are not known"""
     notes: list[str] = field(default_factory=list)
     """what of the entry could not be read, though the rest was"""
+
+    def declares(self, declared: dict[str, Any] | None) -> None:
+        """Note what a request declares; what the one before declared, too, stays the same object."""
+        if declared != self.declared:
+            self.declared = declared
 
     def unfinished(self) -> str | None:
         """What to say behind the last entry, where an answer had begun and did not end."""
@@ -179,13 +193,26 @@ def _turn(
         if first.id:
             conversation.tools[first.id] = first.name or ""
         about = {**about, "agent": first.name, "model": model, "tool_calls": [first.call], "failure": first.failure}
-        return Turn(0, "tool_call", raw=first.text, role=role, **about), first.path
+        return Turn(0, "tool_call", raw=first.text, role=role, arguments=_arguments(first), **about), first.path
     if first.id and first.id not in conversation.tools and not conversation.orphaned:
         conversation.orphaned = True
         conversation.notes.append(f"the call {first.id[:80]!r}, which this result answers, is nowhere before it")
     name = first.name or conversation.tools.get(first.id or "") or None
     about = {**about, "agent": name, "parent": first.id or about.get("parent")}
     return Turn(0, "tool_result", raw=first.text, role="tool", failure=first.failure, **about), first.path
+
+
+def _arguments(piece: Piece) -> Literal["written", "decoded", "free", "provider"]:
+    """How a call's arguments stand in the log. Custom tools take a text; what is under no known name may be one."""
+    call = as_object(piece.call)
+    kind = str(call.get("type"))
+    if kind in _BY_PROVIDER or (kind.endswith("_call") and kind not in _BY_MODEL) or call.keys() >= _RUN_CODE:
+        return "provider"
+    inner = call["function"] if isinstance(call.get("function"), dict) else call
+    value = next((inner[key] for key in _JSON_ARGUMENTS if inner.get(key) is not None), None)
+    if "custom" in (kind, *call) or kind == "custom_tool_call" or (value is None and piece.text and not piece.failure):
+        return "free"
+    return "decoded" if isinstance(value, dict | list) else "written"
 
 
 def numbered(

@@ -13,6 +13,7 @@ from webapp.dumps.messages.turn_values import PlacedTurn, each_filled, filled, s
 from webapp.dumps.messages.turns import Conversation, text_turns, turns_of
 from webapp.dumps.records import Turn, changed
 from webapp.dumps.spans.attributes import Attributes, id_hex, parsed
+from webapp.dumps.spans.declarations import span_declares, span_stop
 from webapp.dumps.spans.requests import EntrySpan, blocks, flat_message, requested
 from webapp.dumps.times import moment
 from webapp.dumps.values import as_list, text
@@ -86,7 +87,7 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
         return _tool_result(span, about, conversation)
     conversation.model = attributes.text(*_MODELS)
     agent = attributes.text(*_AGENTS)
-    answers = _answers(span, conversation)
+    answers = [(changed(turn, stop=turn.stop or span_stop(span)), path) for turn, path in _answers(span, conversation)]
     if is_outer(span):  # it names the model as it was asked for, the inner one as it answered
         answers = [(changed(turn, model=None), path) for turn, path in answers]
     error = _error(value, about)
@@ -97,6 +98,7 @@ def span_turns(span: EntrySpan, conversation: Conversation) -> list[PlacedTurn]:
     if not answers and error is None and not span.logged:
         return [(filled(Turn(0, "event", agent=agent, **about), **(once if _is_call(attributes) else {})), None)]
     prompts = exchange({"messages": list(requested(span))}, None, (), (), conversation)
+    conversation.declares(span_declares(span))
     answers = noted_answers(answers, conversation)
     if answers:
         wrote = next((index for index, (turn, _) in enumerate(answers) if turn.written_by_model), 0)

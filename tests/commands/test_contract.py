@@ -1,0 +1,110 @@
+"""`fencepost contract`: says what is broken, draws it, and exits with 1; without a database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from webapp.cli import main
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+TOOLS = [{"type": "function", "function": {"name": "count", "parameters": SCHEMA}}]
+
+
+def dump(folder: Path, arguments: str, tools: object = TOOLS) -> str:
+    call = {"id": "c", "type": "function", "function": {"name": "count", "arguments": arguments}}
+    choice = {"message": {"role": "assistant", "content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}
+    request = {"model": "m", "messages": [{"role": "user", "content": "go"}]} | ({"tools": tools} if tools else {})
+    path = folder / "log.jsonl"
+    path.write_text(
+        f"{json.dumps({'request': request, 'response': {'object': 'chat.completion', 'choices': [choice]}})}\n"
+    )
+    return str(path)
+
+
+def test_a_broken_call_is_drawn(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["contract", dump(tmp_path, '{"n": "two"}')])
+    assert result.exit_code == 1
+    assert result.stdout.split("\n")[:4] == [
+        "✕ log turn 1 count: schema_mismatch",
+        '    `n` must be an integer, and is "two"',
+        '    {"n": "two"}',
+        "          ^^^^^",
+    ]
+
+
+def test_a_kept_call_as_json(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["contract", "--json", dump(tmp_path, '{"n": 2}')])
+    document = json.loads(result.stdout)
+    assert result.exit_code == 0 and document["states"]["kept"] == 1 == sum(document["states"].values())
+    assert document["responses"] == [
+        {
+            "session": "log",
+            "position": 1,
+            "model": "m",
+            "arguments": "written",
+            "stop": {"reason": "tool_call", "said": "tool_calls"},
+            "contract": {
+                "state": "kept",
+                "tool": "count",
+                "source": "request",
+                "reason": None,
+                "mismatches": [],
+                "more": 0,
+            },
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        TOOLS,
+        {"tools": TOOLS},
+        {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "count", "inputSchema": SCHEMA}]}},
+        {"name": "count", "input_schema": SCHEMA},
+    ],
+)
+def test_tools_of_a_file_hold_where_the_log_has_none(given: object, tmp_path: Path) -> None:
+    folder = tmp_path / "tools"
+    folder.mkdir()
+    (folder / "count.json").write_text(json.dumps(given))
+    without = dump(tmp_path, "{}", None)
+    for named in (folder, folder / "count.json"):
+        result = CliRunner().invoke(main, ["contract", "--json", "--tools", str(named), without])
+        (response,) = json.loads(result.stdout)["responses"]
+        assert result.exit_code == 1 and response["contract"]["source"] == "file"
+    assert CliRunner().invoke(main, ["contract", without]).exit_code == 0
+
+
+def test_wrong_use(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text("[]")
+    log = dump(tmp_path, "{}")
+    assert CliRunner().invoke(main, ["contract", "--tools", str(bad), log]).exit_code == 2
+    assert CliRunner().invoke(main, ["contract", str(tmp_path / "none")]).exit_code == 2
+
+
+@pytest.fixture(scope="module")
+def reports(shared: Path) -> list[tuple[Path, dict[str, object]]]:
+    folder = shared / "cases/reports"
+    lines = [json.loads(line) for line in (folder / "expected.jsonl").read_text().splitlines()]
+    return [(folder / line["file"], line["expected"]) for line in lines]
+
+
+def test_the_reports_show_their_contract_and_why_the_model_stopped(
+    reports: list[tuple[Path, dict[str, object]]],
+) -> None:
+    for path, expected in reports:
+        responses = json.loads(CliRunner().invoke(main, ["contract", "--json", str(path)]).stdout)["responses"]
+        contracts = [response["contract"] for response in responses]
+        if "contract" in expected:
+            assert expected["contract"] in [contract["state"] for contract in contracts], path.name
+        if "path" in expected:
+            places = [(one["path"], one["keyword"]) for contract in contracts for one in contract["mismatches"][:1]]
+            assert (expected["path"], expected["keyword"]) in places, path.name
+        if "stop" in expected:
+            assert expected["stop"] in [response["stop"]["reason"] for response in responses if response["stop"]]

@@ -1,0 +1,212 @@
+"""What requests declare, by the names of each provider and each instrumentation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from webapp.dumps import Turn, read
+from webapp.dumps.messages.declarations import declared_in
+
+S = {"type": "object", "properties": {"a": {"type": "string"}}}
+T = [{"name": "t", "schema": S}]
+OPEN = {"open": True}
+
+REQUESTS: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
+    ({"tools": [{"type": "function", "function": {"name": "t", "parameters": S}}]}, {"tools": T}),
+    ({"functions": [{"name": "t", "parameters": S}], "function_call": "none"}, {"tools": T, "tool_choice": "none"}),
+    (
+        {"tools": [{"type": "function", "name": "t", "parameters": S}], "tool_choice": "required"},
+        {"tools": T, "tool_choice": "required"},
+    ),
+    ({"tools": [{"type": "custom", "custom": {"name": "t"}}]}, {"tools": [{"name": "t"}]}),
+    (
+        {"tools": [{"type": "web_search"}, {"type": "mcp", "server_label": "s"}]},
+        {"tools": [{"name": "web_search"} | OPEN, {"name": "s"} | OPEN]},
+    ),
+    (
+        {"tools": [{"name": "t", "input_schema": S}], "tool_choice": {"type": "any"}},
+        {"tools": T, "tool_choice": "required"},
+    ),
+    (
+        {"tools": [{"name": "t", "input_schema": S}], "tool_choice": {"type": "tool", "name": "t"}},
+        {"tools": T, "tool_choice": {"name": "t"}},
+    ),
+    (
+        {
+            "tools": [{"functionDeclarations": [{"name": "t", "parameters": {"type": "OBJECT", "nullable": True}}]}],
+            "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
+        },
+        {"tools": [{"name": "t", "schema": {"type": ["object", "null"], "nullable": True}}], "tool_choice": "required"},
+    ),
+    ({"tools": [{"googleSearch": {}}]}, {"tools": [{"name": "googleSearch"} | OPEN]}),
+    ({"config": {"tools": [{"function_declarations": [{"name": "t", "parameters_json_schema": S}]}]}}, {"tools": T}),
+    (
+        {
+            "toolConfig": {
+                "tools": [{"toolSpec": {"name": "t", "inputSchema": {"json": S}}}],
+                "toolChoice": {"tool": {"name": "t"}},
+            }
+        },
+        {"tools": T, "tool_choice": {"name": "t"}},
+    ),
+    ({"tool_choice": {"type": "function", "function": {"name": "t"}}}, {"tool_choice": {"name": "t"}}),
+    ({"tool_choice": {"type": "allowed_tools", "mode": "required"}}, {"tool_choice": "required"}),
+    (
+        {"response_format": {"type": "json_schema", "json_schema": {"schema": S}}},
+        {"response_format": {"type": "json_schema", "schema": S}},
+    ),
+    ({"response_format": {"type": "json_object"}}, {"response_format": {"type": "json_object"}}),
+    (
+        {"text": {"format": {"type": "json_schema", "schema": S}}},
+        {"response_format": {"type": "json_schema", "schema": S}},
+    ),
+    (
+        {"output_config": {"format": {"type": "json_schema", "schema": S}}},
+        {"response_format": {"type": "json_schema", "schema": S}},
+    ),
+    (
+        {"generationConfig": {"responseSchema": {"type": "STRING"}}},
+        {"response_format": {"type": "json_schema", "schema": {"type": "string"}}},
+    ),
+    ({"generationConfig": {"responseMimeType": "application/json"}}, {"response_format": {"type": "json_object"}}),
+    ({"format": S}, {"response_format": {"type": "json_schema", "schema": S}}),
+    ({"format": "json"}, {"response_format": {"type": "json_object"}}),
+    ({"extra": {"invocation_params": {"tools": [{"name": "t", "input_schema": S}]}}}, {"tools": T}),
+    ({"modelParameters": {"response_format": {"type": "json_object"}}}, {"response_format": {"type": "json_object"}}),
+    ({"tools": {"t": {"inputSchema": {"jsonSchema": S}}}}, {"tools": T}),
+    ({"tools": "x", "functions": 3, "tool_choice": 7, "response_format": "text"}, None),
+    ({"tools": ["read", {"description": 1, "more": 2}], "format": "mp3"}, None),
+    ({}, None),
+]
+
+
+@pytest.mark.parametrize(("request_body", "declared"), REQUESTS)
+def test_a_request_declares(request_body: dict[str, Any], declared: dict[str, Any] | None) -> None:
+    assert declared_in(request_body) == declared
+
+
+CALL = '[{"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "t", "arguments": {"a": 1}}]}]'
+ATTRIBUTES: list[dict[str, Any]] = [
+    {"gen_ai.tool.definitions": json.dumps([{"type": "function", "name": "t", "parameters": S}])},
+    {"llm.tools.0.tool.json_schema": json.dumps({"type": "function", "function": {"name": "t", "parameters": S}})},
+    {"llm.request.functions.0.name": "t", "llm.request.functions.0.parameters": json.dumps(S)},
+    {"llm.invocation_parameters": json.dumps({"tools": [{"name": "t", "input_schema": S}]})},
+    {"model_request_parameters": json.dumps({"function_tools": [{"name": "t", "parameters_json_schema": S}]})},
+    {"mlflow.chat.tools": json.dumps([{"type": "function", "function": {"name": "t", "parameters": S}}])},
+    {"ai.prompt.tools": [json.dumps({"type": "function", "name": "t", "inputSchema": S})]},
+]
+
+
+@pytest.mark.parametrize("attributes", ATTRIBUTES)
+def test_a_span_declares(attributes: dict[str, Any], tmp_path: Path) -> None:
+    told = {**attributes, "gen_ai.output.messages": CALL, "gen_ai.response.finish_reasons": ["length"]}
+    span = {
+        "traceId": "0" * 31 + "1",
+        "spanId": "0" * 15 + "1",
+        "name": "chat",
+        "attributes": list(map(_attribute, told.items())),
+    }
+    turn = only_call(tmp_path, {"resourceSpans": [{"resource": {}, "scopeSpans": [{"scope": {}, "spans": [span]}]}]})
+    assert turn.declared == {"tools": T} and turn.stop == ("length", "length") and turn.arguments == "decoded"
+
+
+def _attribute(pair: tuple[str, Any]) -> dict[str, Any]:
+    key, value = pair
+    if isinstance(value, list):
+        return {"key": key, "value": {"arrayValue": {"values": [{"stringValue": inner} for inner in value]}}}
+    return {"key": key, "value": {"stringValue": value}}
+
+
+CHAT = {
+    "model": "m",
+    "messages": [{"role": "user", "content": "x"}],
+    "tools": [{"type": "function", "function": {"name": "t", "parameters": S}}],
+}
+MESSAGE = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c", "type": "function", "function": {"name": "t", "arguments": "{}"}}],
+}
+BODY = {"object": "chat.completion", "choices": [{"index": 0, "message": MESSAGE, "finish_reason": "tool_calls"}]}
+CHUNK = {
+    "index": 0,
+    "delta": {
+        "role": "assistant",
+        "tool_calls": [{"index": 0, "id": "c", "function": {"name": "t", "arguments": "{}"}}],
+    },
+}
+STREAM = "".join(
+    f"data: {json.dumps({'id': 'c', 'object': 'chat.completion.chunk', 'choices': [choice]})}\n\n"
+    for choice in (CHUNK, {"index": 0, "delta": {}, "finish_reason": "tool_calls"})
+)
+URL = "https://h/v1/chat/completions"
+HEAD = {"headers": [], "status": 200, "content": {"text": json.dumps(BODY)}}
+HAR = {
+    "log": {
+        "version": "1.2",
+        "entries": [
+            {
+                "startedDateTime": "2026-01-01T00:00:00Z",
+                "request": {"method": "POST", "url": URL, "postData": {"text": json.dumps(CHAT)}},
+                "response": HEAD,
+            }
+        ],
+    }
+}
+LANGSMITH = {
+    "id": "r",
+    "run_type": "llm",
+    "trace_id": "t",
+    "name": "m",
+    "inputs": {"messages": CHAT["messages"]},
+    "outputs": BODY,
+    "extra": {"invocation_params": {"tools": CHAT["tools"]}},
+}
+LANGFUSE = {
+    "trace": {"id": "t"},
+    "observations": [
+        {
+            "id": "o",
+            "traceId": "t",
+            "type": "GENERATION",
+            "startTime": "2026-01-01T00:00:00Z",
+            "input": CHAT,
+            "output": MESSAGE,
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    "dump",
+    [
+        {"request": CHAT, "response": BODY},
+        {"method": "POST", "uri": URL, "request": CHAT, "response_text": STREAM},
+        {"id": "x", "request": {"body": CHAT}, "response": BODY},
+        {"model_parameters": {"tools": CHAT["tools"]}, "messages": CHAT["messages"], "response": BODY},
+        *(HAR, LANGSMITH, LANGFUSE),
+    ],
+)
+def test_a_dump_declares(dump: dict[str, Any], tmp_path: Path) -> None:
+    turn = only_call(tmp_path, dump)
+    assert turn.declared == {"tools": T} and turn.arguments == "written"
+    assert dump is LANGFUSE or turn.stop == ("tool_call", "tool_calls")
+
+
+def only_call(folder: Path, dump: dict[str, Any]) -> Turn:
+    path = folder / "dump"
+    path.write_text(f"{json.dumps(dump)}\n")
+    (turn,) = [record for record in read(path, path.name) if isinstance(record, Turn) and record.kind == "tool_call"]
+    return turn
+
+
+def test_what_the_history_repeats_is_not_held_against_a_later_request(tmp_path: Path) -> None:
+    path = tmp_path / "dump"
+    later = {"messages": [*CHAT["messages"], MESSAGE], "tools": [{"type": "function", "function": {"name": "other"}}]}
+    path.write_text(f"{json.dumps({'request': later, 'response': BODY})}\n")
+    calls = [record for record in read(path, path.name) if isinstance(record, Turn) and record.kind == "tool_call"]
+    assert [(call.declared is None, call.stop is None) for call in calls] == [(True, True), (False, False)]

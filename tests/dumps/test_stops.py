@@ -1,0 +1,101 @@
+"""Why a model stopped: one reason for the words of all providers, wherever bodies say them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from webapp.dumps.messages.stops import REASONS, stop, stop_of
+from webapp.dumps.messages.streams import assembled
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"),
+    [
+        *(("stop", "complete"), ("end_turn", "complete"), ("STOP", "complete"), ("tool-calls", "tool_call")),
+        *(("tool_use", "tool_call"), ("MAX_TOKENS", "length"), ("max_tokens", "length"), ("SAFETY", "filtered")),
+        *(("content-filter", "filtered"), ("refusal", "refused"), ("MALFORMED_FUNCTION_CALL", "malformed")),
+        *(("model_context_window_exceeded", "context"), ("pause_turn", "paused"), ("error", "error")),
+        *(("FinishReason.MAX_TOKENS", "length"), ("made up", "other")),
+    ],
+)
+def test_a_word_has_a_reason(word: str, reason: str) -> None:
+    assert stop(word) == (reason, word)
+
+
+def test_no_word_means_two_reasons() -> None:
+    words = [word for each in REASONS.values() for word in each]
+    assert len(words) == len(set(words)) and [stop(word) for word in ("", "null", None, 3)] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"choices": [{"finish_reason": "length", "message": {}}]}, ("length", "length")),
+        ({"choices": [{"finish_reason": "stop", "message": {"refusal": "No."}}]}, ("refused", "stop")),
+        ({"object": "response", "status": "completed", "output": []}, ("complete", "completed")),
+        (
+            {"object": "response", "status": "incomplete", "incomplete_details": {"reason": "content_filter"}},
+            ("filtered", "content_filter"),
+        ),
+        (
+            {"object": "response", "status": "completed", "output": [{"content": [{"type": "refusal"}]}]},
+            ("refused", "completed"),
+        ),
+        ({"stop_reason": "max_tokens"}, ("length", "max_tokens")),
+        ({"output": {"message": {}}, "stopReason": "guardrail_intervened"}, ("filtered", "guardrail_intervened")),
+        ({"done": True, "done_reason": "length"}, ("length", "length")),
+        ({"status": "completed"}, None),
+        ({"choices": []}, None),
+    ],
+)
+def test_a_body_says_why(body: dict[str, Any], expected: tuple[str, str] | None) -> None:
+    assert stop_of(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("stream", "reason"),
+    [
+        (
+            (
+                'data: {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "a"}}]}\n'
+                'data: {"object": "chat.completion.chunk", '
+                '"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}'
+            ),
+            "length",
+        ),
+        (
+            (
+                'data: {"type": "message_start", "message": {"role": "assistant", "content": []}}\n'
+                'data: {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}}\n'
+                'data: {"type": "message_delta", "delta": {"stop_reason": "refusal"}}'
+            ),
+            "refused",
+        ),
+        (
+            (
+                'data: {"candidates": [{"content": {"parts": [{"text": "a"}]}}]}\n'
+                'data: {"candidates": [{"content": {"parts": [{"text": "b"}]}, "finishReason": "SAFETY"}]}'
+            ),
+            "filtered",
+        ),
+        (
+            (
+                '{"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "a"}}}\n'
+                '{"messageStop": {"stopReason": "max_tokens"}}'
+            ),
+            "length",
+        ),
+        (
+            (
+                '{"message": {"content": "a"}, "done": false}\n'
+                '{"message": {"content": ""}, "done": true, "done_reason": "length"}'
+            ),
+            "length",
+        ),
+    ],
+)
+def test_a_stream_says_why(stream: str, reason: str) -> None:
+    found = stop_of(assembled(stream))
+    assert found is not None and found.reason == reason

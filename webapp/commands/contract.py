@@ -1,0 +1,127 @@
+"""`fencepost contract`: the calls and answers of a log against what their requests declare, without a database."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from webapp import jsontext
+from webapp.commands._input import open_bytes
+from webapp.contracts import BROKEN, STATES, Contract
+from webapp.contracts.turns import Holder
+from webapp.dumps import BadDump, Problem, SessionStart, Turn, UnknownFormat, read, spool
+from webapp.dumps.tools_file import BadTools, read_tools
+from webapp.visible import visible
+
+_MOST_BYTES = 4 * 1024**3
+_AROUND = 40
+"""characters of the text that are shown on either side of a place"""
+
+
+class Held(NamedTuple):
+    """A turn with its contract; `position` counts the session's turns from 0, those that repeat another left out."""
+
+    session: str
+    position: int
+    turn: Turn
+    contract: Contract
+
+
+@click.command("contract", short_help="Hold a log's calls and answers against what they declare.")
+@click.option("--tools", type=click.Path(exists=True, path_type=Path), metavar="F", help="Tools, if the log has none.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.argument("file", metavar="FILE")
+def command(tools: Path | None, as_json: bool, file: str) -> None:
+    """Hold each call and each answer in the dump FILE (- for standard input) against its own request.
+
+    Tools, tool_choice and response_format are read from the request of each response. For requests without tools,
+    --tools takes OpenAI's list of tools, the result of an MCP server's tools/list, or a folder of such files.
+
+    Exits with 0 when nothing is broken, with 1 when something is, with 2 when used wrongly.
+    """
+    problems: list[Problem] = []
+    states: Counter[str] = Counter()
+    responses: list[dict[str, Any]] = []
+    try:
+        given = None if tools is None else read_tools(tools)
+        with tempfile.TemporaryDirectory(prefix="fencepost-") as folder, open_bytes(file) as stream:
+            spooled = spool(stream, Path(folder), max_bytes=_MOST_BYTES)
+            problems += [spooled.problem] if spooled.problem else []
+            for one in _held(spooled.path, click.format_filename(file), given, problems):
+                states[one.contract.state] += 1
+                if as_json:
+                    responses.append(_as_dict(one))
+                elif one.contract.is_broken or one.contract.state == "not_checked":
+                    _say(one)
+    except (OSError, BadTools) as error:
+        raise click.UsageError(str(error)) from None
+    except (BadDump, UnknownFormat) as error:
+        raise click.ClickException(str(error)) from None
+    counts = {state: states[state] for state in STATES}
+    if as_json:
+        told = [{"at": problem.at, "reason": problem.reason} for problem in problems]
+        click.echo(jsontext.portable({"states": counts, "responses": responses, "problems": told}))
+    else:
+        click.echo(", ".join(f"{count:,} {state}" for state, count in counts.items()))
+        for problem in problems:
+            click.echo(visible(f"{problem.at}: {problem.reason}"), err=True)
+    sys.exit(1 if any(states[state] for state in BROKEN) else 0)
+
+
+def _held(path: Path, name: str, given: dict[str, Any] | None, problems: list[Problem]) -> Iterator[Held]:
+    """The responses of a dump in order; what of it could not be read is added to `problems`."""
+    holder = Holder(given)
+    for (session, _), answer in groupby(_placed(path, name, problems), key=lambda one: (one[0], one[2].entry)):
+        placed = list(answer)
+        contracts = holder.answer([turn for _, _, turn in placed])
+        for (_, position, turn), contract in zip(placed, contracts, strict=True):
+            if contract is not None:
+                yield Held(session, position, turn, contract)
+
+
+def _placed(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[str, int, Turn]]:
+    session, position = "", 0
+    for record in read(path, name):
+        if isinstance(record, Problem):
+            problems.append(record)
+        elif isinstance(record, SessionStart):
+            session, position = record.external_id, 0
+        elif record.duplicate_of is None:
+            yield session, position, record
+            position += 1
+
+
+def _as_dict(one: Held) -> dict[str, Any]:
+    turn = one.turn
+    told = {"session": one.session, "position": one.position, "model": turn.model, "stop": _stop(turn)}
+    return told | {"arguments": turn.arguments, "contract": one.contract.as_dict()}
+
+
+def _stop(turn: Turn) -> dict[str, str] | None:
+    return None if turn.stop is None else turn.stop._asdict()
+
+
+def _say(one: Held) -> None:
+    mark, tool = "✕" if one.contract.is_broken else "?", f" {one.contract.tool}" if one.contract.tool else ""
+    click.echo(visible(f"{mark} {one.session} turn {one.position}{tool}: {one.contract.state}"))
+    if one.contract.reason:
+        click.echo(visible(f"    {one.contract.reason}"))
+    for mismatch in one.contract.mismatches:
+        click.echo(visible(f"    {mismatch.message}"))
+        if mismatch.span is not None:
+            _draw(one.turn.raw or "", mismatch.span)
+
+
+def _draw(raw: str, span: tuple[int, int]) -> None:
+    """The text around a place on one line, and carets under the place."""
+    start, end = span[0], min(span[1], span[0] + _AROUND)
+    before, marked = visible(raw[max(0, start - _AROUND) : start]), visible(raw[start:end])
+    click.echo(f"    {before}{marked}{visible(raw[end : end + _AROUND])}")
+    click.echo(f"    {' ' * len(before)}{'^' * max(1, len(marked))}")
