@@ -23,6 +23,11 @@ _DOCUMENTS = re.compile(r"\s*\{[ \t]*\r?\n[\s\S]*?\n\}[ \t]*(?:\r?\n)+\{[ \t]*\r
 _DOCUMENT_LISTS = re.compile(r"\s*\[[ \t]*\r?\n[\s\S]*?\n\][ \t]*(?:\r?\n)+\[[ \t]*\r?\n")
 _LISTS = re.compile(r"\s*\[\s*\[\s*\{|\s*\[\s*\{.*\]\s*\r?\n\s*\[\s*\{")
 """lists of objects, in a list or one a line"""
+_YAML_DOCUMENT = re.compile(
+    r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*(?:[\w-]{1,60}:[ \t]+\S[^\n]*\n)*"
+    r"(?!interactions|http_interactions|requests|responses)"
+    r"[\w-]{1,60}:[ \t]*\r?\n[ \t]*- [\w\"'-]{1,60}:[ \t]"
+)
 _YAML = re.compile(r"(?:---[ \t]*\r?\n|#[^\n]*\n|\s)*- [\w\"'][\w \"'.-]{0,60}:(?:[ \t][^\n]*)?\r?\n  [ \t]*[\w\"'-]")
 _MESSAGE = {"role", "type", "from", "sender", "author"}
 _COLUMN = re.compile(r"[\w\"'][^\r\n]{0,80}")
@@ -46,6 +51,8 @@ def as_lines(file: BinaryIO, start: int) -> BinaryIO | None:
         return _written(_of_lists(_lists(file, start)))
     if _YAML.match(head) and (records := yaml_values.records(file, start)) is not None:
         return _written(map(_line, records))
+    if _YAML_DOCUMENT.match(head) and (document := yaml_values.document(file, start)) is not None:
+        return _written(iter([_line(document)]))
     separator = _separator(head)
     return None if separator is None else _written(_rows(file, start, separator))
 

@@ -13,6 +13,7 @@ from webapp.dumps.values import BINARY
 _BINARY_TAG = "tag:yaml.org,2002:binary"
 _PLAIN_TAGS = (None, "tag:yaml.org,2002:str", "!")
 _DEEPEST = 100
+_LONGEST = 16 * 1024 * 1024
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INT = re.compile(r"[-+]?(0|[1-9]\d{0,17})")
 _FLOAT = re.compile(r"[-+]?\d+\.\d*(e[-+]?\d+)?", re.I)
@@ -32,6 +33,24 @@ def records(file: BinaryIO, start: int) -> Iterator[Any] | None:
             if isinstance(event, yaml.SequenceStartEvent):
                 first = value(next(events), events, 1)
                 return _with_rest(first, events) if isinstance(first, dict) else None
+            if not isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent):
+                return None
+    except (yaml.YAMLError, Refused):
+        return None
+    return None
+
+
+def document(file: BinaryIO, start: int) -> dict[str, Any] | None:
+    """The object that a file is; None where it is none, or longer than is held."""
+    if file.seek(0, 2) - start > _LONGEST:
+        return None
+    file.seek(start)
+    events = yaml.parse(file, Loader=LOADER)
+    try:
+        for event in events:
+            if isinstance(event, yaml.MappingStartEvent):
+                found = value(event, events, 0)
+                return found if isinstance(found, dict) else None
             if not isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent):
                 return None
     except (yaml.YAMLError, Refused):

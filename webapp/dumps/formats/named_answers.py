@@ -72,6 +72,6 @@ def named_turns(named_text: NamedText, conversation: Conversation) -> list[Place
     """What stands under a name: a text, a message, or a provider's body."""
     if isinstance(named_text.value, str):
         return said_turns(named_text.value, named_text.path, conversation, named_text.side)
-    if "role" in named_text.value:
+    if isinstance(named_text.value, dict) and "role" in named_text.value:
         return message_turns(named_text.value, conversation, named_text.path)
     return answer(named_text.value, named_text.path, conversation)

@@ -32,7 +32,7 @@ _ITEMS = (
 """Types of the Responses API's items that have no role."""
 _FOREIGN = {"node_type", "parts", "info", "message"}
 """Keys of other programs' messages, which have formats of their own."""
-_BODIES = ("response", "output", "completion", "result", "body", "answer")
+_BODIES = ("response", "output", "completion", "result", "body", "answer", "chunks", "events", "stream")
 """Where people who log in ten lines keep the provider's body."""
 _REQUESTS = ("request", "proxy_server_request")
 _LOOKED_AT = 20

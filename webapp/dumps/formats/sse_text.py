@@ -8,7 +8,7 @@ from typing import Any
 from webapp.dumps.base import BadEntry, Conversation, DumpHead, Entries, Entry, Format, PlacedTurn, Source
 from webapp.dumps.documents import Place, as_lines
 from webapp.dumps.messages.bodies import answer, exchange
-from webapp.dumps.messages.streams import assembled, ends_early, is_event, stream_faults
+from webapp.dumps.messages.streams import assembled, ends_early, is_event, stream_faults, wrapped_event
 from webapp.dumps.messages.turns import unplaced
 from webapp.dumps.messages.ui_streams import is_data_stream
 from webapp.dumps.records import Problem, Turn
@@ -47,13 +47,15 @@ class SseText(Format):
             return 0
         if head.shape in ("array", "lines") and head.objects and all(map(is_event, head.objects)):
             return 85
+        if head.shape in ("array", "lines") and head.objects and all(map(wrapped_event, head.objects)):
+            return 82
         if head.shape == "array":
             return 85 if head.objects and all(map(_is_ollama, head.objects)) else 0
         chunks = sum(map(_is_chunk, head.objects)) if head.shape in ("lines", "object") else 0
         return 85 if chunks and chunks + sum("error" in value for value in head.objects) >= len(head.objects) else 0
 
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
-        if head.shape == "object" or (head.shape == "array" and not all(map(is_event, head.objects))):
+        if head.shape == "object" or (head.shape == "array" and all(map(_is_ollama, head.objects))):
             yield SessionEntries(source.stem, entries_of(source, head))  # answers that were not streamed
             return
         with as_lines(source, head) as (recoded, problems, place):

@@ -8,7 +8,7 @@ from typing import Any
 
 from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
-from webapp.dumps.messages.http import http_turns, recorded, speaks_of_models
+from webapp.dumps.messages.http import http_turns, of_models, recorded
 from webapp.dumps.records import Problem
 from webapp.dumps.yaml_items import items
 
@@ -34,8 +34,7 @@ class Vcr(Format):
         else:
             key = next((key for key in _LISTS if key in head.items), _LISTS[0])
             _, entries = with_list(source, head, key, needed="version")
-        asked = (each for each in entries if isinstance(each, Problem) or speaks_of_models(recorded(each[1])))
-        yield SessionEntries(source.stem, asked)
+        yield SessionEntries(source.stem, of_models(entries, recorded))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         return http_turns(recorded(entry), conversation)

@@ -14,6 +14,7 @@ from webapp.dumps.messages.printed import is_printed, unprinted
 from webapp.dumps.messages.repetition import new_prompts, noted_answers
 from webapp.dumps.messages.requests import said_item
 from webapp.dumps.messages.stops import stop_of
+from webapp.dumps.messages.streams import is_event, put_together
 from webapp.dumps.messages.turns import (
     Conversation,
     PlacedTurn,
@@ -103,6 +104,8 @@ def answer(body: Any, at: Path, conversation: Conversation) -> list[PlacedTurn]:
     """The turns of a response body; none where no model speaks in it."""
     if isinstance(body, str):
         return said_turns(body, at, conversation)
+    if isinstance(body, list) and any(map(is_event, body)):  # a stream's events
+        return unplaced(answer(put_together(body), (), conversation))
     if isinstance(body, list):  # several answers to one request
         return [placed for index, inner in enumerate(body) for placed in _one_of(inner, (*at, index), conversation)]
     if not isinstance(body, dict):
@@ -142,6 +145,7 @@ def said_turns(
         if body is not None:
             body = unwrapped(body)[0] if is_message(body) else body
             body = {"role": "assistant", **body} if body.keys() & {"content", "parts"} else body
+            body = {"text": body["output"]} if isinstance(body.get("output"), str) else body
         turns = [] if body is None else unplaced(answer(body, (), conversation))
         if any(turn.raw for turn, _ in turns):
             return turns

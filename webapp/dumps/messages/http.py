@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +14,13 @@ from urllib.parse import unquote
 
 from webapp import jsontext
 from webapp.dumps.decoding import json_or_none
+from webapp.dumps.entries import Entries
 from webapp.dumps.messages.bodies import exchange, is_answer
 from webapp.dumps.messages.pieces import Path
-from webapp.dumps.messages.streams import assembled, ends_early, put_together, stream_faults
+from webapp.dumps.messages.streams import assembled, ends_early, is_event, put_together, stream_faults
 from webapp.dumps.messages.turns import Conversation, PlacedTurn, each_with
 from webapp.dumps.packing import zstd
-from webapp.dumps.records import Turn
+from webapp.dumps.records import Problem, Turn
 from webapp.dumps.values import BINARY, as_list, as_object, first_text, text, whole
 
 _MODEL = re.compile(r"/(?:model/([^/?]+)/|models/([^/?:]+):)")
@@ -134,6 +136,8 @@ def _unwrapped(value: Any) -> Any:
 
 def is_body(value: Any) -> bool:
     """Whether this is a provider's whole answer: its JSON, that as a text, or a stream as a text."""
+    if isinstance(value, list):
+        return bool(value) and all(map(is_event, value))
     if isinstance(value, str):
         value = assembled(value) if _MARKS.match(value[:_LOOKED_AT]) else None
     if not isinstance(value, dict):
@@ -151,6 +155,20 @@ def speaks_of_models(http: HttpExchange) -> bool:
         return not isinstance(response, dict) or "embedding" not in jsontext.dumps(response.get("data"))[:2000]
     has_question = isinstance(request, dict) and any(request.get(key) for key in _ASKING)
     return has_question and not (isinstance(response, dict) and "data" in response)
+
+
+def of_models(entries: Entries, exchange_of: Callable[[dict[str, Any]], HttpExchange]) -> Entries:
+    """The entries in which a model was asked; where there are none, how many others there were."""
+    asked, others = 0, 0
+    for entry in entries:
+        if isinstance(entry, Problem) or speaks_of_models(exchange_of(entry[1])):
+            asked += not isinstance(entry, Problem)
+            yield entry
+        else:
+            others += 1
+    if others and not asked:
+        count = f"{others:,} exchange{'s' * (others != 1)}"
+        yield Problem("the dump", f"no model was asked, as far as is known: {count} passed over")
 
 
 def http_turns(http: HttpExchange, conversation: Conversation) -> list[PlacedTurn]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from webapp.dumps.messages.bodies import is_answer
 from webapp.dumps.messages.pieces import Path
+from webapp.dumps.messages.streams import is_event
 
 Side = Literal["system", "user", "assistant", "too deep"]
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -50,6 +51,8 @@ def named_texts(value: Any, at: Path = (), side: Side | None = None) -> Iterator
     elif isinstance(value, str):
         if side and value.strip():
             yield NamedText(side, value, at)
+    elif isinstance(value, list) and value and all(map(is_event, value)):
+        yield NamedText("assistant", value, at)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from named_texts(inner, (*at, index), side)

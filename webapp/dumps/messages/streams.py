@@ -34,6 +34,7 @@ _BEDROCK = (
     *("messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata"),
     *("internalServerException", "modelStreamErrorException", "throttlingException", "validationException"),
 )
+_MOST_BESIDE = 12
 _MOST = 16 * 1024 * 1024
 _DELTAS = {"text_delta": ("text", "text"), "thinking_delta": ("thinking", "thinking")}
 
@@ -47,7 +48,8 @@ def assembled(body: str) -> Any:
         return None
     whole = json_or_none(body)
     if isinstance(whole, dict):
-        return put_together([whole]) if str(whole.get("object")).endswith(".chunk") else whole
+        event = whole if is_event(whole) else wrapped_event(whole)
+        return whole if event is None else put_together([event])
     if ui_streams.is_data_stream(body):
         return put_together(ui_streams.data_stream(body))
     if isinstance(whole, list) and any("generated_text" in as_object(item) for item in whole):  # Hugging Face's
@@ -87,6 +89,8 @@ def put_together(events: list[Any]) -> Any:
     """The body that a stream's events say, as `assembled`; a list of them where it holds several answers."""
     parts = [_bare(event) for event in events if isinstance(event, dict)]
     dialect = next((dialect for dialect in _DIALECTS if any(map(dialect.fits, parts))), None)
+    if dialect is None and (inner := [wrapped for part in parts if (wrapped := wrapped_event(part)) is not None]):
+        return put_together(inner)
     if dialect is None:
         return None
     bodies = [dialect.make(answer) for answer in _each_answer(parts, dialect)]
@@ -105,6 +109,12 @@ def is_event(value: Any) -> bool:
     if kind.startswith("response."):
         return "sequence_number" in value or bool(value.keys() & {"response", "item", "delta", "part", "text"})
     return kind in _NAMED_EVENTS and bool(value.keys() & {"message", "index", "delta"} or kind in _BARE_EVENTS)
+
+
+def wrapped_event(value: Any) -> Any:
+    """The event that an entry of a log holds beside when it came; None where it holds none."""
+    members = value.values() if isinstance(value, dict) and len(value) <= _MOST_BESIDE else ()
+    return next((inner for inner in members if is_event(inner)), None)
 
 
 def _bare(event: dict[str, Any]) -> dict[str, Any]:
@@ -292,6 +302,7 @@ def _chat(events: list[dict[str, Any]]) -> dict[str, Any]:
         message["tool_calls"] = streamed(message.get("tool_calls", {}))
         if blocks := message.pop("blocks", None):
             message["content"] = blocks
+    last["object"] = str(last.get("object", "")).removesuffix(".chunk")
     choices = [{"message": message, "finish_reason": whys.get(index)} for index, message in messages.items()]
     bare = [{"text": written, "finish_reason": whys.get(index)} for index, written in texts.items()]
     return {**last, "choices": [*choices, *bare]}
