@@ -28,9 +28,10 @@ def command(as_json: bool, path: str) -> None:
     """Check that everything in the dump FILE (- for standard input; gzip and zstd too) is stored.
 
     Compares sessions, answers and sums of tokens with the database, and looks for every string of over 200 characters,
-    in every format: a string that is in no turn and no entry is shown with its place. Anything that cannot be compared,
-    such as binary data, is listed. Exits with 0 when everything is stored, with 1 when something is missing, with 2
-    when used wrongly.
+    in every format: a string that is in no turn and no entry is shown with its place. So is text that seems to be said
+    and is in no turn, and a session without answers: the file may have been misread. Anything that cannot be compared,
+    such as binary data, is listed. Exits with 0 when everything is stored and read, with 1 when something is not, with
+    2 when used wrongly.
     """
     settings = _store.settings()
     with _store.engine(settings) as engine, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
@@ -50,8 +51,18 @@ def command(as_json: bool, path: str) -> None:
 
 
 def _document(result: verification.Verification) -> dict[str, Any]:
-    names = ("format", "file", "stored", "missing_sessions", "strings", "missing_count", "missing", "not_compared")
-    return {"whole": result.is_whole, **{name: getattr(result, name) for name in names}}
+    names = (
+        "format",
+        "file",
+        "stored",
+        "missing_sessions",
+        "strings",
+        "missing_count",
+        "missing",
+        "unread",
+        "not_compared",
+    )
+    return {"whole": result.is_whole, **{name: getattr(result, name) for name in (*names, "not_compared")}}
 
 
 def _say(result: verification.Verification) -> None:
@@ -61,6 +72,9 @@ def _say(result: verification.Verification) -> None:
         click.echo(f"{mark} {name.replace('_', ' ')}: {in_file:,} in the file, {in_database:,} stored")
     strings = f"{counted(result.strings, 'long string')}, {result.missing_count:,} in no turn and no entry"
     click.echo(f"{'✕' if result.missing_count else '●'} {strings}")
+    click.echo(f"{'✕' if result.unread else '●'} {counted(len(result.unread), 'place')} with texts in no turn")
+    for problem in result.unread[:_MOST_PRINTED]:
+        click.echo(visible(f"  {problem.at}: {problem.reason}"), err=True)
     for session in result.missing_sessions[:_MOST_PRINTED]:
         click.echo(visible(f"  session {session!r} is not stored"), err=True)
     for string in result.missing[:_MOST_PRINTED]:

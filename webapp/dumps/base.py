@@ -86,6 +86,8 @@ class Format:
     """the key that was told"""
     twice: bool = False
     """whether its logger writes things twice: then `side` says what may be a twin of what (see `logged_twice`)"""
+    checks_texts: bool = True
+    """whether a text of an entry that is in no turn is worth a word: attributes of spans may be anything"""
     grows: bool = False
     """whether the lines that are added to a dump of lines can be read alone: see `added_sessions`"""
     tail: ReadTail | None = None
@@ -216,9 +218,8 @@ class Format:
                 turns = bad.turns
                 yield Problem(at, f"{bad}; kept as an event"), None
             else:
-                reader.answer_places.learn(value, turns)
-                if not conversation.notes and not self.is_echo(value):
-                    conversation.notes.extend(reader.answer_places.unread(value, turns))
+                if self.checks_texts and not conversation.notes and not self.is_echo(value):
+                    reader.unread.learn(at, value, turns)
             for note in conversation.notes:
                 yield Problem(at, note), None
             conversation.notes.clear()

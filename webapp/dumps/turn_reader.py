@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from webapp.dumps.answer_places import AnswerPlaces
 from webapp.dumps.call_failures import CallFailures
 from webapp.dumps.entries import RepeatedIds
 from webapp.dumps.logged_twice import Twins
 from webapp.dumps.messages.turns import Conversation
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.turn_window import Side
+from webapp.dumps.unread import UnreadTexts
 
 SidedTurns = Iterator[tuple[Turn | Problem, Side | None]]
 
@@ -27,7 +27,7 @@ class TurnReader:
     ids: RepeatedIds = field(default_factory=RepeatedIds)
     twins: Twins | None = None
     failures: CallFailures | None = field(default_factory=CallFailures)
-    answer_places: AnswerPlaces = field(default_factory=AnswerPlaces)
+    unread: UnreadTexts = field(default_factory=UnreadTexts)
     left: int = 0
     """how many turns have left"""
 
@@ -45,6 +45,7 @@ class TurnReader:
         for record in () if self.twins is None else self.twins.rest():
             yield from (record,) if self.failures is None else self.failures.put(record)
         yield from () if self.failures is None else self.failures.rest()
+        yield from self.unread.problems()
         if unfinished := self.conversation.unfinished():
             yield Problem("the end of the session", unfinished)
 

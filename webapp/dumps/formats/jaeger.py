@@ -24,6 +24,7 @@ _SPAN = {"operationName", "spanID"}
 
 
 class Jaeger(Otlp):
+    checks_texts = False
     shapes = 'Jaeger\'s traces {"data": [{"traceID", "spans": […]}]}, such a trace, or spans one a line'
 
     def sniff(self, head: DumpHead) -> int:

@@ -35,6 +35,7 @@ class BadMapping(ValueError):
 
 
 class Mapped(Format):
+    checks_texts = False
     shapes = "any JSON or JSONL, by a mapping"
 
     def __init__(self, mapping: Mapping[str, str] | None = None) -> None:

@@ -47,6 +47,7 @@ class Trace(Conversation):
 
 
 class Otlp(Format):
+    checks_texts = False
     shapes = 'OTLP traces {"resourceSpans": […]}, JSON (one a line, too) or protobuf'
     conversation_type = Trace
     twice = True

@@ -25,6 +25,7 @@ _SESSIONS = ("attributes.session.id", "context.trace_id", "trace_id")
 
 
 class Phoenix(Otlp):
+    checks_texts = False
     shapes = 'Phoenix\'s spans {"span_kind", "context.trace_id", "attributes.…"} one a line, or as Parquet'
 
     def sniff(self, head: DumpHead) -> int:

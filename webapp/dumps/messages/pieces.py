@@ -6,18 +6,32 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
+from webapp.dumps.messages.calls import (
+    ARGUMENTS,
+    beside,
+    call_id,
+    copied,
+    has_arguments,
+    invocation_of,
+    invoked,
+    item_call,
+)
 from webapp.dumps.messages.calls import Path as Path
 from webapp.dumps.messages.calls import Piece as Piece
 from webapp.dumps.messages.calls import as_json as as_json
-from webapp.dumps.messages.calls import beside, call_id, copied, has_arguments, invocation_of, invoked, item_call
 from webapp.dumps.messages.calls import call as call
 from webapp.dumps.messages.calls import text_or_json as text_or_json
-from webapp.dumps.messages.left_over import CONTENTS, SAYING, THINKING, left_over
-from webapp.dumps.messages.left_over import speaks as speaks
+from webapp.dumps.speech import is_speech
 from webapp.dumps.values import as_list, as_object, first_text, text
 
+CONTENTS = ("blocks", "items", "segments", "contentParts")
+"""where messages without a content hold their blocks: LlamaIndex', Semantic Kernel's, Zed's, Chatbox'"""
+THINKING = ("reasoning_content", "reasoning", "thinking", "tool_plan")
+"""where a message holds what was thought beside its content"""
+SAYING = {"content", "parts", "refusal", *CONTENTS}
 _DEEPEST = 40
 """Steps into an entry; results within results further down are no messages, and would exhaust the call stack."""
+_STEPS, _MOST_ITEMS = 4, 20
 _CALLS = (
     *("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call", "mcp_call"),
     "tool-call",
@@ -108,8 +122,7 @@ def pieces(message: dict[str, Any], at: Path = ()) -> list[Piece]:
         parts.append(Piece("text", spoken["transcript"], (*at, "audio", "transcript")))
     if text(message.get("refusal")):
         parts.append(Piece("text", message["refusal"], (*at, "refusal")))
-    read_pieces = _each_call_once(parts, list(beside(message, at)))
-    return [*read_pieces, *left_over(message, read_pieces)]
+    return _each_call_once(parts, list(beside(message, at)))
 
 
 def _each_call_once(parts: list[Piece], beside: list[Piece]) -> list[Piece]:
@@ -243,6 +256,17 @@ def _has_word(block: dict[str, Any]) -> bool:
     """Whether a part has a text of its own, however short, in any script."""
     own = (inner for key, inner in block.items() if key != "type" and not str(key).endswith(_NO_TEXTS))
     return any(isinstance(inner, str) and any(map(str.isalpha, inner)) for inner in own)
+
+
+def speaks(value: Any, depth: int = 0) -> bool:
+    """Whether there is a text in it that speaks, or a call's arguments, a few steps down."""
+    if isinstance(value, str):
+        return is_speech(value)
+    if depth > _STEPS:
+        return False
+    if isinstance(value, dict):
+        return any((key in ARGUMENTS and inner) or speaks(inner, depth + 1) for key, inner in value.items())
+    return isinstance(value, list) and any(speaks(inner, depth + 1) for inner in value[:_MOST_ITEMS])
 
 
 def _thought(block: dict[str, Any], at: Path) -> Iterator[Piece]:

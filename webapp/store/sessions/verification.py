@@ -13,9 +13,11 @@ import sqlalchemy as sa
 
 from webapp import dumps as readers
 from webapp import jsontext
+from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.long_strings import LONG, LongString, long_strings, strings_of, within
 from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.dumps.spool import Spooled
+from webapp.dumps.unread import UnreadText
 from webapp.exports.session_dump import whole_entry
 from webapp.store.models import Dump, DumpSession, Session
 from webapp.store.models import Turn as StoredTurn
@@ -64,13 +66,15 @@ class Verification:
     strings: int = 0
     missing_count: int = 0
     missing: list[MissingString] = field(default_factory=list)
+    unread: list[Problem] = field(default_factory=list)
+    """texts of the file that are in no turn, though their entry is stored: they were misread, or are no dialogue"""
     not_compared: list[Problem] = field(default_factory=list)
     """places of the file whose strings could not be compared"""
 
     @property
     def is_whole(self) -> bool:
         sums_fit = all(getattr(self.stored, name) >= getattr(self.file, name) for name in Sums.__slots__)
-        return sums_fit and not self.missing_sessions and not self.missing_count
+        return sums_fit and not self.missing_sessions and not self.missing_count and not self.unread
 
 
 def verify(engine: sa.Engine, spooled: Spooled, filename: str) -> Verification:
@@ -94,6 +98,7 @@ def verify(engine: sa.Engine, spooled: Spooled, filename: str) -> Verification:
 def _sum_file(
     result: Verification, path: Path, filename: str, mapping: Mapping[str, str] | None, names: set[str]
 ) -> None:
+    unanswered: list[Problem] = []
     for record in readers.read(path, filename, format=None if mapping else result.format, mapping=mapping):
         if isinstance(record, SessionStart):
             result.file.sessions += 1
@@ -101,6 +106,10 @@ def _sum_file(
                 result.missing_sessions.append(record.external_id)
         elif isinstance(record, Turn) and record.duplicate_of is None:
             result.file.add(record)
+        elif isinstance(record, UnreadText | MissingAnswers):
+            (result.unread if isinstance(record, UnreadText) else unanswered).append(record)
+    if not result.file.answers:
+        result.unread += unanswered
 
 
 class _StoredStrings:

@@ -1,0 +1,150 @@
+"""What of a session's entries was not read: each text that speaks and is in no turn, no note and no known field."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from webapp.dumps.decoding import json_or_none
+from webapp.dumps.messages.calls import ARGUMENTS, as_json
+from webapp.dumps.messages.printed import is_printed
+from webapp.dumps.messages.turn_values import PlacedTurn
+from webapp.dumps.python_repr import from_repr
+from webapp.dumps.records import MODEL_KINDS, Problem
+from webapp.dumps.speech import is_speech
+from webapp.text_hash import text_hash
+
+_MOST_TEXTS, _MOST_PATHS, _MOST_AT_PATH, _LOOKED_AT = 5000, 100, 20, 100_000
+"""texts of an entry, paths of a session, texts at each, and characters of a text that are looked at"""
+_KNOWN = re.compile(
+    r"(?:name|description|title|tools|functions|parameters|.*schema|.*headers|set-cookie|cited_text|citations"
+    r"|grounding.*|.*signature|encrypted.*|stack_?trace|traceback|errors?|user_?agent|cwd|(?:file_?)?path|url|uri"
+    r"|(?:response|usage|provider)?_?metadata|.*type|logprobs|annotations|.*instructions?|system_?prompt|git|env|environment|examples?|summary"
+    r"|response_format|generation_?config|model|.*command|before|translated_.*|formatted_.*|user_profile|stream"
+    r"|old_?str.*|new_?str.*|(?:old|new)_content|thinking|reasoning.*|(?:finish|block_?reason)_?message"
+    r"|observation|tool_?use_?result|extras|expected.*|reference.*|canonical_.*)",
+    re.I,
+)
+"""keys of what is said of a dialogue and is no part of it: declarations, headers, places, failures, files"""
+_STREAM = re.compile(
+    r"\s*(?:HTTP/|id:|:|<|\{[^\n]*\}\s*\n\s*\{)|(?s:.{0,2000}?)(?:^|\n)(?:data|event):|[^\n]*[\0-\x08]"
+)
+"""what holds the pieces of an answer, or is no text"""
+_CALLED = ("name", "toolName", "tool_name", "function_name")
+_NO_TEXTS = (
+    "id",
+    "Id",
+    "ID",
+    "name",
+    "ime",
+    "role",
+    "status",
+    "stamp",
+    "_at",
+    "At",
+    "kind",
+    "phase",
+    "reason",
+    "source",
+)
+"""how keys end whose texts are nothing that was said"""
+_MOST_OF_CALL = 6
+_ESCAPES = re.compile(r"\\[nrtu\"\\/]|[\s\"'\\]+")
+
+
+class UnreadText(Problem):
+    """A problem that says of a text of the dump that it is in no turn."""
+
+
+@dataclass(slots=True)
+class UnreadTexts:
+    """What was read of a session so far, as hashes, and the texts that were not, which later entries may still say."""
+
+    read_texts: set[int] = field(default_factory=set)
+    suspects: dict[str, dict[int, tuple[str, int]]] = field(default_factory=dict)
+    """by path: the hash of each text, with the place of its entry and its length"""
+
+    def learn(self, at: str, entry: dict[str, Any], turns: list[PlacedTurn]) -> None:
+        """Hold the texts of an entry against its `turns` and those before them."""
+        raws = [text for turn, _ in turns for text in (turn.raw, turn.failure) if text]
+        self.read_texts.update(text_hash(raw.strip()) for raw in raws)
+        for raw in (turn.raw for turn, _ in turns if turn.kind == "tool_call" and turn.raw):
+            self.read_texts.add(text_hash(_ESCAPES.sub("", raw)))
+            self.read_texts.update(text_hash(text.strip()) for _, text in _spoken({"": raw}, None))
+        written, bare = "\n".join(raws), [_ESCAPES.sub("", raw) for raw in raws]
+        by_model = [turn for turn, _ in turns if turn.kind in MODEL_KINDS]
+        is_answered = not by_model or any(turn.kind == "response" and turn.raw for turn in by_model)
+        least = None if is_answered else 2 if written else 1
+        for path, text in _spoken(entry, least):
+            digest, squeezed = text_hash(text.strip()), _ESCAPES.sub("", text)
+            if digest in self.read_texts or text_hash(squeezed) in self.read_texts or text in written:
+                continue
+            if json.dumps(text, ensure_ascii=False)[1:-1] in written or any(squeezed in raw for raw in bare):
+                continue
+            if any(len(raw) > 1 and raw in squeezed for raw in bare):  # a text of which parts are turns
+                continue
+            held = self.suspects.get(path, {})
+            if len(held) < _MOST_AT_PATH and (held or len(self.suspects) < _MOST_PATHS):
+                self.suspects.setdefault(path, {})[digest] = at, len(text)
+
+    def problems(self) -> Iterator[UnreadText]:
+        """What is in no turn of the session, once all were read: a problem for each path."""
+        for path, held in self.suspects.items():
+            texts = [place for digest, place in held.items() if digest not in self.read_texts]
+            if texts:
+                at, length = texts[0]
+                more = f", as are {len(texts) - 1} more there" if len(texts) > 1 else ""
+                yield UnreadText(at, f"the text at ${path} ({length:,} characters) is in no turn{more}")
+
+
+def _spoken(entry: dict[str, Any], least: int | None) -> Iterator[tuple[str, str]]:
+    """The texts of an entry that speak, with their paths, whatever their number in a list; JSON in texts is opened.
+
+    Where an answer says nothing, or only calls, the `least` number of words is enough: one, or two.
+    """
+    waiting: list[tuple[str, Any]] = [("", entry)]
+    count = 0
+    while waiting and count < _MOST_TEXTS:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            yield from ((f"{path}.{key}", written) for key, written in _called(value))
+            waiting.extend(
+                (f"{path}.{str(key)[:40]}", inner)
+                for key, inner in value.items()
+                if not _KNOWN.fullmatch(str(key)) and not (isinstance(inner, str) and str(key).endswith("data"))
+            )
+        elif isinstance(value, list):
+            waiting.extend((f"{path}[]", inner) for inner in value)
+        elif isinstance(value, str) and value:
+            count += 1
+            inner = _opened(value)
+            if isinstance(inner, dict | list):
+                waiting.append((path, inner))
+            elif _is_said(value, least if not path.endswith(_NO_TEXTS) else None):
+                yield path, value
+
+
+def _is_said(text: str, least: int | None) -> bool:
+    """Whether it is speech, or has the `least` number of words, and holds no stream and no printed object."""
+    start = text[:_LOOKED_AT]
+    words = least is not None and len(start.split()) >= least and any(map(str.isalpha, start))
+    return (words or is_speech(text)) and not _STREAM.match(text) and not is_printed(text)
+
+
+def _called(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The arguments of what looks like a call, however short they are."""
+    if len(value) <= _MOST_OF_CALL and any(isinstance(value.get(key), str) for key in _CALLED):
+        key = next((key for key in ARGUMENTS if value.get(key)), "")
+        written = value.get(key)
+        if isinstance(written, dict) or (isinstance(written, str) and written.lstrip()[:1] == "{"):
+            yield key, _ESCAPES.sub("", as_json(written) if isinstance(written, dict) else written)
+
+
+def _opened(value: str) -> Any:
+    """The JSON, or the Python literal, that a text holds."""
+    if value.lstrip()[:1] not in ("{", "["):
+        return None
+    return from_repr(value, _LOOKED_AT) if (inner := json_or_none(value)) is None else inner
