@@ -157,6 +157,15 @@ def test_a_tool_that_is_declared_twice_is_kept_where_one_of_both_is() -> None:
     assert held_call('{"c": 1}', "t", declaration).state == "schema_mismatch"
 
 
+@pytest.mark.parametrize("arguments", ['{"origin": "OSL", "passengers": "2"}', '"{\\"origin\\": 1}"'])
+def test_a_call_that_was_written_whole_is_held_by_its_arguments(arguments: str) -> None:
+    raw = f'{{"name": "search_flights", "arguments": {arguments}}}'
+    contract = held_call(raw, None, Declaration.of(DECLARED))
+    assert (contract.state, contract.tool) == ("schema_mismatch", "search_flights")
+    places = [(one.path, one.span and raw[slice(*one.span)]) for one in contract.mismatches]
+    assert places[0] in (("$.arguments.passengers", '"2"'), ("$.arguments.origin", None))
+
+
 def test_no_more_than_twenty_mismatches_are_told() -> None:
     declaration = Declaration.of({"tools": [{"name": "t", "schema": {"items": {"type": "string"}}}]})
     contract = held_call(str(list(range(50))), "t", declaration)

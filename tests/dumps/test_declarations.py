@@ -197,9 +197,27 @@ def test_a_dump_declares(dump: dict[str, Any], tmp_path: Path) -> None:
     assert dump is LANGFUSE or turn.stop == ("tool_call", "tool_calls")
 
 
-def only_call(folder: Path, dump: dict[str, Any]) -> Turn:
+RECORDING = {"session_id": "s", "recorded_at": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [{"messages": [*CHAT["messages"], MESSAGE], "tools": CHAT["tools"]}],
+        [
+            {**RECORDING, "kind": "prompt", "text": "go", "tools": CHAT["tools"]},
+            {**RECORDING, "kind": "tool_call", "name": "t", "text": "{}"},
+        ],
+        [{**RECORDING, "kind": "tool_call", "name": "t", "text": "{}", "tools": CHAT["tools"]}],
+    ],
+)
+def test_a_conversation_declares(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    assert only_call(tmp_path, *lines).declared == {"tools": T}
+
+
+def only_call(folder: Path, *lines: dict[str, Any]) -> Turn:
     path = folder / "dump"
-    path.write_text(f"{json.dumps(dump)}\n")
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     (turn,) = [record for record in read(path, path.name) if isinstance(record, Turn) and record.kind == "tool_call"]
     return turn
 

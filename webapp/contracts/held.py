@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from webapp.contracts import places
@@ -41,6 +42,9 @@ def held_call(raw: str | None, tool: str | None, declaration: Declaration | None
         return Contract("not_declared", tool, reason="no tools are declared in what this log has of the request")
     if declaration.reason is not None:
         return Contract("not_checked", tool, source, declaration.reason)
+    within: list[str | int] = []
+    if tool is None and isinstance(value, dict) and isinstance(value.get("name"), str):
+        tool, (within, value) = value["name"], _inner_arguments(value)
     forbidden = _forbidden(tool, declaration.choice)
     if forbidden is not None:
         return Contract("schema_mismatch", tool, source, None, (forbidden,))
@@ -49,7 +53,19 @@ def held_call(raw: str | None, tool: str | None, declaration: Declaration | None
         return _unknown(tool, declaration)
     if is_free:
         return Contract("kept", tool, source)
-    return min((_fitted(raw or "", value, schema, tool, source) for schema in schemas), key=_worse)
+    return min((_fitted(raw or "", value, schema, tool, source, within) for schema in schemas), key=_worse)
+
+
+def _inner_arguments(call: dict[str, Any]) -> tuple[list[str | int], Any]:
+    """The arguments in a call that was written whole, `{"name", "arguments"}`, and where in it they stand."""
+    key = next((key for key in ("arguments", "parameters") if key in call), None)
+    if key is None:
+        return [], {}
+    inner = call[key]
+    try:
+        return [key], json.loads(inner) if isinstance(inner, str) else inner
+    except (ValueError, RecursionError):
+        return [key], inner
 
 
 def _worse(contract: Contract) -> int:
@@ -128,8 +144,15 @@ def _unknown(tool: str | None, declaration: Declaration) -> Contract:
     return Contract("unknown_name", tool, declaration.source, None, (Mismatch("$", "name", message),))
 
 
-def _fitted(raw: str, value: Any, schema: str | None, tool: str | None, source: str | None) -> Contract:
-    """The value against a schema, as JSON text; without one anything fits."""
+def _fitted(
+    raw: str,
+    value: Any,
+    schema: str | None,
+    tool: str | None,
+    source: str | None,
+    within: Sequence[str | int] = (),
+) -> Contract:
+    """The value, which stands `within` the text, against a schema, as JSON text; without one anything fits."""
     if schema is None:
         return Contract("kept", tool, source)
     known = compiled(schema)
@@ -145,7 +168,7 @@ def _fitted(raw: str, value: Any, schema: str | None, tool: str | None, source: 
     if not errors:
         return Contract("kept", tool, source)
     errors.sort(key=lambda error: _place_in(known.schema, error.schema_path))
-    told = tuple(_mismatch(error, raw, value, known.schema) for error in errors[:MOST])
+    told = tuple(_mismatch(error, raw, value, known.schema, within) for error in errors[:MOST])
     return Contract("schema_mismatch", tool, source, None, told, len(errors) - len(told))
 
 
@@ -160,9 +183,9 @@ def _place_in(schema: Any, path: list[str | int]) -> list[int]:
     return places
 
 
-def _mismatch(error: Any, raw: str, value: Any, schema: Any) -> Mismatch:
-    path, keyword = list(error.instance_path), error.kind.name
-    there, parent = _followed(value, path), _followed(schema, error.schema_path[:-1])
+def _mismatch(error: Any, raw: str, value: Any, schema: Any, within: Sequence[str | int]) -> Mismatch:
+    path, keyword = [*within, *error.instance_path], error.kind.name
+    there, parent = _followed(value, error.instance_path), _followed(schema, error.schema_path[:-1])
     keyword = {"oneOfNotValid": "oneOf", "oneOfMultipleValid": "oneOf", "falseSchema": "false"}.get(keyword, keyword)
     pointer = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in error.schema_path)
     return Mismatch(path_text(path), keyword, mismatch_words(error, there, parent), _span(error, raw, path), pointer)

@@ -33,8 +33,8 @@ from webapp.dumps.entries import RepeatedIds as RepeatedIds
 from webapp.dumps.head import DumpHead as DumpHead
 from webapp.dumps.keyed_sessions import keyed, session_keys
 from webapp.dumps.logged_twice import Twins
+from webapp.dumps.messages.beside import told_beside
 from webapp.dumps.messages.declarations import declared_in
-from webapp.dumps.messages.stops import stopped
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turns import event_turns, numbered
@@ -141,7 +141,7 @@ class Format:
 
     def conversation(self, context: Context) -> Conversation:
         """What the reading of a session starts with."""
-        return self.conversation_type(text(context.get("model")))
+        return self.conversation_type(text(context.get("model")), declared_always=declared_in(context))
 
     def read_entry(self, entry: dict[str, Any], conversation: Any) -> list[PlacedTurn]:
         """The turns of one entry, each with the place of its text; none for an event. Raises `BadEntry`.
@@ -211,9 +211,9 @@ class Format:
             at, value = entry
             for problem in self.repeated_ids(at, value, ids):
                 yield problem, None
-            conversation.declared_beside = declared_in(value)
+            conversation.declares_beside(declared_in(value))
             try:
-                turns = stopped(value, self.read_entry(value, conversation))
+                turns = told_beside(value, self.read_entry(value, conversation), conversation)
             except BadEntry as bad:
                 turns = bad.turns
                 yield Problem(at, f"{bad}; kept as an event"), None

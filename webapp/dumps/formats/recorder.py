@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any, get_args
 
 from webapp.dumps.base import Conversation, DumpHead, Entry, Format, PlacedTurn, Sessions, Source
-from webapp.dumps.records import Kind, Problem, Turn
+from webapp.dumps.records import Kind, Problem, Turn, changed
 from webapp.dumps.sessions import grouped
 from webapp.dumps.times import moment
 from webapp.dumps.values import first_text, number, text, whole
@@ -50,8 +50,11 @@ class Recorded(Format):
 
     def read_entry(self, entry: dict[str, Any], conversation: _Recording) -> list[PlacedTurn]:
         turn = _turn(entry, conversation.written)
+        if conversation.declared_beside is not None:  # with the prompt, or with the response itself
+            conversation.declares(conversation.declared_beside)
         if turn.written_by_model:
             conversation.written = conversation.entry
+            turn = changed(turn, declared=conversation.declared)
         return [(turn, ("text",))]
 
 

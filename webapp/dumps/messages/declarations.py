@@ -35,7 +35,7 @@ _HOLDERS = (
         "request_body",
         "req",
     ),
-    *("model_request_parameters", "attributes", "metadata", "llm_request"),
+    *("model_request_parameters", "attributes", "metadata", "llm_request", "agent"),
 )
 """under which keys an entry has its request, or the parameters of one"""
 _DEPTH = 3

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.dumps.messages.turn_values import PlacedTurn
-from webapp.dumps.records import Stop, changed
+from webapp.dumps.records import Stop
 from webapp.dumps.values import as_list, as_object, text
 
 REASONS = {
@@ -45,7 +44,6 @@ _BY_WORD = {word: reason for reason, words in REASONS.items() for word in words}
 _NOTHING = ("", "null", "none", "unspecified", "finish_reason_unspecified", "in_progress", "queued")
 _KEYS = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
 _INTO = ("response", "message", "output", "choices", "candidates", "response_metadata")
-_ASKING = ("prompt", "tool_result")
 _DEPTH = 5
 
 
@@ -75,20 +73,6 @@ def stop_of(value: Any, depth: int = _DEPTH) -> Stop | None:
         refused = any(_refuses(item) for item in as_list(value.get("output")))
         return Stop("refused", found.said) if refused and found.reason == "complete" else found
     return next((found for key in _INTO if (found := stop_of(value.get(key), depth - 1))), None)
-
-
-def stopped(entry: dict[str, Any], turns: list[PlacedTurn]) -> list[PlacedTurn]:
-    """`turns` of an entry, with what it says beside them of why the model stopped where no body has said it.
-
-    That is said of the answer alone, behind whatever is repeated of the conversation.
-    """
-    if any(turn.stop for turn, _ in turns) or (why := stop_of(entry)) is None:
-        return turns
-    asked = max((place for place, (turn, _) in enumerate(turns) if turn.kind in _ASKING), default=-1)
-    return [
-        (changed(turn, stop=why), path) if place > asked and turn.written_by_model else (turn, path)
-        for place, (turn, path) in enumerate(turns)
-    ]
 
 
 def _refuses(item: Any) -> bool:

@@ -58,6 +58,8 @@ class Conversation:
     """what the last request declares"""
     declared_beside: dict[str, Any] | None = None
     """what the entry that is being read declares anywhere"""
+    declared_always: dict[str, Any] | None = None
+    """what is declared for all of the session"""
     orphaned: bool = False
     """whether it was noted that a result answers a call that was not read"""
     shortened: bool = False
@@ -71,6 +73,11 @@ class Conversation:
         """Note what a request declares; what the one before declared, too, stays the same object."""
         if declared != self.declared:
             self.declared = declared
+
+    def declares_beside(self, declared: dict[str, Any] | None) -> None:
+        """As `declares`, of an entry."""
+        if declared != self.declared_beside:
+            self.declared_beside = declared
 
     def unfinished(self) -> str | None:
         """What to say behind the last entry, where an answer had begun and did not end."""

@@ -1,0 +1,34 @@
+"""What an entry, or its session, says beside its messages: what was declared, and why the model stopped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from webapp.dumps.messages.stops import stop_of
+from webapp.dumps.messages.turn_values import PlacedTurn
+from webapp.dumps.messages.turns import Conversation
+from webapp.dumps.records import changed
+
+_ASKING = ("prompt", "tool_result")
+
+
+def told_beside(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Conversation) -> list[PlacedTurn]:
+    """`turns` of an entry with what stands beside them, where no request or body has said it.
+
+    What the entry says is said of its answer alone, behind whatever it repeats of the conversation; what the session
+    declares holds for all of it.
+    """
+    why = None if any(turn.stop for turn, _ in turns) else stop_of(entry)
+    is_declared = any(turn.declared for turn, _ in turns)
+    declared = None if is_declared else conversation.declared_beside
+    everywhere = None if is_declared else conversation.declared_always
+    if why is None and declared is None and everywhere is None:
+        return turns
+    asked = max((place for place, (turn, _) in enumerate(turns) if turn.kind in _ASKING), default=-1)
+    told: list[PlacedTurn] = []
+    for place, (turn, path) in enumerate(turns):
+        is_answer = place > asked
+        values = {"declared": declared if is_answer and declared else everywhere, "stop": why if is_answer else None}
+        new = {name: value for name, value in values.items() if value is not None} if turn.written_by_model else {}
+        told.append((changed(turn, **new) if new else turn, path))
+    return told
