@@ -21,6 +21,7 @@ from webapp.dumps.decoding import json_or_none
 from webapp.dumps.entries import nested
 from webapp.dumps.formats.openai import entry_turns
 from webapp.dumps.messages.bodies import exchange, said_turns, unanswered
+from webapp.dumps.messages.calls import call as provider_call
 from webapp.dumps.messages.calls import listed_calls
 from webapp.dumps.messages.http import is_body
 from webapp.dumps.messages.pieces import Path, Piece, as_json, block, content
@@ -37,14 +38,14 @@ from webapp.dumps.messages.turns import (
     unplaced,
     with_usage,
 )
-from webapp.dumps.records import Problem
-from webapp.dumps.sessions import entries_of
+from webapp.dumps.records import Problem, changed
+from webapp.dumps.sessions import document_session, entries_of
 from webapp.dumps.spilled_entries import spilled
 from webapp.dumps.sqlite_tables import opened, opened_tables
 from webapp.dumps.values import as_list, as_object, id_text, short_title, text, whole
 
 Rule = dict[str, Any]
-_SAYING = ("thinking", "text", "content", "block", "json", "calls", "call", "result")
+_SAYING = ("thinking", "text", "join", "content", "block", "json", "calls", "call", "result")
 
 
 @dataclass(slots=True)
@@ -90,6 +91,8 @@ class Declared(Format):
     def sessions(self, source: Source, head: DumpHead) -> Sessions:
         if head.shape == "sqlite":
             yield from self._stored(source)
+        elif "stream" in self.spec and head.shape == "object":
+            yield document_session(source, head, self.spec["stream"], needed=self.spec["stream"])
         elif "list" in self.spec or self.spec.get("each"):
             yield from self._listed(source, head)
         else:
@@ -176,6 +179,7 @@ class Declared(Format):
             holder = item if isinstance(item, dict) else {"item": item}
             for turn, path in self._ruled(rule["rules"], holder, conversation):
                 inner = path[1:] if path and holder is not item else path
+                turn = changed(turn, sounding=index) if rule.get("numbered") else turn
                 turns.append((turn, None if inner is None else (*(steps or ()), index, *inner)))
         return turns
 
@@ -187,7 +191,7 @@ class Declared(Format):
             inner, steps = at(entry, rule["message"])
             message = {key: value for key, value in as_object(inner).items() if key not in rule.get("without", ())}
             own = text(message.get("role"))
-            message["role"] = self.spec.get("roles", {}).get(own, own) or role
+            message["role"] = role if rule.get("outer_role") else self.spec.get("roles", {}).get(own, own) or role
             turns = message_turns(message, conversation, steps or (), **about)
         elif "printed" in rule:
             turns = _printed(at(entry, rule["printed"])[0], conversation)
@@ -208,11 +212,14 @@ class Declared(Format):
             turns = event_turns(text(at(entry, rule["event"])[0]) or rule.get("called"), *placed)
         else:
             pieces = list(_pieces(rule["say"], entry, conversation))
-            turns = turns_of(pieces, role, conversation, **about) if pieces or not rule.get("or_event") else []
-            turns = turns or event_turns(text(at(entry, rule["or_event"])[0]))
+            if not pieces and (rule.get("optional") or "or_event" in rule):
+                return [] if "or_event" not in rule else event_turns(text(at(entry, rule["or_event"])[0]))
+            turns = turns_of(pieces, role, conversation, **about)
         if rule.get("once") and all(turn.raw in conversation.said for turn, _ in turns):
             turns = event_turns(text(entry.get("type")))
-        filled = {key: _fitting(key, at(entry, path)[0]) for key, path in rule.get("fill", {}).items()}
+        turns = unplaced(turns) if rule.get("unplaced") else turns
+        fill = rule.get("fill_of", {}).get(role, rule.get("fill", {}))
+        filled = {key: _fitting(key, at(entry, path)[0]) for key, path in fill.items()}
         usage = {key: at(entry, path)[0] for key, path in rule.get("usage", {}).items()}
         return with_usage(each_filled(turns, **filled), usage) if usage else each_filled(turns, **filled)
 
@@ -264,19 +271,21 @@ def _piece(kind: str, part: dict[str, str], entry: dict[str, Any], conversation:
     if kind == "content":
         yield from content(value, steps or ())
     elif kind == "block":
-        yield from block(
-            {part[kind]: value} if part.get("wrapped") else value, () if part.get("wrapped") else steps or ()
-        )
+        yield from block({part[kind]: value}, ()) if "wrapped" in part else block(value, steps or ())
     elif kind == "json" and value is not None:
         yield Piece("text", value if isinstance(value, str) else as_json(value))
     elif kind == "calls":
         holder, _, key = part[kind].rpartition(".")
         for listed in listed_calls(as_object(at(entry, holder)[0]) if holder else entry, key, conversation.notes):
-            yield _call(listed, (), part, conversation)
+            yield provider_call(listed, ()) if "provider" in part else _call(listed, (), part, conversation)
     elif kind == "call" and value is not None:
+        before = set(conversation.said) if "unless_called" in part else set()
         call = _call(as_object(value), steps or (), part, conversation)
-        if not ("unless_called" in part and call.id in conversation.said):
+        if call.id not in before:
             yield call
+    elif kind == "join":
+        texts = [said for key in part[kind].split("+") if (said := text(at(entry, key)[0]))]
+        yield Piece("text", "\n".join(texts))
     elif kind == "result" and value is not None:
         name, ident = (text(at(entry, part.get(key))[0]) for key in ("name", "id"))
         yield Piece.of_result(value, steps or (), name, ident)
@@ -287,7 +296,9 @@ def _piece(kind: str, part: dict[str, str], entry: dict[str, Any], conversation:
 def _call(call: dict[str, Any], steps: Path, part: dict[str, str], conversation: Declaring) -> Piece:
     name, ident = (text(at(call, part.get(key))[0]) for key in ("name", "id"))
     arguments, place = at(call, part.get("args", "arguments|args|input"))
-    piece = Piece.of_call(arguments, (*steps, *(place or ())), name or part.get("called"), ident, dict(call))
+    where = () if "unplaced" in part else (*steps, *(place or ()))
+    call = {**call, "name": name} if "named" in part else dict(call)
+    piece = Piece.of_call(arguments, where, name or part.get("called"), ident, call)
     if ident:
         conversation.said.add(ident)
     return piece

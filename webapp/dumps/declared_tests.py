@@ -55,6 +55,6 @@ def _test(test: str) -> Test:
     for sign, passes in _SIGNS.items():
         path, there, words = test.partition(sign)
         if there and sign not in path:
-            listed = words.split("|")
+            listed = [word.replace("_", " ") for word in words.split("|")] if sign == "*" else words.split("|")
             return lambda value: bool(passes(at(value, path)[0], listed)) is not negated
     return lambda value: (at(value, test)[0] is None) is negated

@@ -7,7 +7,6 @@ from typing import Any
 from webapp.dumps.base import Conversation, DumpHead, Format, PlacedTurn, SessionEntries, Sessions, Source
 from webapp.dumps.documents import with_list
 from webapp.dumps.entries import nested
-from webapp.dumps.formats.tau_bench import trial_name
 from webapp.dumps.messages.pieces import call, text_or_json
 from webapp.dumps.messages.turns import event_turns, message_turns, with_usage
 from webapp.dumps.records import Problem
@@ -61,3 +60,9 @@ class Tau2(Format):
 
 
 plugin = Tau2()
+
+
+def trial_name(value: dict[str, Any]) -> str | None:
+    """A session by its task, and by the number of its trial where there is one."""
+    task, trial = id_text(value.get("task_id")), id_text(value.get("trial"))
+    return task if task is None or trial is None else f"{task}/{trial}"
