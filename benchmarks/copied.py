@@ -18,7 +18,7 @@ from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.models import TURNS_A_SESSION, DumpSession, Session
 from webapp.store.search.pending import SLOTS
-from webapp.store.write import row_values, rows
+from webapp.store.write import list_rows, row_values, rows
 
 _session = Session.__table__
 _insert_sessions = sa.insert(_session)  # type: ignore[arg-type]
@@ -66,6 +66,7 @@ def copy(connection: sa.Connection, copies: Sequence[Copy], dump_id: int, pendin
         pending.note(*search.session_notes(at, start.external_id, start.title))
         for ordinal, turn in enumerate(turns):
             pending.text(at * TURNS_A_SESSION + ordinal, (turn.raw or "").encode())
+    list_rows.renew(connection, new)
 
 
 def _values(number: int, start: SessionStart, turns: Sequence[Turn], original: Original) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.filters import BadFilter, Filters, of_parameters
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -33,7 +34,7 @@ HELP = {
     "dump": "A dump, by number or sha256.",
     "since": "From this date or time on, ISO 8601.",
     "until": "Up to this date or time.",
-    "failures": "More than this many failed responses.",
+    **{name: f"More than this many {number.things}." for name, number in MORE_THAN.items()},
     "q": "A search.",
 }
 

@@ -12,6 +12,7 @@ from flask import Flask, current_app, request, url_for
 from webapp import jsontext, paths
 from webapp.findings import about_rule, reason, rules
 from webapp.parsing import words
+from webapp.store.sessions.columns import MORE_THAN, SHOWN
 from webapp.store.sessions.sessions import shape_of
 from webapp.visible import line_runs, visible
 from webapp.web.labels.label_form import expects_words
@@ -42,7 +43,7 @@ def init_app(app: Flask) -> None:
         *(strips.binned, strips.marks, strips.bin_marks, strips.failures, strips.shade, strips.cell_words, strips.told),
         *(session_words, words.wording, verdict_name, verdict_help, expects_words, failure_words),
     )
-    app.jinja_env.globals.update({helper.__name__: helper for helper in helpers})
+    app.jinja_env.globals.update({helper.__name__: helper for helper in helpers}, SHOWN=SHOWN, MORE_THAN=MORE_THAN)
 
 
 def asset(name: str) -> str:

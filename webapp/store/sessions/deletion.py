@@ -92,8 +92,7 @@ def purge(engine: sa.Engine, *, older_than: timedelta = UNDONE_FOR) -> int:
 def purge_just_hidden(engine: sa.Engine, session_ids: Iterable[int]) -> int:
     """Remove those of these sessions that are hidden at once, as `purge` does an hour later; how many went.
 
-    An empty hidden row of each stays until the next `purge`: servers whose index holds the session, and who have not
-    looked since, learn from it that it is gone.
+    An empty hidden row of each stays until the next `purge`, so that the next one's `changed` is a higher one still.
     """
     now = datetime.now(UTC) + timedelta(seconds=1)
     return sum(_purge(engine, number, now, leaves_row=True) for number in session_ids)

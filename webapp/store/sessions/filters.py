@@ -6,15 +6,16 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from webapp.store.sessions import columns
 from webapp.store.write.tally import VERDICTS
 
 JUDGEMENTS = ("right", "wrong", "missed", "spurious", "unsure")
 LABELS = ("labelled", "unlabelled", *JUDGEMENTS)
-SORTS = ("failing", "time", "failures", "length")
-"""failed in production first, then the newest; the newest; most failed responses; most responses"""
+SORTS = ("failing", "time", *(number.sort for number in columns.SHOWN if number.sort))
+"""failed in production first, then the newest; the newest; most of a number"""
 HOME = "home"
 """what `under` says where each session is looked at under its own home profile"""
-_MOST = 2**31 - 1
+MOST = 2**31 - 1
 
 
 class BadFilter(ValueError):
@@ -60,8 +61,10 @@ class Filters:
         if self.label is not None:
             _one_of("label", self.label, LABELS)
         _one_of("sort", self.sort, SORTS)
-        if self.failures is not None and not 0 <= self.failures <= _MOST:
-            raise BadFilter(f"failures must be a number from 0 to {_MOST}, not {self.failures}")
+        for name in columns.MORE_THAN:
+            bound = getattr(self, name)
+            if bound is not None and not 0 <= bound <= MOST:
+                raise BadFilter(f"{name} must be a number from 0 to {MOST}, not {bound}")
         self.span()
 
     def span(self) -> tuple[datetime | None, datetime | None]:
@@ -93,8 +96,8 @@ def of_parameters(parameters: dict[str, str]) -> Filters:
         text = parameters.get(field.name, "")
         if field.name in ("failed", "rescued"):
             values[field.name] = text == "1"
-        elif field.name == "failures" and text:
-            values[field.name] = _number(text)
+        elif field.name in columns.MORE_THAN and text:
+            values[field.name] = _number(field.name, text)
         elif text:
             values[field.name] = text
     return Filters(**values)
@@ -105,9 +108,9 @@ def _one_of(name: str, value: str, values: tuple[str, ...]) -> None:
         raise BadFilter(f"{name} takes {', '.join(values)}, not {value[:100]!r}")
 
 
-def _number(text: str) -> int:
+def _number(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 11):
-        raise BadFilter(f"failures must be a number, not {text[:100]!r}")
+        raise BadFilter(f"{name} must be a number, not {text[:100]!r}")
     return int(text)
 
 

@@ -14,13 +14,13 @@ import sqlalchemy as sa
 from webapp.store.db import types
 from webapp.store.db.types import microseconds
 from webapp.store.models import Session
+from webapp.store.sessions.columns import NUMBERS
 
 KEYS: dict[str, tuple[Any, ...]] = {
     "failing": (Session.failed, Session.happened_at, Session.id),
     "time": (Session.happened_at, Session.id),
-    "failures": (Session.failed_count, Session.happened_at, Session.id),
-    "length": (Session.response_count, Session.happened_at, Session.id),
     "match": (Session.id,),
+    **{number.sort: (number.column, Session.happened_at, Session.id) for number in NUMBERS if number.sort},
 }
 """most important first; all of them descend, and the last says which of two otherwise equal sessions comes first"""
 

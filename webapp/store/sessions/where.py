@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from webapp.store.db.dialect import unindexed
 from webapp.store.models import TURNS_A_SESSION, DumpSession, FacetValue, Label, Session, SessionFacet
+from webapp.store.sessions.columns import MORE_THAN, Number
 from webapp.store.sessions.dumps import id_of
 from webapp.store.sessions.filters import LABELS, NARROWING, Filters
 
@@ -80,13 +81,17 @@ def _dump(filters: Filters) -> Condition:
     return unindexed(Session.id).in_(of_dump)
 
 
+def _more_than(number: Number) -> Callable[[Filters], Condition]:
+    return lambda filters: number.column > getattr(filters, number.more_than)
+
+
 _COLUMNS: dict[str, Callable[[Filters], Condition]] = {
     "failed": lambda _: Session.failed.is_(sa.true()),
     "rescued": lambda _: Session.rescued_count > 0,
-    "failures": lambda filters: Session.failed_count > filters.failures,
     "since": _since,
     "until": _until,
     "label": _label,
     "dump": _dump,
+    **{name: _more_than(number) for name, number in MORE_THAN.items()},
 }
 """filters that a column or another table answers; the others are values of `session_facets`"""

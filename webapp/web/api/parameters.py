@@ -5,7 +5,8 @@ from __future__ import annotations
 from flask import request
 
 from webapp.store.labels.queues.queue_spec import KINDS, LARGEST_SAMPLE, MOST_EACH
-from webapp.store.sessions.filters import LABELS, SORTS
+from webapp.store.sessions.columns import MORE_THAN
+from webapp.store.sessions.filters import LABELS, MOST, SORTS
 from webapp.store.write.tally import VERDICTS
 from webapp.web.api.operation import Parameter
 from webapp.web.api.shapes import TEXT, one_of, whole
@@ -34,7 +35,7 @@ FILTERS = (
     Parameter("dump", TEXT, "of this dump, by number or sha256"),
     Parameter("since", TEXT, f"from then on: {_DAY}"),
     Parameter("until", TEXT, f"until then: {_DAY}; a day holds that day"),
-    Parameter("failures", whole(0, 2**31 - 1), "with more failed responses than that"),
+    *(Parameter(name, whole(0, MOST), f"with more {number.things} than that") for name, number in MORE_THAN.items()),
     Parameter("q", TEXT, "words, phrases in quotation marks, prefix*, -not"),
     Parameter("sort", one_of(SORTS), "the order; a search shows the newest matches first"),
 )

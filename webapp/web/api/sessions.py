@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from webapp.parsing.words import KINDS
+from webapp.store.sessions.columns import NUMBERS
 from webapp.store.write.tally import VERDICTS
 from webapp.web.api.shapes import (
     ANYTHING,
@@ -25,12 +26,11 @@ from webapp.web.api.shapes import (
 
 VERDICT = one_of(VERDICTS)
 _COUNTED = record(responses=COUNT, failed=COUNT, rescued=COUNT)
-SESSION = joined(
-    _COUNTED,
+SESSION = record(
     **dict.fromkeys(("id", "key", "format", "home", "home_profile", "strip", "url"), TEXT),
     **dict.fromkeys(("title", "home_source", "service"), maybe(TEXT)),
     **dict.fromkeys(("started_at", "ended_at"), maybe(TIME)),
-    **dict.fromkeys(("revision", "turns", "labelled", "bytes"), COUNT),
+    **{"revision": COUNT} | {number.name: COUNT for number in NUMBERS},
     shape=each(COUNT),
     models=many(TEXT),
     findings=each(COUNT),

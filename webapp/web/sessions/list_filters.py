@@ -12,8 +12,9 @@ from urllib.parse import urlencode
 from flask import request
 
 from webapp.parsing import profiles, words
+from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.facets import LIMIT, Counts, Facet
-from webapp.store.sessions.filters import HOME, Filters, of_parameters
+from webapp.store.sessions.filters import HOME, SORTS, Filters, of_parameters
 from webapp.store.sessions.sessions import Page
 from webapp.visible import visible
 from webapp.web.sessions import strips
@@ -43,7 +44,6 @@ CHIPS = {
     "rescued": "Fencepost can read",
     "since": "from",
     "until": "until",
-    "failures": "more than",
     "q": "search",
 }
 RANGES = (
@@ -135,8 +135,8 @@ def chips(filters: Filters) -> list[Chip]:
 def _said(name: str, value: str, under: str) -> tuple[str, str]:
     if name in ("failed", "rescued"):
         return CHIPS[name], ""
-    if name == "failures":
-        return "more than", f"{int(value):,} failures"
+    if name in MORE_THAN:
+        return "more than", f"{int(value):,} {MORE_THAN[name].things}"
     where = f" (under {under})" if name in OF_PARSE and under != HOME else ""
     return CHIPS.get(name, TITLES.get(name, name).lower()), named(name, value) + where
 
@@ -181,9 +181,7 @@ def _group(facet: Facet, filters: Filters) -> FacetGroup:
 def sorts(filters: Filters) -> dict[str, str]:
     """Where a click on each column's head leads: to that sort, or from it back to failing first."""
     active = filters.active()
-    return {
-        name: address(active, sort=None if filters.sort == name else name) for name in ("time", "failures", "length")
-    }
+    return {name: address(active, sort=None if filters.sort == name else name) for name in SORTS[1:]}
 
 
 def ranges(filters: Filters) -> list[Option]:

@@ -19,6 +19,7 @@ from webapp.store.sessions import coverage, failure_steps, overview
 from webapp.store.sessions import sessions as store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
+from webapp.store.sessions.columns import NUMBERS
 from webapp.store.sessions.failure_steps import FailedPlace
 from webapp.store.write import finding_runner
 from webapp.store.write.tally import VERDICTS
@@ -225,12 +226,7 @@ def session_dict(session: Any) -> dict[str, Any]:
         "shape": dict(zip(VERDICTS, store.shape_of(session), strict=True)),
         "started_at": session.started_at and session.started_at.isoformat(),
         "ended_at": session.ended_at and session.ended_at.isoformat(),
-        "turns": session.turn_count,
-        "responses": session.response_count,
-        "failed": session.failed_count,
-        "rescued": session.rescued_count,
-        "labelled": session.label_count,
-        "bytes": session.raw_bytes,
+        **{number.name: getattr(session, number.column.key) for number in NUMBERS},
         "findings": (session.facets or {}).get("finding", {}),
         "url": url_for("sessions.show", ident=links.ident(session)),
     }
