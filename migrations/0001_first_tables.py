@@ -60,6 +60,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name=op.f("pk_database_secret")),
     )
     op.create_table(
+        "declaration",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_declaration")),
+    )
+    op.create_table(
         "dump",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("sha256", sa.String(length=64), nullable=False),
@@ -562,6 +568,10 @@ def upgrade() -> None:
         sa.Column("source", sa.LargeBinary(), nullable=True),
         sa.Column("raw_at", sa.LargeBinary(), nullable=True),
         sa.Column("entry_sha256", sa.LargeBinary(length=32), nullable=True),
+        sa.Column("declaration_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
+        sa.Column("stop", sa.String(length=16), nullable=True),
+        sa.Column("stop_said", sa.String(length=255), nullable=True),
+        sa.Column("arguments", sa.String(length=16), nullable=True),
         sa.ForeignKeyConstraint(
             ["duplicate_of"], ["turn.id"], name=op.f("fk_turn_duplicate_of_turn"), ondelete="CASCADE"
         ),
@@ -727,6 +737,17 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("turn_id", "profile", "repair", name=op.f("pk_parse_repair")),
     )
+    op.create_table(
+        "turn_contract",
+        sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False),
+        sa.Column("state", sa.String(length=16), nullable=False),
+        sa.Column("detail", sa.LargeBinary(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["turn_id"], ["turn.id"], name=op.f("fk_turn_contract_turn_id_turn"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("turn_id", name=op.f("pk_turn_contract")),
+    )
+    op.create_index("ix_turn_contract_state", "turn_contract", ["state", "turn_id"], unique=False)
     # ### end Alembic commands ###
     for statement in SEARCH[op.get_bind().dialect.name]:
         op.get_bind().exec_driver_sql(statement)

@@ -9,6 +9,9 @@ from webapp.contracts.declared import Declaration
 from webapp.contracts.held import held_answer, held_call
 from webapp.contracts.states import Contract
 
+_MOST = 256
+"""declarations that are kept ready"""
+
 
 class ModelTurn(Protocol):
     """What is asked of a turn: `webapp.dumps.Turn` has it, and so has a stored one."""
@@ -32,7 +35,7 @@ class Holder:
 
     def __init__(self, given: Mapping[str, Any] | None = None) -> None:
         self._given = None if given is None else Declaration.of(given, "file")
-        self._last: tuple[dict[str, Any] | None, Declaration | None] = (None, None)
+        self._known: dict[int, tuple[dict[str, Any], Declaration]] = {}
 
     def answer(self, turns: Sequence[ModelTurn]) -> list[Contract | None]:
         """The contract of each turn of one answer; None for what no model wrote."""
@@ -53,15 +56,18 @@ class Holder:
     def _declaration(self, declared: dict[str, Any] | None) -> Declaration | None:
         if declared is None:
             return self._given
-        if declared is not self._last[0]:
-            own = Declaration.of(declared)
-            is_whole = own.tools is not None or self._given is None
-            self._last = (declared, own if is_whole else _with_tools(own, self._given))
-        return self._last[1]
-
-
-def _with_tools(own: Declaration, given: Declaration | None) -> Declaration:
-    """A request that names no tools, with those that were given."""
-    if given is None:
+        known = self._known.get(id(declared))
+        if known is not None:  # the object is held here, so that nothing else has its id
+            return known[1]
+        own = Declaration.of(declared)
+        if own.tools is None and self._given is not None:
+            own = _with_tools(own, self._given)
+        if len(self._known) >= _MOST:
+            self._known.clear()
+        self._known[id(declared)] = (declared, own)
         return own
+
+
+def _with_tools(own: Declaration, given: Declaration) -> Declaration:
+    """A request that names no tools, with those that were given."""
     return Declaration(given.source, given.tools, given.has_open_tools, own.choice, own.answer, own.answer_schema)

@@ -9,7 +9,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.models import TURNS_A_SESSION, Label, Session
+from webapp.contracts import BROKEN
+from webapp.store.models import MODEL_KINDS, TURNS_A_SESSION, Label, Session, Turn, TurnContract
 from webapp.store.sessions import sessions
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.store.sessions.where import FACETS
@@ -33,8 +34,24 @@ def values(session: Session, facet: str, under: str, judged: dict[int, set[str]]
         return set(counted.get((_LISTS | _COUNTS)[facet], ()))
     if facet == "label":
         return judged.get(session.id, set()) | {"labelled" if session.label_count else "unlabelled"}
+    if facet == "contract":
+        return states(session)
     value = {"home": session.home_profile, "service": session.service, "format": session.source_format}[facet]
     return set() if value is None else {value}
+
+
+def states(session: Session) -> set[str]:
+    """The states of a session's responses under their contracts."""
+    db = orm.object_session(session)
+    assert db is not None
+    held = db.execute(
+        sa.select(TurnContract.state)
+        .select_from(Turn)
+        .outerjoin(TurnContract, TurnContract.turn_id == Turn.id)
+        .where(Turn.session_id == session.id, Turn.kind.in_(MODEL_KINDS), Turn.duplicate_of.is_(None))
+    )
+    found = {state or "not_declared" for (state,) in held}
+    return found | ({"broken"} if found & set(BROKEN) else set())
 
 
 def matching(db: orm.Session, filters: Filters, without: str = "") -> list[Session]:

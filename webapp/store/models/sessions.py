@@ -183,6 +183,14 @@ class Turn(Base):
     raw_at: orm.Mapped[list[Any] | None] = orm.mapped_column(ExactJson)
     entry_sha256: orm.Mapped[bytes | None] = orm.mapped_column(sa.LargeBinary(32))
     """of the entry as it came, on an entry's first turn: how growth is told from another past"""
+    declaration_id: orm.Mapped[int | None] = orm.mapped_column(BigId)
+    """what the request of this response declares: see `Declaration`"""
+    stop: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    """why the model stopped, by the words of `dumps.messages.stops` …"""
+    stop_said: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
+    """… and by the log's own"""
+    arguments: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
+    """of a call: whether `raw` is written, decoded, free or its provider's, see `dumps.records.Turn`"""
 
 
 is_response = sa.and_(Turn.kind.in_(MODEL_KINDS), Turn.raw.is_not(None), Turn.duplicate_of.is_(None))

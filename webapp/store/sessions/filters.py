@@ -6,7 +6,9 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from webapp.contracts import STATES
 from webapp.store.sessions import columns
+from webapp.store.write.contracts import BROKEN_AS_ONE
 from webapp.store.write.tally import VERDICTS
 
 JUDGEMENTS = ("right", "wrong", "missed", "spurious", "unsure")
@@ -48,6 +50,7 @@ class Filters:
     label: str | None = None
     service: str | None = None
     format: str | None = None
+    contract: str | None = None
     dump: str | None = None
     since: str | None = None
     until: str | None = None
@@ -60,6 +63,8 @@ class Filters:
             _one_of("verdict", self.verdict, VERDICTS)
         if self.label is not None:
             _one_of("label", self.label, LABELS)
+        if self.contract is not None:
+            _one_of("contract", self.contract, (*STATES, BROKEN_AS_ONE))
         _one_of("sort", self.sort, SORTS)
         for name in columns.MORE_THAN:
             bound = getattr(self, name)

@@ -8,17 +8,19 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.contracts import BROKEN
 from webapp.parsing import Trace
 from webapp.store import search
-from webapp.store.models import Finding, Label, Parse, ParseRepair, Session, Turn, is_response
+from webapp.store.models import Finding, Label, Parse, ParseRepair, Session, Turn, TurnContract, is_response
 from webapp.store.sessions.filters import HOME, LABELS, Filters
 from webapp.store.write import facets
+from webapp.store.write.contracts import BROKEN_AS_ONE
 from webapp.store.write.stored_turns import home_parse, join_parses, our_parse
 from webapp.store.write.tally import READABLE
 
 OF_RESPONSE = (
     *("failed", "rescued", "verdict", "strategy", "repair", "error", "model", "agent", "phase", "tool"),
-    *("finding", "label", "q"),
+    *("finding", "label", "contract", "q"),
 )
 """Filters that hold for the one response; the others are of its session."""
 _A_SEARCH = 5_000
@@ -71,11 +73,21 @@ def conditions(filters: Filters) -> Iterable[sa.ColumnElement[bool]]:
     if filters.repair is not None:
         needed = sa.and_(ParseRepair.turn_id == Turn.id, ParseRepair.profile == under.profile)
         yield sa.exists().where(needed, ParseRepair.repair == filters.repair)
+    if filters.contract is not None:
+        yield _has_contract(filters.contract)
     if filters.label is not None:
         labelled = sa.exists().where(Label.turn_id == Turn.id)
         if filters.label not in LABELS[:2]:
             labelled = labelled.where(Label.judgement == filters.label)
         yield ~labelled if filters.label == "unlabelled" else labelled
+
+
+def _has_contract(state: str) -> sa.ColumnElement[bool]:
+    held = sa.exists().where(TurnContract.turn_id == Turn.id)
+    if state == "not_declared":
+        return ~held
+    states = BROKEN if state == BROKEN_AS_ONE else (state,)
+    return held.where(TurnContract.state.in_(states))
 
 
 def _has_error(row: Row, kind: str) -> bool:

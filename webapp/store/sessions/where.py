@@ -15,7 +15,7 @@ from webapp.store.sessions.filters import LABELS, NARROWING, Filters
 
 FACETS = (
     *("verdict", "strategy", "repair", "error", "finding", "model", "agent", "phase", "tool"),
-    *("home", "label", "service", "format"),
+    *("home", "label", "service", "format", "contract"),
 )
 """in the order that a page shows them"""
 OF_PARSE = ("verdict", "strategy", "repair")

@@ -16,6 +16,7 @@ from webapp.exports.session_dump import whole_entry
 from webapp.parsing import Trace, failure_group
 from webapp.store.db import packing
 from webapp.store.db.short_text import short
+from webapp.store.write.declarations import declared
 from webapp.store.write.value_digest import value_digest
 
 Row = dict[str, Any]
@@ -74,6 +75,10 @@ def turn_row(turn: Turn, raw: bytes | None, *, first: bool = False) -> Row:
         "source": source,
         "raw_at": None if turn.raw_at is None else _path(turn.raw_at),
         "entry_sha256": digest,
+        "declaration_id": declared(turn.declared),
+        "stop": None if turn.stop is None else turn.stop.reason,
+        "stop_said": None if turn.stop is None else _name(turn.stop.said),
+        "arguments": turn.arguments,
     }
 
 

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from webapp.store import models
 from webapp.store.db.copying import binary_types, copy_rows
 from webapp.store.db.types import ExactJson, ExactText, PackedJson, PackedText, ShortText, UtcDateTime
+from webapp.store.write import declarations
 from webapp.store.write.row_values import Row, Values, values
 
 _PLAIN: dict[type[sa.types.TypeEngine[Any]], sa.types.TypeEngine[Any]] = {
@@ -53,6 +54,8 @@ def insert_values(
     """Insert rows of the columns `names`; on SQLite by its driver, which takes half the time."""
     if not batch:
         return
+    if declarations.COLUMN in names:
+        batch = declarations.put(connection, names, batch)
     if connection.dialect.name != "sqlite":
         types = binary_types(table)
         copy_rows(connection, table.name, {name: types[name] for name in names}, batch)

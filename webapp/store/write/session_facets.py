@@ -2,9 +2,9 @@
 
 A row says that a session has a value of a name, `count` times. The names that the list filters by are `verdict P`,
 `strategy P` and `repair P` of each profile P that was run, and of `home`, each session's own where it is known; and
-error, finding, model, agent, phase, tool, home, service and format. Those that only statistics add up are `tried P`,
-`took P` (microseconds by strategy), `parses P` (by exponent and strategy), and `model home V` and `model fencepost V`
-(responses by model with the verdict V). A session that is deleted has no rows.
+error, finding, model, agent, phase, tool, home, service, format and contract. Those that only statistics add up are
+`tried P`, `took P` (microseconds by strategy), `parses P` (by exponent and strategy), and `model home V` and
+`model fencepost V` (responses by model with the verdict V). A session that is deleted has no rows.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from webapp.store.db.dialect import insert_new
 from webapp.store.db.short_text import short
 from webapp.store.models import FacetValue, Session, SessionFacet
+from webapp.store.write import contracts
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.tally import VERDICTS
 
@@ -37,6 +38,8 @@ def renew(connection: sa.Connection, session_ids: Iterable[int]) -> None:
         part = ids[at : at + _AT_ONCE]
         connection.execute(sa.delete(SessionFacet).where(SessionFacet.session_id.in_(part)))
         counted = {row.id: _counted(row) for row in connection.execute(_facets, {"ids": part})}
+        for session_id, states in contracts.renew(connection, counted).items():
+            counted[session_id] |= {("contract", state): count for state, count in states.items()}
         numbers = _numbers(connection, {pair for counts in counted.values() for pair in counts})
         rows = [
             {"session_id": session_id, "value_id": numbers[pair], "count": count}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flask import request
 
+from webapp.contracts import STATES
 from webapp.store.labels.queues.queue_spec import KINDS, LARGEST_SAMPLE, MOST_EACH
 from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.filters import LABELS, MOST, SORTS
@@ -32,6 +33,7 @@ FILTERS = (
     Parameter("label", one_of(LABELS), "labelled, unlabelled, or with this judgement"),
     Parameter("service", TEXT, "what the program calls itself"),
     Parameter("format", TEXT, "of dumps in this format"),
+    Parameter("contract", one_of((*STATES, "broken")), "with a response in this state, or any broken one"),
     Parameter("dump", TEXT, "of this dump, by number or sha256"),
     Parameter("since", TEXT, f"from then on: {_DAY}"),
     Parameter("until", TEXT, f"until then: {_DAY}; a day holds that day"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from webapp.contracts import STATES
+from webapp.dumps.messages.stops import REASONS
 from webapp.parsing.words import KINDS
 from webapp.store.sessions.columns import NUMBERS
 from webapp.store.write.tally import VERDICTS
@@ -112,6 +114,14 @@ TRACE = record(
     attempts=many(ref("Attempt")),
     microseconds=COUNT,
 )
+CONTRACT = record(
+    state=one_of(tuple(STATES)),
+    **dict.fromkeys(("tool", "source", "reason"), maybe(TEXT)),
+    mismatches=many(
+        record(**dict.fromkeys(("path", "keyword", "message", "schema_path"), TEXT), span=maybe(many(COUNT)))
+    ),
+    more=COUNT,
+)
 TURN = record(
     {"misfits": many(record(value=COUNT, path=TEXT, message=TEXT, schema=TEXT)), "not_run": TEXT, "unfit": TEXT},
     **dict.fromkeys(("role", "agent", "phase", "model", "recorded_failure", "raw"), maybe(TEXT)),
@@ -126,6 +136,10 @@ TURN = record(
     duplicates=many(ANYTHING),
     profile=TEXT,
     trace=maybe(ref("Trace")),
+    stop=maybe(record(reason=one_of((*REASONS, "other")), said=TEXT)),
+    arguments=maybe(one_of(("written", "decoded", "free", "provider"))),
+    tool=maybe(TEXT),
+    contract=maybe(CONTRACT),
 )
 NEXT_FAILURE = record(url=maybe(TEXT), session=maybe(TEXT), position=maybe(COUNT), reason=maybe(TEXT))
 WRITTEN_DUMP = record(success=FLAG, dump_path=TEXT, entry_count=COUNT)

@@ -35,6 +35,7 @@ TITLES = {
     "label": "Label",
     "service": "Service",
     "format": "Source format",
+    "contract": "Contract",
     "dump": "Dump",
 }
 OPEN = ("finding", "verdict", "error", "model")

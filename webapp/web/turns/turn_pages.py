@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -13,13 +14,16 @@ from webapp.exports import labelled
 from webapp.extensions import db
 from webapp.parsing import Trace, fitting, installing, profile, profiles, stored_trace
 from webapp.parsing.edit import apply
+from webapp.parsing.span import Span
 from webapp.store.exports.filenames import safe_name
 from webapp.store.failures import neighbours
 from webapp.store.labels import label_content, settling
 from webapp.store.labels import labels as label_store
 from webapp.store.models import Turn
 from webapp.store.sessions import debugger_queries as bench_store
+from webapp.store.sessions import turn_contract
 from webapp.store.sessions import turns as store
+from webapp.store.sessions.stop_words import stop_words
 from webapp.visible import runs
 from webapp.web import debugger, rawview, verdict_column
 from webapp.web.api.operation import Parameter, json, operation
@@ -47,13 +51,16 @@ TURN_FIELDS = (
 def show(ident: str, position: int) -> Response:
     detail = store.find_by_id(db.session, ident, position)
     session, first = detail.session, max(0, position - RAIL)
+    contract = turn_contract.of_turn(db.session, detail.turn)
     return page(
         "turns/show.html",
         "turns/_debugger.html",
         session=session,
         detail=detail,
         turn=detail.turn,
-        bench=bench(detail),
+        bench=bench(detail, contract),
+        contract=contract,
+        stop_words=stop_words(db.session, detail.turn),
         misfits=shown_misfits(detail),
         plain=plain(detail.turn),
         texts=texts(detail),
@@ -83,12 +90,18 @@ def texts(detail: store.TurnDetail) -> dict[str, str]:
     return addresses | {name: url_for(endpoint, **at) for name, endpoint in more.items()}
 
 
-def bench(detail: store.TurnDetail) -> debugger.Bench | None:
-    """The debugger's state for this request, where a model wrote the turn's text. Raises `UnknownProfile`."""
+def bench(detail: store.TurnDetail, contract: dict[str, Any] | None) -> debugger.Bench | None:
+    """The debugger's state for this request, where a model wrote the turn's text. Raises `UnknownProfile`.
+
+    Where nothing else is to be marked, it is what first breaks the contract.
+    """
     raw = detail.turn.raw
     if raw is None or detail.turn.kind not in WRITTEN_BY_MODEL:
         return None
     query, home = debugger_query.from_args(request.args), detail.session.first_profile
+    places = [one["span"] for one in contract["mismatches"] if one["span"]] if contract else []
+    if places and query.range is None and query.attempt is None:
+        query = replace(query, range=Span(*places[0]))
     go = partial(with_query, turn_url(detail.session, detail.turn.position))
     current = query.profile or home
     traces_by_profile = traces(detail, current)
@@ -231,6 +244,10 @@ def show_api(ident: str, position: int) -> Response:
         failed=detail.failed,
         rescued=detail.rescued,
         duplicates=[twin.source for twin in detail.duplicates],
+        stop=None if turn.stop is None else {"reason": turn.stop, "said": turn.stop_said},
+        arguments=turn.arguments,
+        tool=turn.agent if turn.kind == "tool_call" else None,
+        contract=turn_contract.of_turn(db.session, turn),
         profile=name,
         trace=trace.as_dict() if trace else None,
         **({"misfits": [misfit._asdict() for misfit in misfits(detail, trace)]} if trace and is_held else {}),

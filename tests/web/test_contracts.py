@@ -1,0 +1,72 @@
+"""A broken contract on the turn's page, in the API, and as a filter and facet of both lists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from tests.contracts.dialects import chat
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+@pytest.fixture
+def broken(post: Callable[..., Any]) -> str:
+    lines = [chat([("count", SCHEMA)], "count", {"n": value}) for value in ("two", 2)]
+    lines[1]["response"]["choices"][0]["finish_reason"] = "length"
+    body = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    (name,) = post(body, "log.jsonl").get_json()["sessions"]
+    return str(name)
+
+
+def test_the_page_marks_what_does_not_fit(client: FlaskClient, broken: str) -> None:
+    page = client.get(f"/sessions/{broken}/turns/1").get_data(as_text=True)
+    assert "must be an integer, and is &#34;two&#34;; its request declares it so" in " ".join(page.split())
+    assert 'href="?r=6-11"' in page and 'range">&#34;two&#34;<' in page
+    kept = client.get(f"/sessions/{broken}/turns/2").get_data(as_text=True)
+    assert "It fits what its request declares." in kept and " range" not in kept
+    assert "Cut off at the token limit (<code>length</code>), and JSON by chance." in kept
+
+
+def test_the_api_tells_the_contract(client: FlaskClient, broken: str) -> None:
+    turn = client.get(f"/api/session/{broken}/turns/1").get_json()
+    assert (turn["tool"], turn["arguments"]) == ("count", "written")
+    assert turn["contract"] == {
+        "state": "schema_mismatch",
+        "tool": "count",
+        "source": "request",
+        "reason": None,
+        "more": 0,
+        "mismatches": [
+            {
+                "path": "$.n",
+                "keyword": "type",
+                "message": '`n` must be an integer, and is "two"',
+                "span": [6, 11],
+                "schema_path": "/properties/n/type",
+            }
+        ],
+    }
+    assert client.get(f"/api/session/{broken}/turns/2").get_json()["stop"] == {"reason": "length", "said": "length"}
+    assert client.get(f"/api/session/{broken}/turns/0").get_json()["contract"] is None
+
+
+@pytest.mark.parametrize(
+    ("state", "positions"), [("broken", [1]), ("schema_mismatch", [1]), ("kept", [2]), ("not_declared", [])]
+)
+def test_the_lists_are_filtered_by_state(client: FlaskClient, broken: str, state: str, positions: list[int]) -> None:
+    responses = client.get(f"/api/responses?contract={state}").get_json()
+    assert [one["position"] for one in responses["responses"]] == positions
+    sessions = client.get(f"/api/sessions?contract={state}").get_json()
+    assert sessions["total"] == bool(positions)
+
+
+def test_the_states_are_a_facet_and_others_are_refused(client: FlaskClient, broken: str) -> None:
+    facets = client.get("/api/sessions").get_json()["facets"]
+    assert facets["contract"] == {"broken": 1, "kept": 1, "schema_mismatch": 1}
+    assert client.get("/?contract=broken").status_code == client.get("/responses?contract=broken").status_code == 200
+    assert client.get("/api/sessions?contract=bad").status_code == 400

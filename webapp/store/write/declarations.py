@@ -1,0 +1,54 @@
+"""What turns declare, as rows: a declaration's number is the hash of its content, so that it needs no looking up."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from webapp import jsontext
+from webapp.store.db import packing
+from webapp.store.db.dialect import insert_new
+
+COLUMN = "declaration_id"
+_table = sa.table("declaration", sa.column("id"), sa.column("content", sa.types.NullType()))
+
+
+class Declared(NamedTuple):
+    """A declaration on its way into the database, in the place of its number."""
+
+    id: int
+    content: bytes
+
+
+_last: tuple[Any, Declared | None] = (None, None)
+
+
+def declared(content: dict[str, Any] | None) -> Declared | None:
+    """What stands in a turn's row; of the object that was asked about last, the same."""
+    global _last
+    if content is None:
+        return None
+    if _last[0] is not content:
+        _last = (content, _declared(content))
+    return _last[1]
+
+
+def _declared(content: dict[str, Any]) -> Declared | None:
+    try:
+        text = jsontext.dumps(content).encode("ascii")
+    except RecursionError:
+        return None
+    return Declared(int.from_bytes(hashlib.sha256(text).digest()[:8]) >> 1, packing.pack(text))
+
+
+def put(connection: sa.Connection, names: tuple[str, ...], batch: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Turns' rows with the numbers of their declarations, which are stored where they are new."""
+    at = names.index(COLUMN)
+    found: dict[int, bytes] = {row[at].id: row[at].content for row in batch if isinstance(row[at], Declared)}
+    if found:
+        values = [{"id": number, "content": found[number]} for number in sorted(found)]
+        connection.execute(insert_new(connection.dialect.name, _table, values, ("id",)))
+    return [(*row[:at], row[at].id, *row[at + 1 :]) if isinstance(row[at], Declared) else row for row in batch]
