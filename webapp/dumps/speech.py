@@ -10,7 +10,7 @@ _UNSPACED = re.compile(
 )
 """letters of scripts that put no spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese"""
 LEAST_SIGNS = 6
-_LEAST, _WORDS, _LOOKED_AT = 20, 4, 100_000
+_LEAST, _WORDS, _LOOKED_AT = 20, 4, 2000
 """characters and words of a text that speaks, and how much of it is looked at"""
 
 

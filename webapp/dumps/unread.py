@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
@@ -51,7 +52,8 @@ _NO_TEXTS = (
     "source",
 )
 """how keys end whose texts are nothing that was said"""
-_MOST_OF_CALL = 6
+_MOST_SEEN = 1_000_000
+_MOST_OF_CALL, _START = 6, 2000
 _ESCAPES = re.compile(r"\\[nrtu\"\\/]|[\s\"'\\]+")
 
 
@@ -59,11 +61,39 @@ class UnreadText(Problem):
     """A problem that says of a text of the dump that it is in no turn."""
 
 
+class _Said:
+    """What the turns of one entry say, joined once where it is asked for."""
+
+    def __init__(self, raws: list[str]) -> None:
+        self._raws = raws
+
+    @cached_property
+    def _written(self) -> str:
+        return "\n".join(self._raws)
+
+    @cached_property
+    def _bare(self) -> list[str]:
+        return [_ESCAPES.sub("", raw) for raw in self._raws]
+
+    @cached_property
+    def _bare_written(self) -> str:
+        return "\n".join(self._bare)
+
+    def holds(self, text: str) -> bool:
+        """Whether a turn says a text, or parts of it are turns, whatever escapes and layout are between."""
+        if text in self._written or json.dumps(text, ensure_ascii=False)[1:-1] in self._written:
+            return True
+        bare = _ESCAPES.sub("", text)
+        return bare in self._bare_written or any(len(raw) > 1 and raw in bare for raw in self._bare)
+
+
 @dataclass(slots=True)
 class UnreadTexts:
     """What was read of a session so far, as hashes, and the texts that were not, which later entries may still say."""
 
     read_texts: set[int] = field(default_factory=set)
+    seen: set[int] = field(default_factory=set)
+    """hashes of texts that were looked at: requests repeat their histories"""
     suspects: dict[str, dict[int, tuple[str, int]]] = field(default_factory=dict)
     """by path: the hash of each text, with the place of its entry and its length"""
 
@@ -73,21 +103,19 @@ class UnreadTexts:
         self.read_texts.update(text_hash(raw.strip()) for raw in raws)
         for raw in (turn.raw for turn, _ in turns if turn.kind == "tool_call" and turn.raw):
             self.read_texts.add(text_hash(_ESCAPES.sub("", raw)))
-            self.read_texts.update(text_hash(text.strip()) for _, text in _spoken({"": raw}, None))
-        written, bare = "\n".join(raws), [_ESCAPES.sub("", raw) for raw in raws]
+            self.read_texts.update(text_hash(text.strip()) for _, text in _spoken({"": raw}, None, set()))
         by_model = [turn for turn, _ in turns if turn.kind in MODEL_KINDS]
         is_answered = not by_model or any(turn.kind == "response" and turn.raw for turn in by_model)
-        least = None if is_answered else 2 if written else 1
-        for path, text in _spoken(entry, least):
-            digest, squeezed = text_hash(text.strip()), _ESCAPES.sub("", text)
-            if digest in self.read_texts or text_hash(squeezed) in self.read_texts or text in written:
-                continue
-            if json.dumps(text, ensure_ascii=False)[1:-1] in written or any(squeezed in raw for raw in bare):
-                continue
-            if any(len(raw) > 1 and raw in squeezed for raw in bare):  # a text of which parts are turns
-                continue
+        least = None if is_answered else 2 if raws else 1
+        said = _Said(raws)
+        self.seen = self.seen if len(self.seen) < _MOST_SEEN else set()
+        self.seen.update(map(hash, raws))
+        for path, text in _spoken(entry, least, self.seen):
             held = self.suspects.get(path, {})
-            if len(held) < _MOST_AT_PATH and (held or len(self.suspects) < _MOST_PATHS):
+            is_full = len(held) >= _MOST_AT_PATH or (not held and len(self.suspects) >= _MOST_PATHS)
+            if (digest := text_hash(text.strip())) in self.read_texts or is_full:
+                continue
+            if text_hash(_ESCAPES.sub("", text)) not in self.read_texts and not said.holds(text):
                 self.suspects.setdefault(path, {})[digest] = at, len(text)
 
     def problems(self) -> Iterator[UnreadText]:
@@ -100,7 +128,7 @@ class UnreadTexts:
                 yield UnreadText(at, f"the text at ${path} ({length:,} characters) is in no turn{more}")
 
 
-def _spoken(entry: dict[str, Any], least: int | None) -> Iterator[tuple[str, str]]:
+def _spoken(entry: dict[str, Any], least: int | None, seen: set[int]) -> Iterator[tuple[str, str]]:
     """The texts of an entry that speak, with their paths, whatever their number in a list; JSON in texts is opened.
 
     Where an answer says nothing, or only calls, the `least` number of words is enough: one, or two.
@@ -114,11 +142,12 @@ def _spoken(entry: dict[str, Any], least: int | None) -> Iterator[tuple[str, str
             waiting.extend(
                 (f"{path}.{str(key)[:40]}", inner)
                 for key, inner in value.items()
-                if not _KNOWN.fullmatch(str(key)) and not (isinstance(inner, str) and str(key).endswith("data"))
+                if not _is_known(str(key)) and not (isinstance(inner, str) and str(key).endswith("data"))
             )
         elif isinstance(value, list):
             waiting.extend((f"{path}[]", inner) for inner in value)
-        elif isinstance(value, str) and value:
+        elif isinstance(value, str) and value and (digest := hash(value)) not in seen:
+            seen.add(digest)
             count += 1
             inner = _opened(value)
             if isinstance(inner, dict | list):
@@ -127,9 +156,14 @@ def _spoken(entry: dict[str, Any], least: int | None) -> Iterator[tuple[str, str
                 yield path, value
 
 
+@lru_cache(maxsize=4096)
+def _is_known(key: str) -> bool:
+    return _KNOWN.fullmatch(key) is not None
+
+
 def _is_said(text: str, least: int | None) -> bool:
     """Whether it is speech, or has the `least` number of words, and holds no stream and no printed object."""
-    start = text[:_LOOKED_AT]
+    start = text[:_START]
     words = least is not None and len(start.split()) >= least and any(map(str.isalpha, start))
     return (words or is_speech(text)) and not _STREAM.match(text) and not is_printed(text)
 
