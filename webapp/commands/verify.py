@@ -27,11 +27,10 @@ _NAMES = ("sessions", "answers", "tokens_in", "tokens_out")
 def command(as_json: bool, path: str) -> None:
     """Check that everything in the dump FILE (- for standard input; gzip and zstd too) is stored.
 
-    Compares sessions, answers and sums of tokens with the database, and looks for every string of over 200 characters,
-    in every format: a string that is in no turn and no entry is shown with its place. So is text that seems to be said
-    and is in no turn, and a session without answers: the file may have been misread. Anything that cannot be compared,
-    such as binary data, is listed. Exits with 0 when everything is stored and read, with 1 when something is not, with
-    2 when used wrongly.
+    Reads the file again and compares sessions, answers, sums of tokens, and the text and entry of each turn with the
+    database: what is not stored is shown with its place. So is text that seems to be said and is in no turn, and a
+    session without answers: the file may have been misread. What is wrong with other places is listed. Exits
+    with 0 when everything is stored and read, with 1 when something is not, with 2 when used wrongly.
     """
     settings = _store.settings()
     with _store.engine(settings) as engine, tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
@@ -70,7 +69,7 @@ def _say(result: verification.Verification) -> None:
         in_file, in_database = getattr(result.file, name), getattr(result.stored, name)
         mark = "●" if in_database >= in_file else "✕"
         click.echo(f"{mark} {name.replace('_', ' ')}: {in_file:,} in the file, {in_database:,} stored")
-    strings = f"{counted(result.strings, 'long string')}, {result.missing_count:,} in no turn and no entry"
+    strings = f"{result.strings:,} texts and entries, {result.missing_count:,} not stored"
     click.echo(f"{'✕' if result.missing_count else '●'} {strings}")
     click.echo(f"{'✕' if result.unread else '●'} {counted(len(result.unread), 'place')} with texts in no turn")
     for problem in result.unread[:_MOST_PRINTED]:

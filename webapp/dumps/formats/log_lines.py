@@ -16,7 +16,9 @@ from webapp.dumps.messages.named_texts import NamedText, named_texts
 from webapp.dumps.messages.turns import each_filled, text_turns, unplaced
 from webapp.dumps.records import Problem
 from webapp.dumps.source import LONGEST_LINE, Cut, too_long
+from webapp.dumps.speech import is_speech
 from webapp.dumps.times import moment
+from webapp.dumps.unread import UnreadText
 
 _TIME = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)")
 _BEGIN = re.compile(
@@ -53,6 +55,8 @@ _STATUS = re.compile(
 """what servers say of responses"""
 _CUT = re.compile(r"\{.*\"(?:\w*(?:response|completion|output|answer|reply)|choices)\"\s*:", re.I)
 _LOOKED_AT = 200
+_LONG = 200
+"""characters of a record from which on it is more than a line about what the program did"""
 
 
 @dataclass(slots=True)
@@ -189,6 +193,9 @@ def _entries(source: Source, by_words: bool) -> Entries:
         elif _CUT.search(record.text) and not _ELSEWHERE.match(record.text):
             yield Problem(f"line {record.number}", "it holds an answer in JSON that cannot be read; left out")
         else:
+            if len(record.text) > _LONG and is_speech(record.text):
+                words = f"the record ({len(record.text):,} characters) is in no turn"
+                yield UnreadText(f"line {record.number}", words)
             first, count = first or record.number, count + 1
     if count:
         records = f"{count:,} {'record holds' if count == 1 else 'records hold'}"

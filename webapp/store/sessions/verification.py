@@ -1,11 +1,10 @@
-"""Compares a dump with what is stored of it: sessions, answers, tokens, and each long string of the file."""
+"""Compares a dump with what is stored of it: sessions, answers, tokens, texts and entries; and what was not read."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import sqlalchemy as sa
 from webapp import dumps as readers
 from webapp import jsontext
 from webapp.dumps.answer_alarm import MissingAnswers
-from webapp.dumps.long_strings import LONG, LongString, long_strings, strings_of, within
 from webapp.dumps.records import Problem, SessionStart, Turn
 from webapp.dumps.spool import Spooled
 from webapp.dumps.unread import UnreadText
@@ -27,8 +25,6 @@ MOST_SHOWN = 200
 """Missing strings that are shown word for word; all are counted."""
 _SHOWN = 120
 _AT_ONCE = 500
-_DEEPEST = 4
-"""JSON in strings of JSON: so often it is unpacked."""
 
 
 @dataclass(slots=True)
@@ -48,7 +44,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class MissingString:
-    """A long string of the file that is in no turn and no entry: its place, its length, how it begins."""
+    """A text, or an entry, of the file that is not stored: its place, its length, how it begins."""
 
     at: str
     length: int
@@ -64,17 +60,23 @@ class Verification:
     stored: Sums = field(default_factory=Sums)
     missing_sessions: list[str] = field(default_factory=list)
     strings: int = 0
+    """texts and entries that were compared"""
     missing_count: int = 0
     missing: list[MissingString] = field(default_factory=list)
     unread: list[Problem] = field(default_factory=list)
     """texts of the file that are in no turn, though their entry is stored: they were misread, or are no dialogue"""
     not_compared: list[Problem] = field(default_factory=list)
-    """places of the file whose strings could not be compared"""
+    """what was wrong with other places of the file"""
 
     @property
     def is_whole(self) -> bool:
         sums_fit = all(getattr(self.stored, name) >= getattr(self.file, name) for name in Sums.__slots__)
         return sums_fit and not self.missing_sessions and not self.missing_count and not self.unread
+
+    def miss(self, at: str, text: str) -> None:
+        self.missing_count += 1
+        if len(self.missing) < MOST_SHOWN:
+            self.missing.append(MissingString(at, len(text), text[:_SHOWN]))
 
 
 def verify(engine: sa.Engine, spooled: Spooled, filename: str) -> Verification:
@@ -88,122 +90,63 @@ def verify(engine: sa.Engine, spooled: Spooled, filename: str) -> Verification:
         linked = sa.select(Session.id, Session.external_id).join(DumpSession, DumpSession.session_id == Session.id)
         visible = sa.and_(DumpSession.dump_id == dump.id, Session.deleted_at.is_(None))
         sessions = {row.id: row.external_id for row in connection.execute(linked.where(visible))}
-        _sum_file(result, spooled.path, filename, dump.mapping, set(sessions.values()))
-        digests = _StoredStrings(connection, sessions)
-        result.stored = digests.sums
-        _compare_strings(result, digests, spooled.path, filename)
+        result.stored.sessions = len(sessions)
+        digests = set(_stored_digests(connection, sessions, result.stored))
+    _compare(result, spooled.path, filename, dump.mapping, set(sessions.values()), digests)
     return result
 
 
-def _sum_file(
-    result: Verification, path: Path, filename: str, mapping: Mapping[str, str] | None, names: set[str]
+def _stored_digests(connection: sa.Connection, sessions: Mapping[int, str], sums: Sums) -> Iterator[bytes]:
+    """Of the texts and entries that the turns of the sessions hold, which are summed meanwhile."""
+    columns = (StoredTurn.kind, StoredTurn.tokens_in, StoredTurn.tokens_out, StoredTurn.duplicate_of)
+    content = (StoredTurn.raw, StoredTurn.source, StoredTurn.raw_at)
+    for ident, name in sessions.items():
+        query = sa.select(*columns, *content).where(StoredTurn.session_id == ident)
+        for turn in connection.execute(query, execution_options={"yield_per": _AT_ONCE}):
+            if turn.duplicate_of is None:
+                sums.add(turn)
+            yield from (_digest(name, text) for text in _texts(turn))
+
+
+def _texts(turn: Any) -> Iterator[str]:
+    """A turn's text, and its entry as JSON, the same wherever it stands."""
+    if turn.raw:
+        yield turn.raw
+    if turn.source is not None:
+        entry = turn.source if turn.raw_at is None else whole_entry(turn.source, turn.raw, turn.raw_at)
+        yield jsontext.canonical([entry]) or ""
+
+
+def _digest(session: str, text: str) -> bytes:
+    return hashlib.sha256(f"{session}\0{text}".encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def _compare(
+    result: Verification,
+    path: Path,
+    filename: str,
+    mapping: Mapping[str, str] | None,
+    names: set[str],
+    digests: set[bytes],
 ) -> None:
-    unanswered: list[Problem] = []
+    """Read the file again, and hold each text and entry against what is stored."""
+    session, unanswered = "", list[Problem]()
     for record in readers.read(path, filename, format=None if mapping else result.format, mapping=mapping):
         if isinstance(record, SessionStart):
+            session = record.external_id
             result.file.sessions += 1
-            if record.external_id not in names:
-                result.missing_sessions.append(record.external_id)
-        elif isinstance(record, Turn) and record.duplicate_of is None:
-            result.file.add(record)
-        elif isinstance(record, UnreadText | MissingAnswers):
-            (result.unread if isinstance(record, UnreadText) else unanswered).append(record)
+            if session not in names:
+                result.missing_sessions.append(session)
+        elif isinstance(record, Turn):
+            if record.duplicate_of is None:
+                result.file.add(record)
+            for text in _texts(record) if session in names else ():
+                result.strings += 1
+                if _digest(session, text) not in digests:
+                    result.miss(f"session {session!r}, entry {record.entry + 1}", text)
+        elif isinstance(record, UnreadText):
+            result.unread.append(record)
+        elif isinstance(record, Problem):
+            (unanswered if isinstance(record, MissingAnswers) else result.not_compared).append(record)
     if not result.file.answers:
         result.unread += unanswered
-
-
-class _StoredStrings:
-    """Digests of the long strings that the turns and entries of sessions hold, and the sums of their turns."""
-
-    def __init__(self, connection: sa.Connection, sessions: Mapping[int, str]) -> None:
-        self._connection, self._sessions = connection, sessions
-        self.sums = Sums(len(sessions))
-        self.digests: set[bytes] = set()
-        for turn in self._turns():
-            if turn.duplicate_of is None:
-                self.sums.add(turn)
-            for _, text in _unpacked(_long_of(turn)):
-                self.digests.add(_digest(text))
-
-    def _turns(self) -> Iterator[Any]:
-        columns = (StoredTurn.kind, StoredTurn.tokens_in, StoredTurn.tokens_out, StoredTurn.duplicate_of)
-        content = (StoredTurn.raw, StoredTurn.source, StoredTurn.raw_at, StoredTurn.tool_calls)
-        for session_id in self._sessions:
-            query = sa.select(*columns, *content).where(StoredTurn.session_id == session_id)
-            yield from self._connection.execute(query, execution_options={"yield_per": _AT_ONCE})
-        for session_id in self._sessions:
-            query = sa.select(Session.title, Session.extra).where(Session.id == session_id)
-            for title, extra in self._connection.execute(query):
-                yield StoredTurn(kind="session", raw=title, source=extra)
-
-    def hold_within(self, texts: set[str]) -> set[str]:
-        """Those of `texts` that stand within a longer stored text, as they are or but for white space."""
-        plain = {text: "".join(text.split()) for text in texts}
-        values = {text: _canonical(value) for text in texts if (value := within(text)) is not None}
-        matches: set[str] = set()
-        for turn in self._turns():
-            if values:  # JSON that was a text, and stands in the entry as the value that it holds
-                entry = _canonical(_entry_of(turn))
-                matches |= {text for text, value in values.items() if value and value in entry}
-            for _, stored_text in _long_of(turn):
-                bare = "".join(stored_text.split())
-                matches |= {text for text in plain if text in stored_text or plain[text] in bare}
-            for text in matches:
-                plain.pop(text, None)
-                values.pop(text, None)
-        return matches
-
-
-def _entry_of(turn: Any) -> Any:
-    return turn.source if turn.raw_at is None else whole_entry(turn.source, turn.raw, turn.raw_at)
-
-
-def _canonical(value: Any) -> str:
-    """The value as JSON, the same wherever it stands; "" where it is nested too deeply."""
-    return (jsontext.canonical([value]) or "")[1:-1]
-
-
-def _long_of(turn: Any) -> Iterator[LongString]:
-    yield from strings_of(turn.raw, "raw")
-    yield from strings_of(_entry_of(turn), "entry")
-    yield from strings_of(turn.tool_calls, "tool calls")
-
-
-def _unpacked(strings: Iterable[LongString], depth: int = 0) -> Iterator[LongString]:
-    """Strings, and those within the JSON that they hold."""
-    for string in strings:
-        yield string
-        if depth < _DEEPEST and (value := within(string.text)) is not None:
-            yield from _unpacked(strings_of(value, string.at), depth + 1)
-
-
-def _digest(text: str) -> bytes:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16]
-
-
-def _compare_strings(result: Verification, stored_strings: _StoredStrings, path: Path, filename: str) -> None:
-    suspects: dict[str, list[str]] = {}
-    for string in long_strings(path, filename):
-        if isinstance(string, Problem):
-            result.not_compared.append(string)
-            continue
-        result.strings += 1
-        if not _is_there(string, stored_strings.digests):
-            suspects.setdefault(string.text, []).append(string.at)
-    texts = iter(list(suspects))
-    while batch := set(islice(texts, _AT_ONCE)):
-        for text in stored_strings.hold_within(batch):
-            del suspects[text]
-    for text, places in suspects.items():
-        result.missing_count += len(places)
-        missing_strings = [MissingString(at, len(text), text[:_SHOWN]) for at in places]
-        result.missing += missing_strings[: MOST_SHOWN - len(result.missing)]
-
-
-def _is_there(string: LongString, digests: set[bytes]) -> bool:
-    """Whether the string is stored, or is JSON all of whose long strings are."""
-    if _digest(string.text) in digests:
-        return True
-    value = within(string.text)
-    inner = [] if value is None else list(strings_of(value, string.at))
-    return bool(inner) and all(len(string.text) <= LONG or _is_there(string, digests) for string in inner)
