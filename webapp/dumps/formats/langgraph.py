@@ -11,7 +11,7 @@ from webapp.dumps.base import DumpHead, Entries, Entry, SessionEntries, Sessions
 from webapp.dumps.decoding import json_or_none
 from webapp.dumps.formats.langchain import LangChain
 from webapp.dumps.messages.langchain import is_message, unwrapped
-from webapp.dumps.msgpack import BadMsgpack, decoded
+from webapp.dumps.msgpack_values import BadMsgpack, decoded
 from webapp.dumps.records import Problem
 from webapp.dumps.sessions import entries_of
 from webapp.dumps.spilled_entries import spilled

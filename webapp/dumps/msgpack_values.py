@@ -1,0 +1,59 @@
+"""Decodes msgpack as LangGraph writes it; of a Python object what it was made of, importing nothing."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgpack
+
+from webapp.dumps.decoding import depth
+
+_DEEPEST = 60
+_BY_FIELDS = (2, 4, 5)
+"""the extensions of LangGraph that hold a class and its fields by name"""
+
+
+class BadMsgpack(ValueError):
+    """The bytes are no msgpack, or nested too deeply."""
+
+
+def decoded(data: bytes, level: int = 0) -> Any:
+    """The value that the bytes hold. An object is `{"type": "constructor", "id": [module …, class], "kwargs"}`.
+
+    Raises `BadMsgpack`.
+    """
+    if level > _DEEPEST:
+        raise BadMsgpack("nested too deeply")
+    hooks = {"ext_hook": partial(_extension, level), "object_pairs_hook": _object, "list_hook": _list}
+    try:
+        value = _text(msgpack.unpackb(data, strict_map_key=False, unicode_errors="surrogatepass", **hooks))
+    except (ValueError, TypeError, msgpack.UnpackException) as error:
+        raise BadMsgpack(str(error) or type(error).__name__) from error
+    if not level and depth(value) > _DEEPEST:
+        raise BadMsgpack("nested too deeply")
+    return value
+
+
+def _text(value: Any) -> Any:
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+
+
+def _list(values: list[Any]) -> list[Any]:
+    return [_text(value) for value in values]
+
+
+def _object(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
+    return {str(_text(key)): _text(value) for key, value in pairs}
+
+
+def _extension(level: int, code: int, data: bytes) -> Any:
+    try:
+        inner = decoded(data, level + 1)
+    except BadMsgpack:
+        return None
+    if not isinstance(inner, list) or len(inner) < 3:
+        return inner
+    if code in _BY_FIELDS and isinstance(inner[2], dict):
+        return {"type": "constructor", "id": [*str(inner[0]).split("."), inner[1]], "kwargs": inner[2]}
+    return inner[2]
