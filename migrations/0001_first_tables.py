@@ -412,8 +412,8 @@ def upgrade() -> None:
     op.create_index(op.f("ix_dump_session_session_id"), "dump_session", ["session_id"], unique=False)
     op.create_table(
         "failed_response",
-        sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("under", sa.String(length=255), nullable=False),
+        sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("group_key", sa.String(length=255), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
@@ -428,13 +428,16 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(
             ["session_id"], ["session.id"], name=op.f("fk_failed_response_session_id_session"), ondelete="CASCADE"
         ),
-        sa.PrimaryKeyConstraint("session_id", "under", "turn_id", name=op.f("pk_failed_response")),
+        sa.PrimaryKeyConstraint("under", "session_id", "turn_id", name=op.f("pk_failed_response")),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_failed_response_at", "failed_response", ["under", "at"], unique=False)
     op.create_index(
-        "ix_failed_response_group_key", "failed_response", ["under", "group_key", "at", "turn_id"], unique=False
+        "ix_failed_response_group_key",
+        "failed_response",
+        ["under", "group_key", "at", "turn_id", "session_id"],
+        unique=False,
     )
+    op.create_index(op.f("ix_failed_response_session_id"), "failed_response", ["session_id"], unique=False)
     op.create_table(
         "finding",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),

@@ -1,22 +1,29 @@
-"""What is known of each failure group in view: how many, since when, by model, tool and path; each one statement."""
+"""What is known of each failure group in view: how many, since when, by model, tool and path; counted in one pass."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp import jsontext
 from webapp.store.failures.scope import Scope
 from webapp.store.models import FacetValue, FailedResponse, Label, SessionFacet
 
 BUCKETS = 24
 _count = sa.func.count().label("count")
-_first, _last = sa.func.min(FailedResponse.at).label("first"), sa.func.max(FailedResponse.at).label("last")
 _sessions = sa.func.count(FailedResponse.session_id.distinct()).label("sessions")
-_labelled = sa.select(Label.turn_id).distinct().subquery("labelled")
+_first, _last = sa.func.min(FailedResponse.at).label("first"), sa.func.max(FailedResponse.at).label("last")
+_columns = (
+    *(FailedResponse.turn_id, FailedResponse.session_id, FailedResponse.at, FailedResponse.model, FailedResponse.path),
+    *(sa.type_coerce(FailedResponse.tools, sa.LargeBinary()), FailedResponse.profile, FailedResponse.version),
+)
 
 
 @dataclass(slots=True)
@@ -33,6 +40,7 @@ class Facts:
     tools: Counter[str] = field(default_factory=Counter)
     paths: Counter[str] = field(default_factory=Counter)
     findings: Counter[str] = field(default_factory=Counter)
+    times: Sequence[int] = ()
     series: list[int] = field(default_factory=list)
     versions: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """of the parses that failed, by profile"""
@@ -45,50 +53,54 @@ def counts(db: orm.Session, scope: Scope) -> dict[str, Facts]:
 
 
 def of_all(db: orm.Session, scope: Scope) -> dict[str, Facts]:
-    """What tells which group is new, is seen again or grows, without what only a line shows."""
-    facts = counts(db, scope)
-    for row in scope.grouped(db, _count, _first, by=[FailedResponse.model]):
-        facts[row.key].models[row.model] = row.count
-        facts[row.key].first_by_model[row.model] = row.first
-    for row in scope.grouped(db, by=[FailedResponse.profile, FailedResponse.version]):
-        if row.profile:
-            facts[row.key].versions[row.profile].append(row.version)
+    """All but the series. The rows are counted here: SQLite would sort them again for each thing that is counted."""
+    rows: dict[str, list[Sequence[Any]]] = defaultdict(list)
+    for row in db.connection().execute(sa.select(scope.key, *_columns).where(*scope.where)):
+        rows[row[0]].append(row)
+    labelled, rules = set(db.scalars(sa.select(Label.turn_id).distinct())), _rules(db)
+    return {key: _facts(of_group, labelled, rules) for key, of_group in rows.items()}
+
+
+def _facts(rows: Sequence[Sequence[Any]], labelled: set[int], rules: dict[int, list[str]]) -> Facts:
+    _, turns, sessions, times, models, paths, tools, profiles, versions = zip(*rows, strict=True)
+    facts = Facts(len(rows), len(set(sessions)), min(times), max(times), times=times)
+    facts.labelled = len(labelled.intersection(turns)) if labelled else 0
+    facts.models, facts.paths = Counter(models), Counter(path for path in paths if path is not None)
+    facts.first_by_model = dict(sorted(zip(models, times, strict=True), key=itemgetter(1), reverse=True))
+    for data, count in Counter(tools).items():
+        for name in _names(data):
+            facts.tools[name] += count
+    for session_id in set(sessions) & rules.keys():
+        facts.findings.update(rules[session_id])
+    for profile, version in dict.fromkeys(zip(profiles, versions, strict=True)):
+        if profile:
+            facts.versions[profile].append(version)
     return facts
 
 
-def add_series(db: orm.Session, scope: Scope, facts: dict[str, Facts], stretch: tuple[int, int]) -> None:
+@lru_cache(maxsize=1024)
+def _names(data: bytes | None) -> tuple[str, ...]:
+    return () if data is None else tuple(jsontext.loads(bytes(data)))
+
+
+def _rules(db: orm.Session) -> dict[int, list[str]]:
+    """The rules that noticed something in a session."""
+    query = sa.select(SessionFacet.session_id, FacetValue.value).where(FacetValue.name == "finding")
+    rules: dict[int, list[str]] = defaultdict(list)
+    for session_id, rule in db.connection().execute(query.join(FacetValue, FacetValue.id == SessionFacet.value_id)):
+        rules[session_id].append(rule)
+    return rules
+
+
+def add_series(facts: dict[str, Facts], stretch: tuple[int, int]) -> None:
     """How many responses are in each of 24 equal stretches between these times."""
     low, high = stretch
-    bucket = ((FailedResponse.at - low) * BUCKETS // (high + 1 - low)).label("bucket")
     for of_group in facts.values():
-        of_group.series = [0] * BUCKETS
-    for row in scope.grouped(db, _count, by=[bucket]):
-        facts[row.key].series[min(max(row.bucket, 0), BUCKETS - 1)] += row.count
+        buckets = Counter((at - low) * BUCKETS // (high + 1 - low) for at in of_group.times)
+        of_group.series = [buckets[number] for number in range(BUCKETS)]
 
 
-def add_shown(db: orm.Session, scope: Scope, facts: dict[str, Facts]) -> None:
-    """What the lines of these groups show besides."""
-    for row in scope.grouped(db, _count, by=[FailedResponse.path]):
-        if row.path is not None:
-            facts[row.key].paths[row.path] = row.count
-    for row in scope.grouped(db, _count, by=[FailedResponse.tools]):
-        facts[row.key].tools.update(dict.fromkeys(row.tools or (), row.count))
-    for key, rule, count in db.execute(_of_findings(scope)):
-        facts[key].findings[rule] = count
-    add_labelled(db, scope, facts)
-
-
-def add_labelled(db: orm.Session, scope: Scope, facts: dict[str, Facts]) -> None:
-    """How many of the responses have a label."""
-    query = sa.select(scope.key.label("key"), _count).select_from(FailedResponse).where(*scope.where)
-    query = query.join(_labelled, _labelled.c.turn_id == FailedResponse.turn_id)
-    for key, count in db.execute(query.group_by(sa.literal_column("1"))):
-        facts[key].labelled = count
-
-
-def _of_findings(scope: Scope) -> Any:
-    query = sa.select(scope.key.label("key"), FacetValue.value, _sessions).select_from(FailedResponse)
-    query = query.join(SessionFacet, SessionFacet.session_id == FailedResponse.session_id)
-    query = query.join(FacetValue, FacetValue.id == SessionFacet.value_id)
-    query = query.where(*scope.where, FacetValue.name == "finding")
-    return query.group_by(sa.literal_column("1"), FacetValue.value)
+def labelled(db: orm.Session, scope: Scope) -> set[str]:
+    """The groups with a response that has a label."""
+    query = sa.select(scope.key).select_from(FailedResponse).join(Label, Label.turn_id == FailedResponse.turn_id)
+    return set(db.scalars(query.where(*scope.where).distinct()))

@@ -67,8 +67,7 @@ def of_filters(db: orm.Session, filters: Filters, now: datetime, key: str | None
     if not every.is_everything:
         everywhere = group_facts.of_all(db, every.everything() if key is None else every.everything().of(key))
     if stretch is not None:
-        group_facts.add_series(db, scope_in_view, facts, stretch)
-    group_facts.add_shown(db, scope_in_view, facts)
+        group_facts.add_series(facts, stretch)
     return Lines(scope_in_view, facts, everywhere, events.in_force(db), now, stretch, coverage(db, every))
 
 

@@ -105,6 +105,15 @@ def shown_key(changes_in_force: Sequence[FailureOverlay]) -> sa.ColumnElement[st
     return key
 
 
+def aliases(changes_in_force: Sequence[FailureOverlay], key: str) -> list[str] | None:
+    """The keys that are shown as one group; None where a part was split off something, so that no key says it."""
+    if any(change.kind == "split" for change in changes_in_force):
+        return None
+    shown = shown_as(changes_in_force)
+    keys = dict.fromkeys((key, *(change.group_key for change in changes_in_force)))
+    return [one for one in keys if shown(one) == key]
+
+
 def title(key: str, changes_in_force: Sequence[FailureOverlay] = ()) -> str:
     """A group's words: those of its key, of a part with what it was split off by."""
     for change in changes_in_force:

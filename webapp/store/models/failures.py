@@ -36,13 +36,14 @@ class FailedResponse(Base):
     """A response that failed under a profile, or under home: made of its parses by `store.write.failed_responses`."""
 
     __table_args__ = (
-        sa.Index("ix_failed_response_group_key", "under", "group_key", "at", "turn_id"),
-        sa.Index("ix_failed_response_at", "under", "at"),
+        sa.Index("ix_failed_response_group_key", "under", "group_key", "at", "turn_id", "session_id"),
         {"sqlite_with_rowid": False},
     )
 
-    session_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True)
     under: orm.Mapped[str] = orm.mapped_column(sa.String(255), primary_key=True)
+    session_id: orm.Mapped[int] = orm.mapped_column(
+        sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
     turn_id: orm.Mapped[int] = orm.mapped_column(BigId, primary_key=True)
     group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255))
     at: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)

@@ -23,7 +23,7 @@ LIMIT = 0.3
 MOST_VALUES = 50
 _TOTALLED = ("failed", "rescued", "label")
 """filters beside whose values the counts show what the others would"""
-_FEW = 4
+_FEW = 10
 """where one session in so many is in view, or fewer, their rows are read; else those of each value"""
 
 _T = TypeVar("_T")
@@ -128,7 +128,7 @@ def _by_name(
     yield ["label"], {"label": _labels(db, view, numbers)}
     for name in chosen:
         if name != "label":
-            yield [name], _values(db, view, [name], (name,), few=few)
+            yield [name], _values(db, view, [name], (name,), few=False)
 
 
 def _values(

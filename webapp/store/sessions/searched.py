@@ -38,9 +38,9 @@ def view(db: orm.Session, filters: Filters, most: int = 0) -> View:
     text = filters.q or ""
     connection, bare = db.connection(), View(replace(filters, q=None))
     found = search.sessions(connection, text, [where.not_deleted], most=most)
-    if found.more and bare.is_narrowed():
+    if found.more and found.ids and bare.is_narrowed():
         found = search.sessions(connection, text, bare.where(), most=most)
-    ids = found.ids or _with_id(connection, text)
+    ids = found.ids if found.ids or found.more else _with_id(connection, text)
     return View(filters, tuple(ids), found.more)
 
 
@@ -48,7 +48,9 @@ def page(db: orm.Session, view: View, after: str | None, limit: int) -> Hits:
     """The matches behind `after` in view, the newest session first. Raises `BadCursor`."""
     below = order.position(_ORDER, after)
     connection, text = db.connection(), view.filters.q or ""
-    if view.open_ended:
+    if view.open_ended and below is None:
+        ids, more = list(view.matching or ())[:limit], True
+    elif view.open_ended:
         conditions = View(replace(view.filters, q=None)).where()
         found = search.sessions(connection, text, conditions, below=below[0] if below else None, most=limit)
         ids, more = found.ids, found.more

@@ -30,8 +30,8 @@ def gathered(db: orm.Session, spec: Spec) -> list[QueueEntry]:
         return in_order(db, _members(db, spec)[:MOST_QUEUED])
     here = scope(db, Filters())
     facts = group_facts.counts(db, here)
-    group_facts.add_labelled(db, here, facts)
-    keys = sorted(facts, key=lambda key: (facts[key].labelled > 0, -facts[key].count, key))
+    labelled = group_facts.labelled(db, here)
+    keys = sorted(facts, key=lambda key: (key in labelled, -facts[key].count, key))
     return [entry for rank, key in enumerate(keys) for entry in _of_group(db, rank, here.of(key))]
 
 
