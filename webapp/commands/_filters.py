@@ -31,6 +31,7 @@ HELP = {
     "label": "labelled, unlabelled, or a judgement.",
     "service": "The program's service name.",
     "format": "The source format.",
+    "contract": "The state of a response under its contract, or broken.",
     "dump": "A dump, by number or sha256.",
     "since": "From this date or time on, ISO 8601.",
     "until": "Up to this date or time.",

@@ -59,7 +59,8 @@ class TurnView(NamedTuple):
 
     `home` and `ours` are the traces under the home profile and `fencepost`, the same object where that is one
     profile; None where nothing was parsed. `answers` is the position of the response that an error speaks of.
-    `finish` is why the model stopped, and `most_rounds` the limit that the entry sets, where it says so.
+    `stop` is why the model stopped ("length", "filtered" …, as `dumps.messages.stops` has them), and `most_rounds` the
+    limit that the entry sets, where the log says so.
     """
 
     position: int
@@ -78,7 +79,7 @@ class TurnView(NamedTuple):
     sent_at: datetime | None = None
     home: TraceView | None = None
     ours: TraceView | None = None
-    finish: str | None = None
+    stop: str | None = None
     most_rounds: int | None = None
 
     @property

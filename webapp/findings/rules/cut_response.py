@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from webapp.findings.entry_facts import CUT
 from webapp.findings.phrases import number
 from webapp.findings.rule import Detail, Observer, Rule, RuleContext
 from webapp.findings.turn_view import TurnView
 
 _MODEL = ("response", "tool_call")
+_CUT = ("length", "context")
+_OTHERWISE = ("filtered", "refused", "malformed", "error", "paused")
+"""reasons to stop that explain a text which ends inside its JSON"""
 
 
 class CutResponses(Observer):
@@ -20,11 +22,12 @@ class CutResponses(Observer):
     def see(self, turn: TurnView) -> None:
         if turn.entry != self.entry:
             self.settle()
-            self.entry = turn.entry if turn.finish in CUT else -1
-        by_model = turn.kind in _MODEL
-        if by_model and turn.entry == self.entry:
+            self.entry = turn.entry
+        if turn.kind not in _MODEL:
+            return
+        if turn.stop in _CUT:
             self.cut_at = turn.position
-        elif by_model and turn.ours is not None and turn.ours.truncated:
+        elif turn.stop not in _OTHERWISE and turn.ours is not None and turn.ours.truncated:
             self.inside += 1
             self.marked.add(turn.position)
 
@@ -50,4 +53,4 @@ def says(detail: Detail) -> str:
     return f"{count} {were} cut off, {at_limit} of them at the token limit"
 
 
-plugin = Rule("cut_response", "medium", 70, ("response", "tool_call", "prompt", "event"), CutResponses, says)
+plugin = Rule("cut_response", "medium", 70, _MODEL, CutResponses, says)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from webapp.findings.entry_facts import CUT
 from webapp.findings.phrases import code, number
 from webapp.findings.rule import Detail, Observer, Rule, RuleContext
 from webapp.findings.turn_view import TurnView
@@ -38,7 +37,7 @@ class EmptiedArguments(Observer):
             self.open.pop(branch, None)
         elif is_empty_call(turn):
             written = self.open.get(branch) or Written()
-            if turn.finish in CUT or names(written, turn.agent):
+            if turn.stop == "length" or names(written, turn.agent):
                 self._keep(branch, Written(written.position, written.raw, turn.position, turn.agent or ""))
         elif is_malformed(turn):
             self._keep(branch, Written(turn.position, (turn.raw or "")[:_LOOKED_AT], tool=turn.agent or ""))

@@ -15,16 +15,13 @@ from typing import Any, NamedTuple
 from webapp import parsing
 from webapp.dumps.records import Turn
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
-from webapp.findings.entry_facts import finish_reason, most_rounds
+from webapp.findings.entry_facts import most_rounds
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db.ids import TURNS_A_SESSION
 from webapp.store.write.facets import Facets, digest
 from webapp.store.write.home import UNKNOWN
 from webapp.store.write.tally import MODEL_KINDS, READABLE, Tally
-
-_STOPS = (*MODEL_KINDS, "prompt")
-"""kinds whose entry may say why the model stopped: an exchange begins with its prompt"""
 
 
 class PlacedTurn(NamedTuple):
@@ -167,6 +164,6 @@ def turn_view(placed: PlacedTurn, is_home_known: bool) -> TurnView:
         turn.sent_at,
         placed.traces[0] if placed.traces and is_home_known else None,
         placed.traces[-1] if placed.traces else None,
-        finish_reason(source) if source is not None and turn.kind in _STOPS else None,
+        None if turn.stop is None else turn.stop.reason,
         most_rounds(source) if source is not None and turn.kind == "event" else None,
     )

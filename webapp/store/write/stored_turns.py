@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.dumps.records import Turn
+from webapp.dumps.records import Stop, Turn
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.models import Parse, Session
@@ -48,11 +48,12 @@ _PLACE = (
     StoredTurn.sent_at,
     (StoredTurn.duplicate_of - (StoredTurn.id - StoredTurn.ordinal)).label("original"),
 )
-_NAMES = ("role", "agent", "phase", "sounding", "round", "raw", "tool_calls", "recorded_failure", "source")
-_SAME = ("entry", "kind", "model", "sent_at", *(name for name in _NAMES if name != "recorded_failure"))
+_NAMES = ("role", "agent", "phase", "sounding", "round", "raw", "tool_calls", "source")
+_SAME = ("entry", "kind", "model", "sent_at", *_NAMES)
+_OTHERS = ("recorded_failure", "stop", "stop_said")
 """columns that a turn has under the same name"""
 _next_turns = (
-    _with_parses("trace", StoredTurn.id, *_PLACE, *(getattr(StoredTurn, name) for name in _NAMES))
+    _with_parses("trace", StoredTurn.id, *_PLACE, *(getattr(StoredTurn, name) for name in (*_NAMES, *_OTHERS)))
     .where(StoredTurn.ordinal >= sa.bindparam("next"))
     .limit(sa.bindparam("most"))
 )
@@ -103,7 +104,8 @@ class StoredTurns:
                 traces = tuple(stored[:1] if self._home == OURS else stored)
             else:
                 other_traces = (*stored, *other_traces)
-        turn = Turn(failure=row.recorded_failure, **{name: row._mapping[name] for name in _SAME})
+        stop = None if row.stop is None else Stop(row.stop, row.stop_said or "")
+        turn = Turn(failure=row.recorded_failure, stop=stop, **{name: row._mapping[name] for name in _SAME})
         raw = None if row.raw is None else row.raw.encode("utf-8", "surrogatepass")
         answers = self._answers(row)
         return PlacedTurn(row.ordinal, row.position, row.original, turn, raw, traces, answers, other_traces)
