@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
 import io
+import lzma
 import random
 import sys
 from pathlib import Path
@@ -36,6 +38,8 @@ def spooled(data: bytes, folder: Path, max_bytes: int = GIGABYTE):
         ),
         pytest.param(lambda content: gzip.compress(content) + bytes(512), id="gzip padded with zeros"),
         pytest.param(zstd.compress, id="zstd"),
+        pytest.param(lzma.compress, id="xz"),
+        pytest.param(bz2.compress, id="bzip2"),
         pytest.param(
             lambda content: zstd.compress(content[:70]) + zstd.compress(content[70:]), id="zstd of two frames"
         ),
@@ -87,7 +91,7 @@ def test_a_compressed_file_that_gives_nothing_is_refused(data, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress])
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress, lzma.compress, bz2.compress])
 def test_a_bomb_is_refused_and_leaves_nothing(compress, tmp_path):
     with pytest.raises(TooLarge, match="bomb"):
         spooled(compress(bytes(80 * 2**20)), tmp_path)

@@ -180,9 +180,15 @@ def _first_values(text: str) -> Iterator[Any]:
 
 
 def _has_lines(text: str) -> bool:
-    """Whether there are objects, one a line, behind something else; within other text they are indented, or few."""
-    lines = [line for line in text.split("\n")[:50] if line.strip() and not line[:1].isspace()][:SAMPLES]
-    return 2 * sum(isinstance(value, dict) for value in _first_values("\n".join(lines))) >= len(lines) > 0
+    """Whether there are objects, one a line, behind something else: from the first on they are half of the lines."""
+    decoder, kinds = Decoder(), list[bool]()
+    for line in text.split("\n")[:50]:
+        if line.strip() and not line[:1].isspace() and (kinds or line[:1] == "{"):
+            with suppress(Damage):
+                kinds.append(isinstance(decoder.loads(line), dict))
+                continue
+            kinds.append(False)
+    return 2 * sum(kinds) >= len(kinds) > 0 and any(kinds)
 
 
 def _are_lines(source: Source, text: str) -> bool:

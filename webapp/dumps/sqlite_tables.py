@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.records import BadDump
+from webapp.dumps.records import BadDump, Problem
 from webapp.dumps.source import Source
 
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"
@@ -21,6 +21,7 @@ _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
 
 
 _MOST_TABLES = 60
+_MOST_FILLED = 4 * 1024**3
 
 
 def look(source: Source, samples: int) -> tuple[list[str], dict[str, list[Any]]]:
@@ -37,8 +38,8 @@ def look(source: Source, samples: int) -> tuple[list[str], dict[str, list[Any]]]
 class Tables:
     """A database's real tables and what their rows hold."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sqlite3.Connection, source: Source) -> None:
+        self._connection, self._source = connection, source
         rows = connection.execute(_TABLES).fetchall()
         self.names = [name for name, sql in rows if not str(sql).upper().startswith("CREATE VIRTUAL")]
 
@@ -59,9 +60,19 @@ class Tables:
             return
         where = " AND ".join(f"{_quoted(column)} = ?" for column in values) or "1"
         by = ", ".join(_quoted(column) for column in order if column in columns) or "1"
-        query = f"SELECT * FROM {_quoted(table)} WHERE {where} ORDER BY {by}"  # noqa: S608 - names of this database
-        rows = self._connection.execute(query, tuple(values.values()))
-        yield from (dict(zip(columns, row, strict=True)) for row in rows)
+        query = f"SELECT * FROM {_quoted(table)} WHERE {where}"  # noqa: S608 - names of this database
+        count, reason = 0, ""
+        for ordered in (f"{query} ORDER BY {by}", query):  # of a damaged table the rows as they lie: to sort needs all
+            try:
+                for row in self._connection.execute(ordered, tuple(values.values())):
+                    count += 1
+                    yield dict(zip(columns, row, strict=True))
+            except sqlite3.DatabaseError as error:
+                reason = f"the SQLite file is damaged behind row {count:,} ({error}); what came before was read"
+            if count or not reason:
+                break
+        if reason:
+            self._source.problem = self._source.problem or Problem(f"table {table}", reason)
 
 
 @contextmanager
@@ -72,12 +83,25 @@ def opened_tables(source: Source) -> Iterator[Tables]:
         source.file.seek(0)
         with path.open("wb") as copy:
             shutil.copyfileobj(source.file, copy)
+            _fill(source, copy)
         try:
             with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
                 _restrict(connection)
-                yield Tables(connection)
+                yield Tables(connection, source)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise BadDump(f"the SQLite file is damaged ({error})", "byte 0") from error
+
+
+def _fill(source: Source, copy: BinaryIO) -> None:
+    """Add the pages that a cut file lacks, as zeros, so that those before them can be read; the cut is a problem."""
+    source.file.seek(0)
+    header, size = source.file.read(100), copy.tell()
+    page = int.from_bytes(header[16:18]) if len(header) == 100 else 0
+    whole = (65536 if page == 1 else page) * int.from_bytes(header[28:32])
+    if size < whole <= _MOST_FILLED:
+        copy.truncate(whole)
+        reason = f"the SQLite file is cut: {size:,} of its {whole:,} bytes are there; what could be read was read"
+        source.problem = source.problem or Problem(f"byte {size}", reason)
 
 
 def _restrict(connection: sqlite3.Connection) -> None:

@@ -60,3 +60,11 @@ def test_agno_keeps_runs_in_a_row(got, tmp_path, column):
 def test_another_database_is_refused_with_its_tables(got, tmp_path):
     with pytest.raises(UnknownFormat, match="'berths'"):
         got(database(tmp_path / "a.db", berths=[{"id": 7}]), "a.db")
+
+
+def test_a_cut_database_is_read_as_far_as_it_goes(got, tmp_path):
+    items = [{"id": n, "session_id": "s", "message_data": {**ANSWER, "content": "word " * 50}} for n in range(400)]
+    whole = database(tmp_path / "a.db", agent_sessions=[{"session_id": "s"}], agent_messages=items)
+    found = got(whole[: len(whole) // 2], "a.db")
+    assert 100 < len(found.only) < 400
+    assert [problem.reason.partition(":")[0] for problem in found.problems] == ["the SQLite file is cut"]

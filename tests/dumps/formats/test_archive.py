@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from webapp.dumps import BadDump, TooLarge, sniff
+from webapp.dumps import BadDump, TooLarge, packing, sniff
 from webapp.dumps.archive_members import MOST_MEMBERS
 
 CHAT = json.dumps([{"role": "user", "content": "Hi"}])
@@ -186,3 +186,22 @@ def test_an_eval_file_among_others(got):
     inner = zipped({"header.json": json.dumps(log), "samples/1_epoch_1.json": json.dumps(sample)})
     found = got(zipped({"chat.json": CHAT, "log.eval": inner}), "x")
     assert found.ids == ["chat", "r/1/1"]
+
+
+def test_zstd_within_a_zip_and_what_a_mac_writes_beside_files(got):
+    out = io.BytesIO()
+    with packing.zipfile.ZipFile(out, "w", packing.zipfile.ZIP_ZSTANDARD) as archive:
+        archive.writestr("a.jsonl", '{"role": "user", "content": "q"}\n{"role": "assistant", "content": "A"}\n')
+        archive.writestr("__MACOSX/._a.jsonl", b"\0\5\26\7")
+        archive.writestr(".DS_Store", b"\0\0\0\1Bud1")
+    found = got(out.getvalue(), "x")
+    assert ([turn.raw for turn in found.only], found.problems) == (["q", "A"], [])
+
+
+def test_a_member_that_is_compressed_in_an_unknown_way_is_no_damage(got):
+    data = bytearray(zipped({"a.txt": "a" * 100, "b.jsonl": '{"id": 1, "text": "B"}\n'}))
+    for at in (data.index(b"PK\3\4") + 8, data.index(b"PK\1\2") + 10):
+        data[at : at + 2] = (97).to_bytes(2, "little")
+    found = got(bytes(data), "x")
+    assert "compressed in a way that is not read here" in found.problems[0].reason
+    assert [turn.raw for turn in found.only] == ["B"]

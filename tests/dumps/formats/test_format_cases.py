@@ -40,3 +40,14 @@ def test_case(name: str, case: _cases.Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", known_formats())
 def test_every_format_has_cases_or_tests_of_its_own(name: str) -> None:
     assert (FOLDER / "cases" / f"{name}.md").exists() or (FOLDER / f"test_{name}.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "case"), [case for case in CASES if case.values[1].raw.lstrip()[:1] not in ("{", "[")]
+)
+def test_line_ends_of_windows_change_nothing(name: str, case: _cases.Case, tmp_path: Path) -> None:
+    path = tmp_path / "dump"
+    path.write_bytes(case.raw.encode().replace(b"\n", b"\r\n"))
+    turns = [record for record in read(path, path.name) if isinstance(record, Turn)]
+    said = [{turn.kind: turn.raw and turn.raw.replace("\r\n", "\n")} for turn in turns]
+    assert said == [value for value in case.values if not value.keys() & {"session", "problem"}]

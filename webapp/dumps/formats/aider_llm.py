@@ -70,9 +70,9 @@ def _messages(lines: list[str]) -> Iterator[dict[str, str]]:
         match = _LINE.match(line)
         if (match is None and line.rstrip() == _RULE) or (match is not None and match[1] != role):
             if texts:
-                yield {"role": role.lower(), "content": "".join(texts).rstrip("\n")}
+                yield {"role": role.lower(), "content": "".join(texts).rstrip("\r\n")}
             role, texts = match[1] if match else "", []
         if match is not None:
             texts.append(match[2])
     if texts:
-        yield {"role": role.lower(), "content": "".join(texts).rstrip("\n")}
+        yield {"role": role.lower(), "content": "".join(texts).rstrip("\r\n")}

@@ -9,7 +9,7 @@ from webapp.dumps.base import Conversation, DumpHead, Entries, Format, PlacedTur
 from webapp.dumps.messages.turns import text_turns
 from webapp.dumps.values import text
 
-_HEADING = re.compile(r"(?:\A|\n)### (USER|ASSISTANT|SYSTEM)\r?\n")
+_HEADING = re.compile(r"(?:\A|\r?\n)### (USER|ASSISTANT|SYSTEM)\r?\n")
 
 
 class OpenWebUiText(Format):

@@ -97,7 +97,7 @@ def is_older_cohere(event: dict[str, Any]) -> bool:
 def older_cohere(events: list[dict[str, Any]]) -> dict[str, Any]:
     """The answer of the API's first version: as it ends, or where it was cut, what came of it."""
     states = [event["response"] for event in events if isinstance(event.get("response"), dict)]
-    texts = [or_empty(event.get("text")) for event in events if event["event_type"] == "text-generation"]
+    texts = [or_empty(event.get("text")) for event in events if event.get("event_type") == "text-generation"]
     last = states[-1] if states else {}
     return {**last, "text": or_empty(last.get("text")) or "".join(texts)}
 
