@@ -43,7 +43,9 @@ def test_an_attempt_and_a_verdict() -> None:
     trace = parse("[1,]")
     (chosen,) = trace.chosen
     assert words.attempt_sentence(trace.attempts[chosen], True) == "Accepted after 1 edit: trailing comma."
-    assert words.verdict_sentence(trace).startswith("repaired: JSON was decoded after repairs, by fencepost ")
+    assert words.verdict_sentence(trace).startswith(
+        "repaired: a value was read from text that is not JSON, by fencepost "
+    )
     failed = parse("[1}", "direct").attempts[0]
     assert words.attempt_sentence(failed, chosen=False) == "Expecting ',' delimiter at line 1, column 3, offset 2."
     assert words.profile_sentence("RuntimeError: x") == "broke"

@@ -9,14 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from webapp import plugins
+from webapp.parsing import verdicts
 from webapp.parsing.decode import Failure, decode
 from webapp.parsing.edit import Edit, apply, to_raw
 from webapp.parsing.span import Span
-from webapp.parsing.trace import Attempt, Fault, Site, Trace, Verdict
-
-JSON_SPACE = " \t\r\n"
-"""White space as RFC 8259 knows it; any other character beside a value means that the response is not JSON alone."""
-
+from webapp.parsing.trace import Attempt, Fault, Flag, Site, Trace
 
 PACKAGE = "webapp.parsing.profiles"
 
@@ -49,6 +46,7 @@ class Tracer:
     truncated: bool = False
     ambiguous: bool = False
     exhausted: bool = False
+    flags: list[Flag] = field(default_factory=list)
     policy: Mapping[str, str] = field(default_factory=dict)
     _counted: tuple[int, int] = field(default=(0, 1), repr=False)
 
@@ -74,7 +72,9 @@ class Tracer:
         fault = self._fault(decoded.failure, span, edits) if decoded.failure else None
         outcome = "failed" if fault else "accepted"
         self.offered = self.offered or (offers and fault is not None)
-        return self._keep(Attempt(strategy, span, outcome, None, edits, score, fault, note, decoded.value))  # type: ignore[arg-type]
+        is_json = finite and not fault and not edits
+        attempt = Attempt(strategy, span, outcome, None, edits, score, fault, note, decoded.value, is_json=is_json)  # type: ignore[arg-type]
+        return self._keep(attempt)
 
     def record(
         self,
@@ -85,9 +85,11 @@ class Tracer:
         *,
         note: str | None = None,
         site: Site | None = None,
+        is_json: bool = False,
     ) -> Attempt:
         """Keep an accepted attempt whose value is known to be what `edits` applied to `span` decode to."""
-        return self._keep(Attempt(strategy, span, "accepted", None, tuple(edits), None, None, note, value, site))
+        attempt = Attempt(strategy, span, "accepted", None, tuple(edits), None, None, note, value, site, is_json)
+        return self._keep(attempt)
 
     def reject(
         self, strategy: str, span: Span, reason: str, *, note: str | None = None, score: float | None = None
@@ -145,24 +147,15 @@ class Tracer:
                 return index
         raise ValueError("no such attempt in this trace")
 
-    def verdict(self) -> Verdict:
-        if not self.chosen:
-            return "failed" if self.offered else "none"
-        chosen = [self.attempts[index] for index in self.chosen]
-        for attempt in chosen:
-            if attempt.edits:
-                return "repaired"
-        start = len(self.raw) - len(self.raw.lstrip(JSON_SPACE))
-        end = len(self.raw.rstrip(JSON_SPACE))
-        alone = len(chosen) == 1 and chosen[0].span.start <= start and chosen[0].span.end >= end
-        return "clean" if alone else "extracted"
-
     def trace(self, profile: str, version: str, microseconds: int) -> Trace:
         """What was written down so far, as the trace of this profile."""
+        for index in self.chosen:
+            self.attempts[index], flag = verdicts.settled(self.raw, self.attempts[index])
+            self.flags += [flag] if flag else []
         return Trace(
             profile,
             version,
-            self.verdict(),
+            verdicts.verdict(self.raw, [self.attempts[index] for index in self.chosen], offered=self.offered),
             tuple(self.attempts),
             tuple(self.chosen),
             tuple([self.attempts[index].value for index in self.chosen]),
@@ -171,6 +164,7 @@ class Tracer:
             self.exhausted,
             self.policy,
             microseconds,
+            tuple(self.flags),
         )
 
     def _keep(self, attempt: Attempt) -> Attempt:

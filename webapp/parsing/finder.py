@@ -183,7 +183,8 @@ class Finder:
             edits = (Edit("extra_closer", Span(first, tail), raw[first:tail], ""),)
         name = self._name(strategy, start, tail)
         note = self._noted(start, value, note)
-        self.accept(self.tracer.record(name, Span(start, tail), value, edits, note=note), tier)
+        span = Span(start, tail)
+        self.accept(self.tracer.record(name, span, value, edits, note=note, is_json=not edits), tier)
         return tail
 
     def _tail(self, start: int, end: int, limit: int, tier: int) -> int:

@@ -11,8 +11,9 @@ from webapp.capture.process import ParserFailure, ParserOutcome
 from webapp.parsing import decode
 from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
-from webapp.parsing.span import Span, place
+from webapp.parsing.span import Span, place, stripped
 from webapp.parsing.trace import Attempt, Fault, Site
+from webapp.parsing.verdicts import JSON_SPACE
 
 PYDANTIC = "pydantic.validate_json"
 """its errors say the first of what is wrong, its exception all of it"""
@@ -90,19 +91,23 @@ def _is_of(attempt: Attempt, error: ParserFailure) -> bool:
 
 
 def _returned(tracer: Tracer, value: Any, attempts: list[Attempt]) -> None:
-    """The newest attempt that gave the value that was returned is the result; else it is the parser's own making."""
+    """The newest attempt that gave the value that was returned is the result; else it is the parser's own making.
+
+    A value that no decoder gave was made of the newest one that did, or of the response by a decoder that was not seen.
+    """
+    decoded = [attempt for attempt in attempts if attempt.ok]
     canonical = _canonical(value)
-    for attempt in reversed(attempts):
-        if attempt.ok and _canonical(attempt.value) == canonical:
+    for attempt in reversed(decoded):
+        if _canonical(attempt.value) == canonical:
             tracer.choose(attempt)
             return
-    everything = Span(0, len(tracer.raw))
+    everything = stripped(tracer.raw, characters=JSON_SPACE)
     if value is None:
         tracer.fail("returned", everything, "the parser returned None, which it decoded nowhere")
         return
-    edit = Edit("returned", everything, tracer.raw, json.dumps(value))
-    note = "made by the parser's own code: none of its decoders gave this value"
-    attempt = tracer.attempt("returned", everything, [edit], note=note)
+    span = decoded[-1].span if decoded else everything
+    edit = Edit("returned", span, span.of(tracer.raw), json.dumps(value))
+    attempt = tracer.attempt("returned", span, [edit], note="none of its recorded decoders gave this value")
     if attempt.ok:
         tracer.choose(attempt)
 

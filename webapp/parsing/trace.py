@@ -68,10 +68,26 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True)
+class Flag:
+    """What a trace is not sure of, and the place in the raw text that makes it so; `words.FLAGS` says it in words."""
+
+    kind: str
+    span: Span
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"flag": self.kind, "span": list(self.span)}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Flag:
+        return cls(data["flag"], Span(*data["span"]))
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """Decoding one candidate, with the edits tried. `value` is what was decoded, where it was accepted.
 
-    Of a recorded parser, `site` is the line that called the decoder.
+    Of a recorded parser, `site` is the line that called the decoder. `is_json`: its span, without an edit, is known to
+    be JSON as RFC 8259 has it.
     """
 
     strategy: str
@@ -84,6 +100,7 @@ class Attempt:
     note: str | None = None
     value: Any = field(default=None, compare=False)
     site: Site | None = None
+    is_json: bool = field(default=False, compare=False)
 
     @property
     def ok(self) -> bool:
@@ -134,6 +151,7 @@ class Trace:
     exhausted: bool = False
     policy: Mapping[str, str] = field(default_factory=dict)
     microseconds: int = 0
+    flags: tuple[Flag, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The shape that `fencepost parse --json` prints, the API returns and the database stores."""
@@ -144,6 +162,7 @@ class Trace:
             "truncated": self.truncated,
             "ambiguous": self.ambiguous,
             "exhausted": self.exhausted,
+            "flags": [flag.as_dict() for flag in self.flags],
             "policy": dict(self.policy),
             "chosen": list(self.chosen),
             "values": list(self.values),
@@ -166,4 +185,5 @@ class Trace:
             data["exhausted"],
             data.get("policy", {}),
             data["microseconds"],
+            tuple(Flag.from_dict(flag) for flag in data.get("flags", ())),
         )

@@ -15,7 +15,7 @@ from webapp.visible import clipped
 VERDICTS = {
     "clean": "the response is JSON",
     "extracted": "JSON was found unchanged inside other text",
-    "repaired": "JSON was decoded after repairs",
+    "repaired": "a value was read from text that is not JSON",
     "failed": "a candidate for JSON could not be decoded",
     "none": "the response contains no candidate for JSON",
 }
@@ -120,8 +120,12 @@ def trace_sentence(trace: Trace) -> str:
 def _reads(trace: Trace) -> str:
     count = len(trace.chosen)
     values = "one value" if count == 1 else f"{count} values"
+    if any(flag.kind == "changed_afterwards" for flag in trace.flags):
+        values += " that the program changed afterwards"
     if edits := chosen_edits(trace):
         return f"reads {values} after {counted(len(edits), 'edit')} ({', '.join(repair_names(edits)[:4])})"
+    if trace.verdict == "repaired":
+        return f"reads {values} by a lenient decoder; what it changed was not seen"
     return f"reads {values}" + ("" if trace.verdict == "clean" else ", found inside other text")
 
 

@@ -9,7 +9,6 @@ import pytest
 from webapp.parsing import parse
 from webapp.parsing.edit import apply
 from webapp.parsing.profiles import json_repair
-from webapp.parsing.span import Span
 
 library = pytest.importorskip("json_repair", reason="needs the optional json_repair library")
 
@@ -35,11 +34,6 @@ def test_a_repaired_value_is_unlocated_and_says_so():
     attempt = trace.attempts[-1]
     assert attempt.note.startswith("unlocated")
     assert apply(raw, attempt.span, attempt.edits) == '{"a": 1, "b": 2}'
-
-
-def test_true_is_not_one():
-    """A value that only equals the text's is not located there."""
-    assert json_repair._located("[1] [true]", "[true]") == Span(4, 10)
 
 
 def test_prose_is_no_json_and_no_error():

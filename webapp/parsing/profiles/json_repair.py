@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
-from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -19,11 +18,11 @@ from webapp.parsing.profile_groups import LIBRARIES
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
 from webapp.parsing.profiles._library import installed_release
 from webapp.parsing.span import Span, stripped
+from webapp.parsing.verdicts import PLACES
 
 LONGEST = 20_000  # characters; from there on the library's time grows with the square of the length
 CALLS = 60  # events (calls and returns) a character; the extraction cases take 1 to 41
 MORE_CALLS = 20_000
-PLACES = 20  # openers at which its value is looked for
 # What the library is known to raise, or might, being made of indexing and string handling.
 RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
@@ -119,27 +118,10 @@ def _stop(tracer: Tracer, everything: Span, reason: str) -> None:
 
 
 def _choose(tracer: Tracer, text: str) -> None:
-    """Record the library's output, as it stands in the response or in its place."""
-    span = _located(tracer.raw, text)
-    if span:
-        tracer.choose(tracer.attempt("library", span, note="located: its value stands here unchanged"))
-        return
+    """Record the library's output in place of the response; where it stands there as JSON, the verdict says so."""
     span = stripped(tracer.raw)
     edit = Edit("json_repair", span, span.of(tracer.raw), text)
     choose_if_ok(tracer, tracer.attempt("library", span, [edit], note=_UNLOCATED))
-
-
-def _located(raw: str, text: str) -> Span | None:
-    """The first place where the decoder itself reads what the library's output `text` says."""
-    decoder = json.JSONDecoder()
-    for match in islice(re.finditer(r"[\[{]", raw), PLACES):
-        try:
-            value, end = decoder.raw_decode(raw, match.start())
-        except (ValueError, RecursionError):
-            continue
-        if json.dumps(value) == text:
-            return Span(match.start(), end)
-    return None
 
 
 plugin = JsonRepair()

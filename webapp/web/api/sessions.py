@@ -108,6 +108,7 @@ TRACE = record(
     version=TEXT,
     verdict=VERDICT,
     **dict.fromkeys(("truncated", "ambiguous", "exhausted"), FLAG),
+    flags=many(record(flag=TEXT, span=SPAN)),
     policy=each(ANYTHING),
     chosen=many(COUNT),
     values=many(ANYTHING),

@@ -1,0 +1,130 @@
+"""A verdict says what the text is, whichever parser read it and whatever is known of what that parser changed."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Any
+
+import json5
+import json_repair
+import orjson
+import pydantic
+import pytest
+
+from webapp.parsing import Trace, parse, words
+from webapp.parsing.inside import run
+from webapp.parsing.span import Span
+from webapp.parsing.verdicts import place_of
+
+
+class Answer(pydantic.BaseModel):
+    a: int
+    b: str = "default"
+
+
+orjson_loads = orjson.loads
+"""bound before any hook, as in a program that preloads it, or as a parser in another language is: nothing is seen"""
+
+
+def _lenient(text: str) -> Any:
+    return json.loads(text, strict=False)
+
+
+def _after_colon(text: str) -> Any:
+    return orjson_loads(text[text.index("{") :])
+
+
+SEEN = {
+    "strict": json.loads,
+    "literal": ast.literal_eval,
+    "json5": json5.loads,
+    "control": _lenient,
+    "repair": lambda text: json_repair.repair_json(text, return_objects=True),
+    "unseen": orjson_loads,
+    "unseen-cut": _after_colon,
+}
+
+
+@pytest.mark.parametrize(
+    ("parser", "raw", "verdict"),
+    [
+        *((parser, '{"a": [1, "x"]}\n', "clean") for parser in SEEN if parser != "unseen-cut"),
+        ("strict", '{"a": NaN}', "repaired"),
+        ("literal", "{'a': 1}", "repaired"),
+        ("literal", '{"a": True}', "repaired"),
+        ("json5", "{a: 1,}", "repaired"),
+        ("json5", '// note\n{"a": 1}', "extracted"),
+        ("control", '{"a": "x\ny"}', "repaired"),
+        ("repair", '{"a": 1,}', "repaired"),
+        ("repair", 'Here: {"a": 1}', "extracted"),
+        ("unseen", '{"a":1}', "clean"),
+        ("unseen-cut", 'Here: {"a":1}', "extracted"),
+    ],
+)
+def test_a_captured_parser_gets_the_verdict_of_the_text(parser: str, raw: str, verdict: str) -> None:
+    trace = run(SEEN[parser], raw)
+    assert trace.verdict == verdict
+    assert not _changed(trace)
+    if verdict != "repaired":
+        assert not [edit for at in trace.chosen for edit in trace.attempts[at].edits]
+
+
+@pytest.mark.parametrize(
+    ("profile", "raw", "verdict"),
+    [
+        ("direct", "[Infinity]", "repaired"),
+        ("smolagents", '{"a": "x\ty"}', "repaired"),
+        ("smolagents", 'x {"a": 1}', "extracted"),
+        ("langchain", '{"a": "x\ny"}', "repaired"),
+        ("crewai", "{'a': 1}", "repaired"),
+        ("crewai", '{"a": 1}', "clean"),
+        ("json-repair", "see {1} and {'a': 1}", "repaired"),
+        ("llamaindex", "a: [x, 2]", "repaired"),
+        ("llamaindex", "a: [1, 2]", "extracted"),
+        ("llamaindex", '{"a": 1}', "clean"),
+    ],
+)
+def test_a_restated_parser_gets_the_verdict_of_the_text(profile: str, raw: str, verdict: str) -> None:
+    assert parse(raw, profile).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("parser", "raw", "verdict", "value"),
+    [
+        (lambda text: Answer(**json.loads(text)).model_dump(), '{"a": 1}', "clean", {"a": 1, "b": "default"}),
+        (lambda text: {"ok": True, "data": json.loads(text)}, "[1]", "clean", {"ok": True, "data": [1]}),
+        (lambda text: Answer.model_validate_json(text).model_dump(), '{"a": "1"}', "clean", {"a": 1, "b": "default"}),
+        (lambda text: json.loads(text[6:])["a"], 'Here: {"a": 5}', "extracted", 5),
+        (lambda text: {**ast.literal_eval(text), "c": 3}, "{'a': 1}", "repaired", {"a": 1, "c": 3}),
+    ],
+)
+def test_a_value_that_json_does_not_say_was_changed_afterwards_and_is_no_repair(
+    parser: Any, raw: str, verdict: str, value: Any
+) -> None:
+    trace = run(parser, raw)
+    assert (trace.verdict, trace.values) == (verdict, (value,))
+    if verdict != "repaired":
+        assert _changed(trace) and "changed afterwards" in words.trace_sentence(trace)
+        assert not words.chosen_edits(trace)
+
+
+def test_what_a_lenient_decoder_changed_is_said_not_to_have_been_seen() -> None:
+    trace = run(ast.literal_eval, "{'a': (1, 2)}")
+    assert words.trace_sentence(trace) == "reads one value by a lenient decoder; what it changed was not seen"
+    assert "what it changed was not seen" in (trace.attempts[trace.chosen[0]].note or "")
+
+
+def test_a_flag_survives_storage() -> None:
+    trace = run(lambda text: [json.loads(text)], "1")
+    assert trace.as_dict()["flags"] == [{"flag": "changed_afterwards", "span": [0, 1]}]
+    assert Trace.from_dict(trace.as_dict()).flags == trace.flags
+
+
+def test_true_is_not_one_where_a_value_is_looked_for() -> None:
+    assert place_of("[1] [true]", Span(0, 10), [True]) == Span(4, 10)
+    assert place_of("[1.0]", Span(0, 5), [1]) == Span(0, 5)
+
+
+def _changed(trace: Trace) -> bool:
+    return any(flag.kind == "changed_afterwards" for flag in trace.flags)
