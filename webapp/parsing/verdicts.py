@@ -61,7 +61,7 @@ def settled(raw: str, attempt: Attempt) -> tuple[Attempt, Flag | None]:
         return attempt, None
     if span := place_of(raw, attempt.span, attempt.value):
         return replace(attempt, span=span, edits=(), note=LOCATED, is_json=True), None
-    return replace(attempt, note=f"{attempt.note}; {UNSEEN}" if attempt.note else UNSEEN), None
+    return replace(attempt, note=attempt.note or UNSEEN), None
 
 
 def place_of(raw: str, within: Span, value: Any) -> Span | None:
