@@ -67,7 +67,7 @@ class Form:
     def _keys(self, meant: list[Any] | None) -> int:
         if meant is None:
             return NO_OFFER
-        judgement = suggestions.judged(Fields(), meant, self.home).judgement
+        judgement = suggestions.judgement(meant, self.home.values if self.home.chosen else None)
         judged = 0 if self.fields.judgement == judgement else 1
         if self.agreed is not None and same_as(self.agreed) == same_as(meant) and self.agreed_judgement == judgement:
             return 1

@@ -113,11 +113,8 @@ def upgrade() -> None:
     op.create_table(
         "failure_overlay",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("group_key", sa.String(length=255), nullable=False),
         sa.Column("target", sa.String(length=255), nullable=False),
-        sa.Column("field", sa.String(length=16), nullable=True),
-        sa.Column("value", sa.String(length=255), nullable=True),
         sa.Column("author", sa.LargeBinary(), nullable=False),
         sa.Column("reason", sa.LargeBinary(), nullable=False),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
@@ -263,17 +260,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_job")),
     )
     op.create_index(op.f("ix_job_state"), "job", ["state"], unique=False)
-    op.create_table(
-        "label_hold",
-        sa.Column("queue_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("author", sa.LargeBinary(), nullable=False),
-        sa.Column("turn_id", sa.BigInteger(), nullable=False),
-        sa.Column("until", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["queue_id"], ["label_queue.id"], name=op.f("fk_label_hold_queue_id_label_queue"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("queue_id", "author", name=op.f("pk_label_hold")),
-    )
     op.create_table(
         "label_queue_item",
         sa.Column("queue_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -602,16 +588,6 @@ def upgrade() -> None:
     op.create_index("ix_turn_session_ordinal", "turn", ["session_id", "ordinal"], unique=True)
     op.create_index("ix_turn_session_position", "turn", ["session_id", "position"], unique=False)
     op.create_table(
-        "assignment",
-        sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("assignee", sa.LargeBinary(), nullable=False),
-        sa.Column("author", sa.LargeBinary(), nullable=True),
-        sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["turn_id"], ["turn.id"], name=op.f("fk_assignment_turn_id_turn"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("turn_id", "assignee", name=op.f("pk_assignment")),
-    )
-    op.create_index("ix_assignment_assignee", "assignment", ["assignee", "turn_id"], unique=False)
-    op.create_table(
         "compared",
         sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -646,17 +622,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("turn_id", name=op.f("pk_final_label")),
     )
     op.create_table(
-        "former_failure_group",
-        sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("profile", sa.String(length=255), nullable=False),
-        sa.Column("group_key", sa.String(length=255), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["turn_id"], ["turn.id"], name=op.f("fk_former_failure_group_turn_id_turn"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("turn_id", "profile", "group_key", name=op.f("pk_former_failure_group")),
-    )
-    op.create_index("ix_former_failure_group_group_key", "former_failure_group", ["group_key", "turn_id"], unique=False)
-    op.create_table(
         "label",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("turn_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -670,10 +635,6 @@ def upgrade() -> None:
         sa.Column("seconds", sa.Double(), nullable=True),
         sa.Column("source", sa.String(length=128), nullable=True),
         sa.Column("made_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("review", sa.String(length=16), nullable=True),
-        sa.Column("reviewer", sa.LargeBinary(), nullable=True),
-        sa.Column("review_note", sa.LargeBinary(), nullable=True),
-        sa.Column("reviewed_at", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(["turn_id"], ["turn.id"], name=op.f("fk_label_turn_id_turn"), ondelete="RESTRICT"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_label")),
         sa.UniqueConstraint("turn_id", "author", name=op.f("uq_label_turn_id_author")),

@@ -31,7 +31,6 @@ PAGES = (
     "/failures/v1%7Cextra%20closer%7Cfenced%7Cafter%20prose",
     "/labels",
     "/labels/list",
-    "/labels/review",
     "/labels/causes",
     "/labels/disagreements",
     "/labels/export",

@@ -205,35 +205,3 @@ def test_the_queue_works_without_javascript(browser: Browser, filled: tuple[Path
     expect(page.locator("#debugger")).not_to_have_attribute("data-at", before)
     assert labelled(page)[0]["expected"] == {}
     context.close()
-
-
-def test_a_label_is_returned_and_accepted_by_keys(browser: Browser, filled: tuple[Path, str]) -> None:
-    url = filled[1]
-    one, other = (person(browser, url, name) for name in ("ann", "bob"))
-    ann, bob = one.pages[0], other.pages[0]
-    queue = queue_of(ann, url, "reviewed")
-    ann.goto(queue)
-    ann.locator(".kinds summary").click()
-    ann.fill("[name=people]", "ann")
-    ann.get_by_role("button", name="Assign").click()
-    expect(ann.locator("#progress")).to_contain_text(f"0 of {COUNT} assigned to you")
-    judge(ann, "a")
-    judge(ann, "a")
-    bob.goto("/labels/review")
-    expect(bob.locator("#review")).to_contain_text("2 labels to review")
-    bob.keyboard.press("t")
-    bob.keyboard.type("which brace?")
-    bob.keyboard.press("Enter")
-    expect(bob.locator("#review")).to_contain_text("1 label to review")
-    bob.keyboard.press("a")
-    expect(bob.locator("#review")).to_contain_text("No label to review")
-    assert sorted(label["review"]["state"] for label in labelled(ann)) == ["returned", "reviewed"]
-    bob.keyboard.press("u")
-    expect(bob.locator("#review")).to_contain_text("1 label to review")
-    ann.goto(queue)
-    expect(ann.locator("#progress")).to_contain_text("1 returned to you")
-    expect(ann.locator(".known")).to_contain_text("which brace?")
-    judge(ann, "2", "Enter")
-    expect(ann.locator("#progress")).not_to_contain_text("returned")
-    for context in (one, other):
-        context.close()

@@ -52,4 +52,3 @@ def test_new_ones_are_an_exit_code(run: Run) -> None:
     none = run("failures", "--new", "--since", "5m")
     assert none.exit_code == 0 and none.stdout.startswith("0 new failure groups")
     assert run("failures", "--since", "soon").exit_code == 2
-    assert "0 parses grouped again" in run("failures", "--regroup").stderr

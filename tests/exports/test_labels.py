@@ -18,7 +18,6 @@ from tests.exports import made
 from tests.parsing import _cases
 from webapp import jsontext
 from webapp.exports import base
-from webapp.exports.labelled import facts
 from webapp.parsing import parse
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -130,13 +129,3 @@ def test_the_pytest_file_takes_hostile_text_and_somebody_elses_parser(tmp_path: 
 def test_an_unknown_format_names_those_there_are() -> None:
     with pytest.raises(base.UnknownExport, match=r"csv.*jsonl.*pytest"):
         base.find("xlsx", "labels")
-
-
-def test_the_state_of_a_review_goes_along_in_words() -> None:
-    response = made.responses()[0]
-    assert facts(response, made.said(made.MEANT))[0].endswith("; not reviewed")
-    returned = made.said(made.MEANT, review={"state": "returned", "by": "Bo", "note": "why?\nimport os", "at": "now"})
-    told = facts(response, returned)
-    assert told[0].endswith("; returned") and "returned by Bo, now: why?\nimport os" in told
-    case = b"".join(base.find("pytest", "labels").pieces([made.labelled(made.BROKEN, returned)], made.ABOUT)).decode()
-    assert "returned by Bo" in case and "why?\nimport os" not in case

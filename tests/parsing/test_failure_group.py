@@ -17,7 +17,7 @@ from tests.parsing.made_failures import Made, made
 from tests.parsing.promises import PIECES
 from webapp.parsing import Attempt, Trace, parse
 from webapp.parsing.edit import Edit
-from webapp.parsing.failure_group import LONGEST_KEY, FailureGroup, group, title, version
+from webapp.parsing.failure_group import LONGEST_KEY, FailureGroup, group, title
 from webapp.parsing.span import Span
 
 CASES = re.findall(
@@ -34,7 +34,7 @@ def test_case(name: str, raw: str, expected: str) -> None:
     found = under(raw)
     assert found is not None
     assert [part or "-" for part in found] == expected.split("\n")
-    assert (title(found.key), version(found.key)) == (found.title, "v1")
+    assert title(found.key) == found.title
 
 
 def test_what_is_read_or_not_run_has_no_group() -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import orm
 
 from webapp.commands import _filters, _store
 from webapp.parsing.words import counted
-from webapp.store.failures import algorithm, as_json, groups
+from webapp.store.failures import as_json, groups
 from webapp.store.failures.group_line import GroupLine, Groups
 from webapp.store.sessions.filters import HOME, Filters
 from webapp.visible import visible
@@ -20,10 +20,9 @@ from webapp.visible import visible
 @click.command("failures", short_help="List failure groups, new ones first.")
 @click.option("--new", "only_new", is_flag=True, help="Only groups first seen since --since.")
 @click.option("--limit", type=click.IntRange(1, 500), default=20, show_default=True, help="Number of groups to print.")
-@click.option("--regroup", is_flag=True, help="Group responses again that an earlier version grouped.")
 @click.option("--json", "as_json_", is_flag=True, help="Print the groups as JSON, as /api/failures does.")
 @_filters.options
-def command(only_new: bool, limit: int, regroup: bool, as_json_: bool, **filters: Any) -> None:
+def command(only_new: bool, limit: int, as_json_: bool, **filters: Any) -> None:
     """List failure groups under the list's filters: how many responses, since when, with which models.
 
     --since and --until also accept a duration before now, such as 30m, 1h or 2d. They apply to the response, as do
@@ -36,12 +35,8 @@ def command(only_new: bool, limit: int, regroup: bool, as_json_: bool, **filters
     now = datetime.now(UTC)
     absolute_filters = {name: _absolute(name, value, now) for name, value in filters.items()}
     narrowed = _filters.chosen(absolute_filters) or Filters()
-    with _store.engine(settings) as engine:
-        if regroup:
-            count = algorithm.renew(engine)
-            click.echo(f"{counted(count, 'parse')} grouped again; their old groups are kept too", err=True)
-        with orm.Session(engine) as db:
-            page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=now)
+    with _store.engine(settings) as engine, orm.Session(engine) as db:
+        page = groups.page(db, narrowed, limit=limit, only_new=only_new, now=now)
     if as_json_:
         _store.print_json(as_json.page_dict(page))
     else:
@@ -65,9 +60,6 @@ def _print(page: Groups, filters: Filters, only_new: bool) -> None:
     if page.coverage.not_run:
         why = "their parser is unknown" if filters.under == HOME else f"{filters.under} was not run on them"
         click.echo(f"  not known of {counted(page.coverage.not_run, 'response')}: {why}")
-    if page.former:
-        words = "was grouped" if page.former == 1 else "were grouped"
-        click.echo(f"  {counted(page.former, 'response')} {words} by another version of the algorithm: --regroup")
 
 
 def _of(page: Groups) -> str:

@@ -26,7 +26,7 @@ role_type = click.Choice(tuple(roles.ROLES))
 def command() -> None:
     """Accounts: who may sign in, and what they may do.
 
-    A reader sees everything; a labeler also labels, reviews and runs profiles; an admin also imports, deletes and
+    A reader sees everything; a labeler also labels and runs profiles; an admin also imports, deletes and
     manages accounts. Passwords are asked for on the terminal, or read from standard input where there is none.
     """
 

@@ -12,7 +12,6 @@ from webapp.exports.splits import split_of
 
 REDACTED = "█"
 """What stands for one redacted code point."""
-UNREVIEWED = {"state": "not reviewed", "by": None, "note": None, "at": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +31,6 @@ class LabelView:
     made_at: str
     seconds: float | None = None
     history: tuple[dict[str, Any], ...] = ()
-    review: dict[str, Any] = field(default_factory=lambda: dict(UNREVIEWED))
-    """what somebody other than the author said of the label: `state` is not reviewed, reviewed or returned, with who
-    (`by`), a `note` and when (`at`)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +132,6 @@ def origin(response: LabelledResponse, label: LabelView) -> dict[str, Any]:
     return {
         **_fields(response, "session", "position", "model", "split"),
         **_fields(label, "cause", "author", "made_at", "note"),
-        "review": label.review["state"],
         "history": list(label.history),
     }
 
@@ -148,17 +143,11 @@ def settlement(settled: dict[str, Any]) -> str:
 
 def facts(response: LabelledResponse, label: LabelView) -> list[str]:
     """Who says what of a response and why, one line each, as a comment beside an example has it."""
-    lines = [f"{label.judgement} by {label.author}, {label.made_at}; {label.review['state']}"]
+    lines = [f"{label.judgement} by {label.author}, {label.made_at}"]
     lines += [f"cause: {label.cause}"] if label.cause else []
     lines += [f"note: {label.note}"] if label.note else []
-    lines += [reviewed(label)] if label.review["by"] else []
     lines += [settlement(response.settled)] if response.settled else []
     return lines + ([f"history: {jsontext.portable(list(label.history))}"] if label.history else [])
-
-
-def reviewed(label: LabelView) -> str:
-    """Who reviewed a label and why, in words: "returned by Bo, 2026-11-21T11:00:00+00:00: which brace?"."""
-    return "{state} by {by}, {at}: {note}".format(**label.review | {"note": label.review["note"] or "no note"})
 
 
 def past(label: LabelView) -> list[str]:
@@ -177,7 +166,6 @@ def rows(response: LabelledResponse) -> Iterator[dict[str, Any]]:
         yield {
             **_fields(response, "session", "key", "revision", "position", "raw_sha256"),
             **_fields(label, "author", "judgement", "cause", "expects", "expected", "note", "seconds", "made_at"),
-            "review": label.review,
             "history": list(label.history),
             "final": response.final is not None and response.final == label,
             **_fields(response, "settled", "model", "agent", "phase", "format", "home", "verdict", "split", "raw"),

@@ -72,8 +72,7 @@ class Redactor:
         """A label with its note, expected value and history masked."""
         note = None if statement.note is None else self.text(statement.note)
         history = tuple(self.value(event) for event in statement.history)
-        review = self.value(statement.review)
-        return replace(statement, note=note, expected=self.value(statement.expected), history=history, review=review)
+        return replace(statement, note=note, expected=self.value(statement.expected), history=history)
 
     def _string(self, text: str) -> str:
         return mask(text, _merged(self._matches(text)), escapes=False)

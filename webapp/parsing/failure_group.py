@@ -5,8 +5,7 @@
 
 No model and no state: the same two traces give the same group in any order, on any machine. What a value holds (texts,
 numbers, names) is not part of the key; the JSON path of the first edit and the tokens round it are facets inside the
-group. Linear in the length of the response. A key begins with the version of its algorithm, so that groups of two
-versions are never mixed.
+group. Linear in the length of the response. A key begins with the version of its algorithm.
 """
 
 from __future__ import annotations
@@ -93,11 +92,6 @@ def title(key: str) -> str:
     defect = _SAID.get(defect, defect)
     places = [word for word in rest if word and word not in _EVERYWHERE]
     return f"{defect} — {', '.join(places)}" if places else defect
-
-
-def version(key: str) -> str:
-    """The version of the algorithm that made a key: `v1`."""
-    return key.partition("|")[0]
 
 
 def _defect(failed: Trace, ours: Trace, chosen: list[Attempt]) -> str:

@@ -22,7 +22,7 @@ ROUTES = {
         growing.head guide.begin guide.end help.index help.picture help.show
         homes.ask homes.index homes.question homes.show homes.show_api
         labels.causes.index labels.index labels.lists.disagreements labels.lists.index
-        labels.name.ask labels.name.tell labels.review.index labels.turn.list_api labels.value
+        labels.name.ask labels.name.tell labels.turn.list_api labels.value
         mapping_api.suggest mappings.index mappings.make metrics.show patterns.index
         playground.case playground.index playground.markdown playground.raw playground.read
         profiles.index profiles.list_api profiles.responses profiles.show
@@ -34,8 +34,8 @@ ROUTES = {
     """,
     LABEL: """
         export_jobs.cancel export_jobs.cancel_api export_jobs.make export_jobs.make_api export_jobs.remove
-        failure_actions.change labels.assign labels.causes.change labels.check labels.draw labels.hold
-        labels.lists.settle labels.progress labels.review.save labels.save labels.turn.put_api labels.turn.save
+        failure_actions.change labels.causes.change labels.check labels.draw
+        labels.lists.settle labels.progress labels.save labels.turn.put_api labels.turn.save
         labels.undo runs.cancel runs.cancel_api runs.make runs.make_api selection.label
         sessions.write_dump sessions.write_dump_api views.remove views.save
     """,

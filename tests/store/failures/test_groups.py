@@ -1,4 +1,4 @@
-"""Failure groups: what a line says, states, new and regressed, rates, neighbours, algorithms."""
+"""Failure groups: what a line says, states, new and regressed, rates, neighbours."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from tests.store.made import Bring
-from webapp.store.failures import algorithm, events, group_detail, group_facts, groups, neighbours, overlay
+from webapp.parsing import failure_group
+from webapp.store.failures import events, group_detail, group_facts, groups, neighbours, overlay
 from webapp.store.failures.group_line import GroupLine
 from webapp.store.failures.rates import rate, wilson
-from webapp.store.models import Parse, Session, Turn
+from webapp.store.models import Session, Turn
 from webapp.store.sessions.filters import Filters
-from webapp.store.write import list_rows
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 COMMA = '{"a": [1, 2,]}'
@@ -62,7 +62,7 @@ def test_a_line(db: orm.Session) -> None:
     assert comma.models == [("m1", 3), ("m2", 1)] and comma.paths == [("$.a.*", 4)]
     assert comma.example is not None and comma.example.external_id == "new"
     assert sum(comma.series) == 4 and len(comma.series) == group_facts.BUCKETS
-    assert (page.total, page.count, page.new, page.next, page.former) == (2, 8, 2, None, 0)
+    assert (page.total, page.count, page.new, page.next) == (2, 8, 2, None)
 
 
 @pytest.mark.usefixtures("stored")
@@ -143,7 +143,6 @@ def test_overlays_that_cannot_be_meant(db: orm.Session) -> None:
         lambda: overlay.merge(db, [COMMA_KEY], COMMA_KEY, **about),
         lambda: overlay.merge(db, [], COMMA_KEY, **about),
         lambda: overlay.merge(db, [FENCED_KEY], COMMA_KEY, author="ada", reason=""),
-        lambda: overlay.split(db, COMMA_KEY, "colour", "red", **about),
     ):
         with pytest.raises(overlay.BadOverlay):
             change()
@@ -155,8 +154,8 @@ def test_overlays_that_cannot_be_meant(db: orm.Session) -> None:
 def test_the_largest_groups_for_merging(db: orm.Session, bring: Bring) -> None:
     bring(lines(response("more", HOURS, COMMA)))
     db.rollback()
-    commas = (COMMA_KEY, overlay.title(COMMA_KEY, ()))
-    assert groups.largest(db, 9) == [commas, (FENCED_KEY, overlay.title(FENCED_KEY, ()))]
+    commas = (COMMA_KEY, failure_group.title(COMMA_KEY))
+    assert groups.largest(db, 9) == [commas, (FENCED_KEY, failure_group.title(FENCED_KEY))]
     assert groups.largest(db, 1) == [commas]
 
 
@@ -193,21 +192,6 @@ def test_neighbours(db: orm.Session) -> None:
     comma = same[4]
     assert comma is not None and comma.earlier is not None and comma.earlier.external_id == "old"
     assert [(one.key, one.here) for one in neighbours.of_session(db, session.id)] == [(FENCED_KEY, 4), (COMMA_KEY, 1)]
-
-
-@pytest.mark.usefixtures("stored")
-def test_another_algorithm_regroups_when_asked_and_keeps_the_old_keys(engine: sa.Engine, db: orm.Session) -> None:
-    old = sa.update(Parse).where(Parse.failure_group == COMMA_KEY).values(failure_group="v0|commas")
-    db.execute(old)
-    list_rows.renew(db.connection(), db.scalars(sa.select(Session.id)).all())
-    db.commit()
-    page = groups.page(db, Filters(), now=NOW)
-    assert page.former == 4 and {line.algorithm for line in page.groups} == {"v0", "v1"}
-    db.rollback()
-    assert algorithm.renew(engine) == 4 and algorithm.renew(engine) == 0
-    assert by_key(db)[COMMA_KEY].count == 4 and groups.page(db, Filters(), now=NOW).former == 0
-    detail = group_detail.find(db, "v0|commas", Filters(), now=NOW)
-    assert detail.line is None and detail.former == [(COMMA_KEY, 4)]
 
 
 def test_rates() -> None:

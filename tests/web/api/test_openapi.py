@@ -86,7 +86,6 @@ def addresses(key: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
     yield from (("GET", f"/api/labels/export{query}", {}) for query in ("", "?queue=sample&size=1", "?queue=failed"))
     yield "GET", "/api/labels/export?queue=group&group=x", {}
     yield "GET", "/api/labels/export?queue=view&view=label%3Dwrong", {}
-    yield "GET", "/api/labels/export?queue=assigned&assigned=Ada", {}
     yield "GET", "/api/session/s/export?format=report", {}
     yield "GET", "/api/compare", {}
     yield "GET", "/api/failures?limit=5", {}

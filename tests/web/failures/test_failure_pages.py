@@ -158,7 +158,7 @@ def test_states_keep_who_and_why_and_a_resolved_group_regresses(failing: FlaskCl
     assert "action takes" in act(failing, action="explode")
 
 
-def test_merge_and_split_have_reasons_and_are_undone(failing: FlaskClient) -> None:
+def test_a_merge_has_a_reason_and_is_undone(failing: FlaskClient) -> None:
     other = "v1|extra closer|fenced|alone"
     page = act(failing, other, action="merge", target=KEY, reason="one prompt")
     assert "<b>4 responses</b>" in page and "one prompt" in page
@@ -166,8 +166,6 @@ def test_merge_and_split_have_reasons_and_are_undone(failing: FlaskClient) -> No
     change = page.split('name="change" value="')[1].split('"')[0]
     page = act(failing, action="undo", change=change, reason="two prompts")
     assert "<b>3 responses</b>" in page and "two prompts" in page
-    page = act(failing, action="split", by="model=model-m", reason="its own")
-    assert "by model-m" in page and "<b>2 responses</b>" in page
 
 
 def test_turns_and_sessions_name_the_same_failure_elsewhere(failing: FlaskClient) -> None:

@@ -14,9 +14,9 @@ from webapp.exports.labelled import LabelledResponse, rows
 COLUMNS = (
     *("session", "revision", "position", "judgement", "cause", "expects", "expected", "note", "author", "made_at"),
     *("seconds", "final", "settled", "verdict", "split", "home", "model", "agent", "phase", "format", "key"),
-    *("raw_sha256", "raw", "redacted", "review", "history"),
+    *("raw_sha256", "raw", "redacted", "history"),
 )
-_AS_JSON = ("expected", "redacted", "review", "history", "settled")
+_AS_JSON = ("expected", "redacted", "history", "settled")
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 

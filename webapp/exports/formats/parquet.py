@@ -15,7 +15,7 @@ from webapp.extras import install_extra
 ROWS_A_GROUP = 1000
 _TEXT = ("session", "key", "raw_sha256", "author", "judgement", "cause", "expects", "note", "made_at")
 _MORE_TEXT = ("model", "agent", "phase", "format", "home", "verdict", "split", "raw")
-_JSON = ("expected", "review", "history", "redacted", "settled")
+_JSON = ("expected", "history", "redacted", "settled")
 
 
 def pieces(responses: Iterable[LabelledResponse], about: ExportFacts) -> Iterator[bytes]:

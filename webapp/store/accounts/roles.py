@@ -5,7 +5,7 @@ from __future__ import annotations
 READ, LABEL, INGEST, ADMIN = "read", "label", "ingest", "admin"
 RIGHTS = {
     READ: "see, search and export what is stored",
-    LABEL: "label, review, assign, save views, run profiles, export in the background, work on failure groups",
+    LABEL: "label, save views, run profiles, export in the background, work on failure groups",
     INGEST: "send dumps and spans, without seeing what is stored",
     ADMIN: "delete sessions, set their parser, manage accounts, read the audit log",
 }

@@ -15,7 +15,6 @@ from sqlalchemy import orm
 from webapp import __version__, findings
 from webapp.exports import base
 from webapp.exports.labelled import (
-    UNREVIEWED,
     LabelledResponse,
     LabelView,
     expected_values,
@@ -40,7 +39,7 @@ from webapp.store.write.parser import OURS
 _AT_ONCE = 100
 _IMPORTED = (
     *("session", "key", "revision", "position", "raw_sha256", "author", "judgement", "cause", "expects", "expected"),
-    *("note", "seconds", "made_at", "review", "history", "settled"),
+    *("note", "seconds", "made_at", "history", "settled"),
 )
 MOST_IN_QUERY = 5000
 """numbers that one query names; of more sessions every label is looked at"""
@@ -222,23 +221,14 @@ def _final(response: settling.Labelled, views: dict[int, LabelView]) -> LabelVie
         author=", ".join(response.final.authors),
         **{name: getattr(response.final.content, name) for name in fields},
         made_at=response.final.made_at.isoformat(),
-        review=_review(response),
         history=tuple(event.as_dict() for event in reversed(response.history)),
     )
 
 
 def _label_view(response: settling.Labelled, label: Label) -> LabelView:
-    content = {name: value for name, value in history.content_of(label).items() if name not in ("source", "review")}
+    content = {name: value for name, value in history.content_of(label).items() if name != "source"}
     past = tuple(response.history_of(label))
-    return LabelView(label.author, **content, history=past, review=history.review_of(label))
-
-
-def _review(response: settling.Labelled) -> dict[str, Any]:
-    """The state of labels that agree: reviewed where all of them are, returned where one is; a settlement has none."""
-    states = [history.review_of(label) for label in response.labels]
-    if response.settled is not None or not all(one["by"] for one in states):
-        states = [one for one in states if one["state"] == "returned" and response.settled is None]
-    return next((one for one in states if one["state"] == "returned"), states[0] if states else dict(UNREVIEWED))
+    return LabelView(label.author, **content, history=past)
 
 
 def _finding(finding: Finding) -> FindingView:

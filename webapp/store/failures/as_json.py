@@ -22,7 +22,6 @@ def page_dict(page: Groups) -> dict[str, Any]:
         "total": page.total,
         "count": page.count,
         "new": page.new,
-        "former": page.former,
         "responses": coverage_dict(page.coverage),
         "range": None if page.range is None else [moment.isoformat() for moment in page.range],
         "window": [moment.isoformat() for moment in page.window],
@@ -45,7 +44,6 @@ def group_dict(line: GroupLine) -> dict[str, Any]:
         "new_models": line.new_models,
         "growth": round(line.growth, 3),
         "merged": line.merged,
-        "algorithm": line.algorithm,
         "example": example_dict(line.example),
     }
 
@@ -73,7 +71,6 @@ def detail_dict(detail: GroupDetail) -> dict[str, Any]:
         ],
         "changes": [_row(change) for change in detail.changes],
         "history": [_row(event) for event in detail.history],
-        "former": [{"key": key, "count": count} for key, count in detail.former],
     }
 
 

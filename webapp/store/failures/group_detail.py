@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
+from webapp.parsing import failure_group
 from webapp.store.db.types import moment
 from webapp.store.failures import events, groups, overlay
 from webapp.store.failures.group_line import Example, GroupLine
@@ -23,7 +24,6 @@ from webapp.store.models import (
     FailedResponse,
     FailureEvent,
     FailureOverlay,
-    FormerFailureGroup,
     Parse,
     Session,
 )
@@ -70,7 +70,7 @@ class GroupDetail:
     `models` and `versions` are rates over all responses that the filters leave; `versions` is empty where a filter is
     set by which parses are not counted. `before` and `after` are both halves of the range, or with a `since` the same
     time before it and since then. `others_alike` says that each response which is no example has the tokens, path,
-    model, phase and tool of one that is. `former` are this algorithm's groups that hold what an earlier one's key held.
+    model, phase and tool of one that is.
     """
 
     asked: str
@@ -79,7 +79,6 @@ class GroupDetail:
     coverage: Coverage
     changes: list[FailureOverlay]
     history: list[FailureEvent]
-    former: list[tuple[str, int]]
     line: GroupLine | None = None
     examples: list[GroupExample] = field(default_factory=list)
     others_alike: bool = True
@@ -97,11 +96,10 @@ def find(db: orm.Session, key: str, filters: Filters, *, now: datetime | None = 
     now = now or datetime.now(UTC)
     group_key = overlay.shown_as(overlay.in_force(db))(key)
     lines = groups.of_filters(db, filters, now, group_key)
-    changes, history, former = overlay.changes(db, group_key), events.history(db, group_key), _former(db, key)
-    if group_key not in lines.everywhere and not (changes or history or former):
+    changes, history = overlay.changes(db, group_key), events.history(db, group_key)
+    if group_key not in lines.everywhere and not (changes or history):
         raise NoSuchGroup(f"no failure group has the key {key[:200]!r}")
-    title = overlay.title(group_key, lines.scope.changes)
-    empty = GroupDetail(key, group_key, title, lines.coverage, changes, history, former)
+    empty = GroupDetail(key, group_key, failure_group.title(group_key), lines.coverage, changes, history)
     if group_key not in lines.facts:
         return empty
     line, here = lines.line(group_key), lines.scope
@@ -239,13 +237,3 @@ def _readers(db: orm.Session, turn_ids: Sequence[int], under: str) -> list[Reade
         read_counts[profile] += count if verdict in READABLE else 0
     names = sorted({*run, *parsing.profiles()} - {under}, key=lambda name: (-read_counts[name], -run[name], name))
     return [Reader(name, read_counts[name], run[name]) for name in names]
-
-
-def _former(db: orm.Session, key: str) -> list[tuple[str, int]]:
-    """The groups that now hold what a former key held, with how many responses each."""
-    former = FormerFailureGroup
-    query = sa.select(Parse.failure_group, sa.func.count()).join(
-        former, sa.and_(former.turn_id == Parse.turn_id, former.profile == Parse.profile)
-    )
-    query = query.where(former.group_key == key, Parse.failure_group.is_not(None)).group_by(Parse.failure_group)
-    return sorted(((str(row[0]), int(row[1])) for row in db.execute(query)), key=lambda row: (-row[1], row[0]))

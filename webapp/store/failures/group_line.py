@@ -57,7 +57,6 @@ class GroupLine:
     new_models: list[str]
     growth: float
     merged: list[str]
-    algorithm: str
     example: Example | None
 
 
@@ -66,7 +65,7 @@ class Groups:
     """A page of groups, those that are new, seen again or growing first. `total` groups hold `count` responses.
 
     `coverage` says of how many responses; `range` is what `series` goes over, None where nothing failed; `window` what
-    is meant by new. `former` counts responses whose key an earlier version of the algorithm made.
+    is meant by new.
     """
 
     groups: list[GroupLine]
@@ -77,4 +76,3 @@ class Groups:
     coverage: Coverage
     range: tuple[datetime, datetime] | None
     window: tuple[datetime, datetime]
-    former: int

@@ -53,7 +53,6 @@ def page(
         lines.coverage,
         None if lines.range is None else (moment(lines.range[0]), moment(lines.range[1])),
         (moment(lines.window[0]), moment(lines.window[1])),
-        sum(line.count for line in all_lines if line.algorithm != failure_group.VERSION),
     )
 
 
@@ -76,7 +75,7 @@ def largest(db: orm.Session, limit: int) -> list[tuple[str, str]]:
     everything = scope(db, Filters())
     facts = group_facts.counts(db, everything)
     ordered = sorted(facts, key=lambda key: (-facts[key].count, key))
-    return [(key, overlay.title(key, everything.changes)) for key in ordered[:limit]]
+    return [(key, failure_group.title(key)) for key in ordered[:limit]]
 
 
 def members(db: orm.Session, scope_in_view: Scope, limit: int | None = None, *, unlabelled: bool = False) -> list[int]:
@@ -107,7 +106,7 @@ class Lines:
             microseconds(self.now) if until is None else until,
         )
         self._shown = overlay.shown_as(self.scope.changes)
-        self._merged = {change.group_key for change in self.scope.changes if change.kind == "merge"}
+        self._merged = {change.group_key for change in self.scope.changes}
 
     def line(self, key: str) -> GroupLine:
         facts, everywhere = self.facts[key], self.everywhere.get(key, self.facts[key])
@@ -120,7 +119,7 @@ class Lines:
         assignment = assignments.get(key)
         return GroupLine(
             key=key,
-            title=overlay.title(key, self.scope.changes),
+            title=failure_group.title(key),
             count=facts.count,
             share=facts.count / self.coverage.run if self.coverage.run else None,
             sessions=facts.sessions,
@@ -144,7 +143,6 @@ class Lines:
             new_models=[] if is_new else self._new_models(facts, everywhere),
             growth=growth(facts.series),
             merged=sorted(merged for merged in self._merged if merged != key and self._shown(merged) == key),
-            algorithm=failure_group.version(key),
             example=None,
         )
 

@@ -9,8 +9,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.parsing import failure_group
 from webapp.store.db.types import moment
-from webapp.store.failures import group_facts, groups, overlay
+from webapp.store.failures import group_facts, groups
 from webapp.store.failures.group_facts import Facts
 from webapp.store.failures.group_line import Example
 from webapp.store.failures.scope import Scope, scope
@@ -79,7 +80,7 @@ def _same(db: orm.Session, in_group: Scope, failure: Any, facts: Facts) -> SameF
     examples = groups.examples(db, [turn_id for turn_id in (earlier, later) if turn_id is not None])
     return SameFailure(
         failure.key,
-        overlay.title(failure.key, in_group.changes),
+        failure_group.title(failure.key),
         facts.count,
         facts.sessions,
         db.scalar(here.where(FailedResponse.session_id == failure.session_id)) or 0,

@@ -73,9 +73,7 @@ class Scope:
 
     def of(self, key: str) -> Scope:
         """Those of one group."""
-        aliases = overlay.aliases(self.changes, key)
-        is_of_it = self.key == key if aliases is None else FailedResponse.group_key.in_(aliases)
-        return replace(self, where=(*self.where, is_of_it))
+        return replace(self, where=(*self.where, FailedResponse.group_key.in_(overlay.aliases(self.changes, key))))
 
     def grouped(self, db: orm.Session, *columns: Any, by: Sequence[Any] = ()) -> Sequence[Any]:
         """`key`, `columns` and what they are counted by, for each group."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import Any
@@ -15,34 +15,20 @@ from webapp.store.models import FinalLabel, Label, LabelEvent
 SETTLING = ("settled", "unsettled", "resettled")
 """what happens to the settled label of a response; resettled is a cause that was renamed"""
 RENAMING = ("renamed", "resettled")
-REVIEWING = ("reviewed", "returned")
-ASSIGNED = "assigned"
+ACTIONS = ("put", "removed", "undone", "imported", *SETTLING, *RENAMING)
 FIELDS = ("judgement", "cause", "expects", "expected", "note", "seconds", "source")
 SETTLED_FIELDS = ("judgement", "cause", "expects", "expected", "why")
-NOT_REVIEWED = "not reviewed"
 
 
 def content_of(label: Label | FinalLabel) -> dict[str, Any]:
-    """What a label, or a settled one, says, as an event keeps it; with its `review` where it has one."""
+    """What a label, or a settled one, says, as an event keeps it."""
     names = SETTLED_FIELDS if isinstance(label, FinalLabel) else FIELDS
-    content = {name: getattr(label, name) for name in names} | {"made_at": label.made_at.isoformat()}
-    is_reviewed = isinstance(label, Label) and label.review is not None
-    return content | ({"review": review_of(label)} if is_reviewed else {})
-
-
-def review_of(label: Any) -> dict[str, Any]:
-    """The reviewer's state of a label, as events, exports and the API write it: `state` is not reviewed, reviewed or
-    returned; `by`, `note` and `at` (ISO 8601) are None where nobody reviewed it."""
-    at = label.reviewed_at
-    state = label.review or NOT_REVIEWED
-    return {"state": state, "by": label.reviewer, "note": label.review_note, "at": at and at.isoformat()}
+    return {name: getattr(label, name) for name in names} | {"made_at": label.made_at.isoformat()}
 
 
 def is_of(event: LabelEvent, author: str) -> bool:
     """Whether an event happened to `author`'s label: to one of the turn's labels, and not to its settlement."""
-    if event.action in SETTLING or event.action == ASSIGNED:
-        return False
-    return bool(event.said.get("of", event.author) == author)
+    return event.action not in SETTLING and event.author == author
 
 
 def record(
@@ -51,13 +37,6 @@ def record(
     """Add an event, without a commit."""
     values = {"turn_id": turn_id, "author": author, "action": action, "said": content}
     db.execute(sa.insert(LabelEvent).values(**values, happened_at=at or datetime.now(UTC)))
-
-
-def record_all(db: orm.Session, said: Mapping[int, dict[str, Any]], author: str, action: str) -> None:
-    """Add an event to each of these turns, without a commit."""
-    about = {"author": author, "action": action, "happened_at": datetime.now(UTC)}
-    rows = [{"turn_id": turn_id, "said": details, **about} for turn_id, details in said.items()]
-    db.execute(sa.insert(LabelEvent), rows)
 
 
 def of_turns(db: orm.Session, turn_ids: Iterable[int]) -> dict[int, list[LabelEvent]]:
@@ -78,8 +57,7 @@ def cause_before(db: orm.Session, label: Label | FinalLabel) -> str | None:
     """The cause that was renamed to the label's, if that is the last that happened to it."""
     of_label: sa.ColumnElement[bool] = LabelEvent.action.in_(SETTLING)
     if isinstance(label, Label):
-        others = LabelEvent.action.in_((*SETTLING, *REVIEWING, ASSIGNED))
-        of_label = sa.and_(LabelEvent.author == label.author, ~others)
+        of_label = sa.and_(LabelEvent.author == label.author, ~of_label)
     query = sa.select(LabelEvent).where(LabelEvent.turn_id == label.turn_id, of_label)
     last = db.scalar(query.order_by(LabelEvent.id.desc()).limit(1))
     if last is None or last.action not in RENAMING or last.said.get("cause") != label.cause:
@@ -88,9 +66,8 @@ def cause_before(db: orm.Session, label: Label | FinalLabel) -> str | None:
 
 
 def last_batch(db: orm.Session, author: str) -> list[LabelEvent]:
-    """The events of the last that `author` did and did not undo: a save, a removal, a review or an assignment; none
-    where there is no such."""
-    undoable = LabelEvent.action.in_(("put", "removed", "undone", *REVIEWING, ASSIGNED))
+    """The events of the last that `author` did and did not undo, a save or a removal; none where there is no such."""
+    undoable = LabelEvent.action.in_(("put", "removed", "undone"))
     query = sa.select(LabelEvent).where(LabelEvent.author == author, undoable).order_by(LabelEvent.id.desc())
     undone: set[str] = set()
     batch: str | None = None

@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.db.ids import shortened
-from webapp.store.labels import causes, history, label_content, labels, reviewing, settling
+from webapp.store.labels import causes, history, label_content, labels, settling
 from webapp.store.labels.label_content import BadLabel, LabelContent
-from webapp.store.models import FinalLabel, Label, LabelEvent, Session, Turn, is_response
+from webapp.store.models import FinalLabel, LabelEvent, Session, Turn, is_response
 
 AT_ONCE = 200
 Row = Mapping[str, Any]
@@ -111,38 +111,28 @@ def _store_label(db: orm.Session, turn: Turn, row: Row) -> str:
     author = label_content.checked_author(str(row["author"]))
     content = label_content.checked(_content(row))
     made_at = _time(row["made_at"])
-    review = reviewing.columns(row.get("review"))
     current = labels.of_author(db, turn, author)
     event_count = _remember(db, turn, author, row.get("history") or ())
     if current is not None and current.made_at >= made_at:
-        if current.made_at > made_at or not review["review"] or _is_as_new(current, review):
-            return "same"
-        reviewing.restore(db, turn.id, author, made_at.isoformat(), row["review"])
-        return "changed"
+        return "same"
     was = None if current is None else history.content_of(current)
     labels.overwrite(db, turn, author, content, made_at)
-    reviewing.restore(db, turn.id, author, made_at.isoformat(), row.get("review"))
     label = labels.of_author(db, turn, author)
     if not event_count and label is not None:
         history.record(db, turn.id, author, "imported", {**history.content_of(label), "was": was})
     return "changed" if was else "new"
 
 
-def _is_as_new(label: Label, review: dict[str, Any]) -> bool:
-    return label.reviewed_at is not None and label.reviewed_at >= review["reviewed_at"]
-
-
 def _remember(db: orm.Session, turn: Turn, author: str, events: Iterable[Any]) -> int:
-    """Store those events that are not there yet, a review under its reviewer and others under `author`; how many."""
-    query = sa.select(LabelEvent.author, LabelEvent.action, LabelEvent.happened_at).where(LabelEvent.turn_id == turn.id)
-    recorded = {tuple(row) for row in db.execute(query)}
+    """Store those events that are not there yet and that are of a kind we write, under `author`; how many."""
+    theirs = (LabelEvent.turn_id == turn.id, LabelEvent.author == author)
+    recorded = {tuple(row) for row in db.execute(sa.select(LabelEvent.action, LabelEvent.happened_at).where(*theirs))}
     new = 0
     for event in events:
         at = _time(event["happened_at"])
-        action = str(event["action"])[:16]
-        who = label_content.checked_author(str(event["author"])) if "of" in event["said"] else author
-        if (who, action, at) not in recorded:
-            history.record(db, turn.id, who, action, dict(event["said"]), at)
+        action = str(event["action"])
+        if action in history.ACTIONS and (action, at) not in recorded:
+            history.record(db, turn.id, author, action, dict(event["said"]), at)
             new += 1
     return new
 

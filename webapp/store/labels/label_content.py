@@ -47,7 +47,7 @@ class LabelContent:
     expected: Any = None
     seconds: float | None = None
     source: str | None = None
-    """where the expected value came from: a profile's name, or `blind`; None where somebody typed it"""
+    """where the expected value came from: a profile's name; None where somebody typed it"""
 
     @property
     def has_expected(self) -> bool:

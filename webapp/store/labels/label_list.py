@@ -11,7 +11,6 @@ from sqlalchemy import orm
 
 from webapp.store.db import heads
 from webapp.store.db.types import microseconds
-from webapp.store.labels import history
 from webapp.store.models import Label, Session, Turn
 from webapp.store.sessions import order
 from webapp.store.sessions.order import moment
@@ -20,7 +19,7 @@ from webapp.store.sessions.turns import PREVIEW, preview
 _CURSOR = "labels"
 _OF_LABEL = (
     *("id", "turn_id", "judgement", "cause", "note", "has_expected", "expects", "expected", "author", "seconds"),
-    *("made_at", "review", "reviewer", "review_note", "reviewed_at"),
+    "made_at",
 )
 _order = (Label.made_at, Label.id)
 
@@ -48,10 +47,6 @@ class LabelLine:
     author: str
     seconds: float | None
     made_at: datetime
-    review: str | None
-    reviewer: str | None
-    review_note: str | None
-    reviewed_at: datetime | None
     preview: str | None
     blind: bool
     after: str
@@ -64,17 +59,14 @@ def page(
     limit: int = 50,
     author: str | None = None,
     judgement: str | None = None,
-    review: str | None = None,
     viewer: str | None = None,
 ) -> list[LabelLine]:
     """Labels, the newest first, behind `after`; raises `BadCursor`. Fewer than `limit` are the last ones.
 
-    `author`, `judgement` and `review` (one of `reviewing.STATES`) narrow them.
-    `viewer` is who must not be told what they have not labelled themselves.
+    `author` and `judgement` narrow them; `viewer` is who must not be told what they have not labelled themselves.
     """
     query = _lines(viewer).order_by(*(column.desc() for column in _order)).limit(limit)
-    reviewed = sa.func.coalesce(Label.review, history.NOT_REVIEWED)
-    for column, value in ((Label.author, author), (Label.judgement, judgement), (reviewed, review)):
+    for column, value in ((Label.author, author), (Label.judgement, judgement)):
         if value:
             query = query.where(column == value)
     if after is not None:
@@ -115,7 +107,7 @@ def _decoded(after: str) -> Any:
 
 
 def sources(db: orm.Session) -> dict[str, int]:
-    """How many labels have an expected value, by where it came from (a profile, `blind`, or typed), the most first."""
+    """How many labels have an expected value, by where it came from (a profile, or typed), the most first."""
     query = sa.select(Label.source, sa.func.count()).where(Label.expects.in_(("one", "several")))
     rows = db.execute(query.group_by(Label.source).order_by(sa.func.count().desc(), Label.source)).all()
     return {row[0] or "typed": row[1] for row in rows}

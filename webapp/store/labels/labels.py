@@ -13,10 +13,9 @@ from sqlalchemy import orm
 
 from webapp.store import search
 from webapp.store.db.dialect import change, insert_new, upsert
-from webapp.store.labels import causes, history, label_content, reviewing
+from webapp.store.labels import causes, history, label_content
 from webapp.store.labels.label_content import BadLabel, LabelContent
-from webapp.store.labels.queues import team
-from webapp.store.models import Label, LabelEvent, Session, Turn
+from webapp.store.models import Label, Session, Turn
 from webapp.store.sessions.turns import MODEL_KINDS
 
 
@@ -85,31 +84,17 @@ def remove(db: orm.Session, turn: Turn, *, author: str) -> bool:
 
 
 def undo(db: orm.Session, author: str) -> list[Turn]:
-    """Undo `author`'s last save, removal, review or assignment, in every response, and commit; the turns that changed.
-
-    A review of a label that was changed since stays undone by that change.
-    """
+    """Undo `author`'s last save or removal, in every response, and commit; the turns that changed."""
     changed = []
     for event in history.last_batch(db, author):
         turn = db.get(Turn, event.turn_id)
         if turn is not None:
-            _undo(db, turn, author, event)
+            restore(db, turn, author, event.said.get("was"))
+            undone = {"undoes": event.said.get("batch")}
+            history.record(db, turn.id, author, "undone", {**(event.said.get("was") or {}), **undone})
             changed.append(turn)
     _save(db, *changed)
     return changed[::-1]
-
-
-def _undo(db: orm.Session, turn: Turn, author: str, event: LabelEvent) -> None:
-    said, undoes = event.said, {"undoes": event.said.get("batch")}
-    if event.action == history.ASSIGNED:
-        team.restore(db, {turn.id: said["was"]}, author)
-        history.record(db, turn.id, author, history.ASSIGNED, {"to": said["was"], "was": said["to"], **undoes})
-    elif event.action in history.REVIEWING:
-        reviewing.restore(db, turn.id, said["of"], said["label"], said["was_review"])
-        history.record(db, turn.id, author, "undone", {"of": said["of"], "review": event.action, **undoes})
-    else:
-        restore(db, turn, author, said.get("was"))
-        history.record(db, turn.id, author, "undone", {**(said.get("was") or {}), **undoes})
 
 
 def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None) -> None:
@@ -119,7 +104,6 @@ def restore(db: orm.Session, turn: Turn, author: str, was: dict[str, Any] | None
         return
     fields: dict[str, Any] = {name: was.get(name) for name in history.FIELDS}
     overwrite(db, turn, author, LabelContent(**fields), datetime.fromisoformat(was["made_at"]))
-    reviewing.restore(db, turn.id, author, was["made_at"], was.get("review"))
 
 
 def overwrite(db: orm.Session, turn: Turn, author: str, content: LabelContent, made_at: datetime) -> None:
@@ -174,8 +158,6 @@ def _write(
     current = of_author(db, turn, author)
     was = None if current is None else history.content_of(current)
     values = _columns(turn, author, content, datetime.now(UTC))
-    if current is not None and current.review == "reviewed" and _same(content, current):
-        values |= reviewing.columns(history.review_of(current))
     is_put = _put(db, values, seen)
     label = of_author(db, turn, author)
     if is_put and label is not None:
@@ -198,7 +180,18 @@ def _put(db: orm.Session, values: dict[str, Any], seen: str | None) -> bool:
     if not seen:
         insert = insert_new(dialect, Label, values, ("turn_id", "author")).returning(Label.id)
         return db.scalar(insert) is not None
-    return reviewing.write(db, values["turn_id"], values["author"], seen, values)
+    return _replace(db, values, seen)
+
+
+def _replace(db: orm.Session, values: dict[str, Any], seen: str) -> bool:
+    """Write over the label that has the stamp `seen`; False where it has another by now."""
+    try:
+        made_at = datetime.fromisoformat(seen)
+    except ValueError:
+        return False
+    same = (Label.turn_id == values["turn_id"], Label.author == values["author"], Label.made_at == made_at)
+    update = sa.update(Label).where(*same).values(values).returning(Label.id)
+    return db.scalar(update, execution_options={"synchronize_session": False}) is not None
 
 
 def _fields(holder: Any) -> dict[str, Any]:
@@ -207,7 +200,7 @@ def _fields(holder: Any) -> dict[str, Any]:
 
 def _columns(turn: Turn, author: str, content: LabelContent, made_at: datetime) -> dict[str, Any]:
     about = {"turn_id": turn.id, "author": author, "made_at": made_at, "has_expected": content.has_expected}
-    return _fields(content) | about | reviewing.NONE
+    return _fields(content) | about
 
 
 def _save(db: orm.Session, *turns: Turn) -> None:

@@ -6,17 +6,15 @@ from webapp.store.models.accounts import Account, ApiToken, AuditEntry
 from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of, turns_of_any
 from webapp.store.models.contracts import Declaration, TurnContract
 from webapp.store.models.dumps import Dump, DumpSession, Job, Mapping
-from webapp.store.models.failures import FailedResponse, FailureEvent, FailureOverlay, FormerFailureGroup
+from webapp.store.models.failures import FailedResponse, FailureEvent, FailureOverlay
 from webapp.store.models.growing import GrowingFile, GrowingSession, LiveLog, LiveSpan
 from webapp.store.models.homes import HomeChange, HomeChangeSession, HomeRule
 from webapp.store.models.labels import (
-    Assignment,
     Cause,
     Compared,
     FinalLabel,
     Label,
     LabelEvent,
-    LabelHold,
     LabelQueue,
     LabelQueueItem,
 )

@@ -1,4 +1,4 @@
-"""The tables of what people say of failure groups, and of groups that an earlier algorithm made."""
+"""The tables of failed responses, and of what people say of the groups that they are in."""
 
 from __future__ import annotations
 
@@ -12,18 +12,12 @@ from webapp.store.models.base import Base, Numbered
 
 
 class FailureOverlay(Numbered):
-    """A group that was merged into another, or a part that was split off one; nothing of it is stored with parses."""
+    """A group that was merged into another; nothing of it is stored with parses."""
 
-    kind: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    """merge or split"""
     group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255))
-    """the group that is merged away, or that loses a part"""
+    """the group that is merged away"""
     target: orm.Mapped[str] = orm.mapped_column(sa.String(255))
-    """the group that it is merged into, or the new group of the part"""
-    field: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
-    """of a split: path, tokens or model"""
-    value: orm.Mapped[str | None] = orm.mapped_column(ShortText(255))
-    """of a split: what the part has there"""
+    """the group that it is merged into"""
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     reason: orm.Mapped[str] = orm.mapped_column(ExactText)
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
@@ -82,13 +76,3 @@ class FailureEvent(Numbered):
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     reason: orm.Mapped[str] = orm.mapped_column(ExactText)
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
-
-
-class FormerFailureGroup(Base):
-    """The group that an earlier algorithm put a parse in, beside the one that `parse.failure_group` has now."""
-
-    __table_args__ = (sa.Index("ix_former_failure_group_group_key", "group_key", "turn_id"),)
-
-    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
-    profile: orm.Mapped[str] = orm.mapped_column(sa.String(255), primary_key=True)
-    group_key: orm.Mapped[str] = orm.mapped_column(sa.String(255), primary_key=True)

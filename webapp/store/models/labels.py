@@ -30,13 +30,8 @@ class Label(Numbered):
     seconds: orm.Mapped[float | None]
     """how long the person looked at it, where the queue measured that"""
     source: orm.Mapped[str | None] = orm.mapped_column(sa.String(128))
-    """where the expected value came from: a profile's name, or `blind`; None where somebody typed it"""
+    """where the expected value came from: a profile's name; None where somebody typed it"""
     made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
-    review: orm.Mapped[str | None] = orm.mapped_column(sa.String(16))
-    """reviewed or returned, by the `reviewer`; None where nobody reviewed the label as it is now"""
-    reviewer: orm.Mapped[str | None] = orm.mapped_column(ExactText)
-    review_note: orm.Mapped[str | None] = orm.mapped_column(ExactText)
-    reviewed_at: orm.Mapped[datetime | None] = orm.mapped_column(UtcDateTime)
 
 
 class LabelEvent(Numbered):
@@ -45,8 +40,7 @@ class LabelEvent(Numbered):
     turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), index=True)
     author: orm.Mapped[str] = orm.mapped_column(ExactText)
     action: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    """put, removed, undone, settled, unsettled, imported, renamed or resettled (its cause was renamed); reviewed or
-    returned, whose `said` names in `of` whose label that is; assigned, whose `said` names in `to` to whom"""
+    """put, removed, undone, settled, unsettled, imported, renamed or resettled (its cause was renamed)"""
     said: orm.Mapped[dict[str, Any]] = orm.mapped_column(ExactJson)
     """the label as it then was, with `was` (what it replaced) and `batch` (one for all that one save wrote); `like`
     names the response whose label was given to this one too"""
@@ -105,27 +99,6 @@ class LabelQueueItem(Base):
     session_id: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
     rank: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
     likeness: orm.Mapped[bytes] = orm.mapped_column(sa.LargeBinary(16))
-
-
-class Assignment(Base):
-    """A response that `assignee` is asked to label, in whatever queue it stands; `author` assigned it."""
-
-    __table_args__ = (sa.Index("ix_assignment_assignee", "assignee", "turn_id"),)
-
-    turn_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("turn.id", ondelete="CASCADE"), primary_key=True)
-    assignee: orm.Mapped[str] = orm.mapped_column(ExactText, primary_key=True)
-    author: orm.Mapped[str | None] = orm.mapped_column(ExactText)
-    """None where a queue was split before this was stored"""
-    made_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
-
-
-class LabelHold(Base):
-    """The response that a person has before them in a queue for teams, so that nobody else gets it, `until` then."""
-
-    queue_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("label_queue.id", ondelete="CASCADE"), primary_key=True)
-    author: orm.Mapped[str] = orm.mapped_column(ExactText, primary_key=True)
-    turn_id: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    until: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime)
 
 
 class Compared(Base):

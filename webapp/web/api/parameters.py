@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import request
 
 from webapp.contracts import STATES
-from webapp.store.labels.queues.queue_spec import KINDS, LARGEST_SAMPLE, MOST_EACH
+from webapp.store.labels.queues.queue_spec import KINDS, LARGEST_SAMPLE
 from webapp.store.sessions.columns import MORE_THAN
 from webapp.store.sessions.filters import LABELS, MOST, SORTS
 from webapp.store.write.tally import VERDICTS
@@ -59,9 +59,6 @@ QUEUE = (
     Parameter("seed", whole(0, 2**31), "of a sample: what it is drawn by"),
     Parameter("view", TEXT, "of a queue under filters: these, as a query string"),
     Parameter("group", TEXT, "of a failure group's queue: its key"),
-    Parameter("assigned", TEXT, "of a person's queue: the name"),
-    Parameter("blind", SWITCH, "1: a blind queue"),
-    Parameter("each", whole(0, MOST_EACH), "labels that each response of a team's queue gets"),
 )
 """which queue, on pages and in exports"""
 REDACTION = (

@@ -158,7 +158,7 @@ def _counts_by(name: str) -> Schema:
 
 
 GROUP = record(
-    **dict.fromkeys(("key", "title", "algorithm"), TEXT),
+    **dict.fromkeys(("key", "title"), TEXT),
     **dict.fromkeys(("first_seen", "last_seen", "known_since"), TIME),
     **dict.fromkeys(("count", "sessions", "labelled", "more_models", "more_tools", "more_paths"), COUNT),
     share=maybe(SHARE),
@@ -179,7 +179,7 @@ GROUP = record(
 GROUP_PAGE = record(
     failures=many(ref("FailureGroup")),
     next=maybe(TEXT),
-    **dict.fromkeys(("total", "count", "new", "former"), COUNT),
+    **dict.fromkeys(("total", "count", "new"), COUNT),
     responses=COVERAGE,
     range=maybe(many(TIME)),
     window=many(TIME),
@@ -204,7 +204,6 @@ GROUP_DETAIL = record(
     readers=many(record(profile=TEXT, read=maybe(COUNT), run=COUNT, of=COUNT)),
     changes=many(_CHANGE),
     history=many({"type": "object"}),
-    former=many(record(key=TEXT, count=COUNT)),
 )
 SAME_FAILURE = record(
     **dict.fromkeys(("key", "title"), TEXT),

@@ -113,7 +113,6 @@ BOARD = record(
 
 _TOLD = dict.fromkeys(("cause", "note"), maybe(TEXT)) | {"expects": maybe(one_of(EXPECTS))}
 _VALUES = {"expected": ANYTHING, "expected_values": many(ANYTHING)}
-REVIEW = record(state=TEXT, by=maybe(TEXT), note=maybe(TEXT), at=maybe(TIME))
 LABEL = record(
     _VALUES,
     session=TEXT,
@@ -122,7 +121,6 @@ LABEL = record(
     judgement=one_of(JUDGEMENTS),
     **_TOLD,
     made_at=TIME,
-    review=REVIEW,
 )
 BLIND = record(session=TEXT, position=COUNT, author=TEXT, made_at=TIME, blind={"const": True})
 NEW_LABEL = record({**_TOLD, **_VALUES, "author": maybe(TEXT), "seen": maybe(TEXT)}, judgement=one_of(JUDGEMENTS))

@@ -1,4 +1,4 @@
-"""What people say of a failure group: its state, whose it is, merges and splits, each with a reason and undo."""
+"""What people say of a failure group: its state, whose it is, merges, each with a reason and undo."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ blueprint = Blueprint("failure_actions", __name__)
 
 @blueprint.post("/failures/<path:group>", merge_slashes=False)
 def change(group: str) -> AnyResponse:
-    """`action` says what: state, assign, merge, split or undo. Raises `NoSuchGroup`."""
+    """`action` says what: state, assign, merge or undo. Raises `NoSuchGroup`."""
     group_detail.find(db.session, group, Filters())
-    actions = {"state": _state, "assign": _assign, "merge": _merge, "split": _split, "undo": _undo}
+    actions = {"state": _state, "assign": _assign, "merge": _merge, "undo": _undo}
     action = actions.get(request.form.get("action", ""))
     try:
         if action is None:
@@ -82,18 +82,12 @@ def _merge(group: str) -> tuple[str, str]:
     target = request.form.get("target", "")
     group_detail.find(db.session, target, Filters())
     overlay.merge(db.session, [group], target, author=author(), reason=_reason())
-    return target, "Merged into this group; undo it under “Merges and splits”."
-
-
-def _split(group: str) -> tuple[str, str]:
-    field, _, value = request.form.get("by", "").partition("=")
-    _, target = overlay.split(db.session, group, field, value, author=author(), reason=_reason())
-    return target, "Split off into this group; undo it under “Merges and splits”."
+    return target, "Merged into this group; undo it under “Merges”."
 
 
 def _undo(group: str) -> tuple[str, str]:
     number = request.form.get("change", "")
     if not (number.isascii() and number.isdecimal() and len(number) < 18):
-        raise NoSuchChange("no merge or split was named")
+        raise NoSuchChange("no merge was named")
     overlay.undo(db.session, int(number), author=author(), reason=_reason())
     return group, "Undone."

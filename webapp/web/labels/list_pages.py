@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
 from webapp.extras import install_extra
-from webapp.store.labels import agreement, causes, history, label_content, label_list, reviewing, settling
+from webapp.store.labels import agreement, causes, history, label_content, label_list, settling
 from webapp.store.labels import labels as store
 from webapp.store.sessions import turns as turn_store
 from webapp.web.labels import label_form, profile_values
@@ -19,7 +19,7 @@ from webapp.web.people import author
 from webapp.web.render import page
 
 blueprint = Blueprint("lists", __name__, url_prefix="/labels")
-FILTERS = ("by", "judgement", "review")
+FILTERS = ("by", "judgement")
 
 
 @blueprint.get("/list")
@@ -32,7 +32,6 @@ def index() -> Response:
         limit=100,
         author=chosen_filters.get("by"),
         judgement=chosen_filters.get("judgement"),
-        review=chosen_filters.get("review"),
         viewer=author(),
     )
     return page(
@@ -43,7 +42,6 @@ def index() -> Response:
         given=chosen_filters,
         authors=label_list.authors(db.session),
         judgements=label_content.JUDGEMENTS,
-        states=reviewing.STATES,
         next=lines[-1].after if len(lines) == 100 else None,
     )
 

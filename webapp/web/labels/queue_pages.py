@@ -8,28 +8,28 @@ from typing import Any
 
 from flask import Blueprint, Response, redirect, render_template, request, url_for
 from flask import session as cookie
-from werkzeug.exceptions import BadRequest, NotFound
+from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
-from webapp.parsing import Trace
-from webapp.store.failures import neighbours, overlay
+from webapp.parsing import Trace, failure_group
+from webapp.store.failures import neighbours
 from webapp.store.labels import causes, label_content, values
 from webapp.store.labels import labels as store
-from webapp.store.labels.queues import looking, queue, queue_progress, team
+from webapp.store.labels.queues import looking, queue, queue_progress
 from webapp.store.labels.queues.queue_spec import KINDS, Spec, spec_of
 from webapp.store.models import LabelQueue, Session, Turn
 from webapp.store.sessions import debugger_queries as bench_store
 from webapp.store.sessions import turns as turn_store
 from webapp.store.sessions import views as view_store
 from webapp.web import debugger, people
-from webapp.web.labels import cause_pages, label_form, list_pages, profile_values, review_pages, suggestions, turn_label
+from webapp.web.labels import cause_pages, label_form, list_pages, profile_values, suggestions, turn_label
 from webapp.web.people import author
 from webapp.web.render import page, wants_partial
-from webapp.web.turns import debugger_query, turn_pages
+from webapp.web.turns import debugger_query
 
 blueprint = Blueprint("labels", __name__)
-for part in (people, list_pages, cause_pages, turn_label, review_pages):
+for part in (people, list_pages, cause_pages, turn_label):
     blueprint.register_blueprint(part.blueprint)
 
 
@@ -49,7 +49,7 @@ class QueuePosition:
 
     def group(self) -> dict[str, Any]:
         """What the page says of the failure group that is queued: its words, and how many responses it has in all."""
-        title = overlay.title(self.spec.group, overlay.in_force(db.session))
+        title = failure_group.title(self.spec.group)
         return {"title": title, "count": next(iter(self.queue.state.get("groups", ())), 0)}
 
 
@@ -79,9 +79,8 @@ def save() -> Response | AnyResponse:
     """Save the label and go on; where it was changed meanwhile, show both."""
     at, detail = here_at_response()
     fields = label_form.of_form(request.form)
-    is_first = queue_progress.comes_first(db.session, at.queue, author(), detail.turn.id)
     try:
-        fields = decided(at, detail, fields)
+        fields = decided(detail, fields)
         label = label_form.said(fields, request.form.get("seconds", ""))
         is_for_all = request.form.get("like")
         like_it = queue_progress.alike(db.session, at.queue, detail.turn, author()) if is_for_all else []
@@ -92,54 +91,27 @@ def save() -> Response | AnyResponse:
         return shown(at, fields, message=str(error), status=422)
     except store.Conflict as conflict:
         return shown(at, replace(fields, seen=store.stamp(conflict.stored)), conflict=conflict, status=409)
-    here_now = (db.session, at.queue, author(), detail.turn.id)
-    following = queue_progress.following(*here_now, each=at.spec.each, is_first=is_first)
+    following = queue_progress.following(db.session, at.queue, author(), detail.turn.id)
     cookie["served"] = len(group)
     return redirect(at.url(at=following and place(following)), 303)
 
 
-def decided(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.Fields) -> label_form.Fields:
-    """The form as it was sent, with what one key says: the value that all agree on, or a blind label's judgement."""
-    if at.spec.blind:
-        checked_text = label_form.check(fields)
-        home = profile_values.every_trace(detail).get(detail.session.first_profile)
-        return suggestions.judged(fields, checked_text.values, home) if checked_text.error is None else fields
-    if request.form.get("accept"):
-        traces = profile_values.every_trace(detail)
-        group = suggestions.agreed(profile_values.groups(traces, detail.session.first_profile, None))
-        trace = traces[group.first] if group is not None else None
-        if group is None or not isinstance(trace, Trace):
-            raise label_content.BadLabel("the profiles do not agree on one value")
-        return suggestions.accepted(fields, group, trace)
-    return fields
-
-
-@blueprint.post("/labels/hold")
-def hold() -> AnyResponse:
-    """Hold the response that this person looks at for them: a queue for teams does not give it to others."""
-    at, detail = here_at_response()
-    team.hold(db.session, at.queue, author(), detail.turn.id)
-    return Response(status=204)
-
-
-@blueprint.post("/labels/assign")
-def assign() -> AnyResponse:
-    """Assign the queue's responses to the people that the form names, or to nobody."""
-    at = here()
-    names = [name for name in request.form.get("people", "").split(",") if name.strip()]
-    try:
-        count = team.assign(db.session, at.queue, names, author=author(), each=at.spec.each)
-    except label_content.BadLabel as error:
-        raise BadRequest(f"{error}.") from error
-    return redirect(at.url(at=None, assigned_now=count), 303)
+def decided(detail: turn_store.TurnDetail, fields: label_form.Fields) -> label_form.Fields:
+    """The form as it was sent, with what one key says: the value that all agree on."""
+    if not request.form.get("accept"):
+        return fields
+    traces = profile_values.every_trace(detail)
+    group = suggestions.agreed(profile_values.groups(traces, detail.session.first_profile, None))
+    trace = traces[group.first] if group is not None else None
+    if group is None or not isinstance(trace, Trace):
+        raise label_content.BadLabel("the profiles do not agree on one value")
+    return suggestions.accepted(fields, group, trace)
 
 
 @blueprint.post("/labels/undo")
 def undo() -> AnyResponse:
-    """Undo the last that this person did (a save, a review, an assignment), and go back to the first response of it."""
+    """Undo the last that this person did, and go back to the first response of it."""
     turns = store.undo(db.session, author())
-    if request.form.get("review"):
-        return redirect(url_for("labels.review.index", undone=len(turns)), 303)
     at = here()
     return redirect(at.url(at=place(turns[0]), undone=len(turns)) if turns else at.url(), 303)
 
@@ -149,7 +121,7 @@ def check() -> str:
     """What the text typed so far is, and how each profile's value differs from it."""
     at, detail = here_at_response()
     fields = label_form.of_form(request.form)
-    context = profile_values.checked(detail, fields, {} if at.spec.blind else profile_values.every_trace(detail))
+    context = profile_values.checked(detail, fields, profile_values.every_trace(detail))
     return render_template("labels/_checked.html", here=at, session=detail.session, turn=detail.turn, **context)
 
 
@@ -193,7 +165,7 @@ def here() -> QueuePosition:
     key, dot, position = parameters.get("at", "").rpartition(".")
     if dot and position.isdecimal():
         return QueuePosition(spec, made_queue, turn_store.find_by_id(db.session, key, int(position)))
-    turn = queue_progress.following(db.session, made_queue, author(), each=spec.each)
+    turn = queue_progress.following(db.session, made_queue, author())
     if turn is None:
         return QueuePosition(spec, made_queue)
     session = db.session.get_one(Session, turn.session_id)
@@ -228,7 +200,6 @@ def shown(
     context: dict[str, Any] = {"here": at, "kinds": KINDS, "views": view_store.views(db.session)}
     context["progress"] = queue_progress.progress(db.session, at.queue, author())
     context["undone"] = request.args.get("undone", type=int)
-    context["assigned_now"] = request.args.get("assigned_now", type=int)
     context["served"] = cookie.pop("served", 0)
     if at.detail is not None:
         context |= opened(at, at.detail, fields) | {"message": message, "conflict": conflict}
@@ -243,16 +214,15 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
     panel = turn_label.panel(session, turn)
     if fields is None and panel["carried"] and request.args.get("carry"):
         fields = label_form.of_label(panel["carried"].label, store.stamp(mine))
-    traces = {} if at.spec.blind else profile_values.every_trace(detail)
+    traces = profile_values.every_trace(detail)
     fields = fields or (
         label_form.of_label(mine, store.stamp(mine))
         if mine is not None
         else suggestions.start(session, turn, traces, label_form.Fields())
     )
     before = queue_progress.before(db.session, at.queue, turn.id)
-    after = queue_progress.following(
-        db.session, at.queue, author(), turn.id, each=at.spec.each
-    ) or queue_progress.after(db.session, at.queue, turn.id)
+    after = queue_progress.following(db.session, at.queue, author(), turn.id)
+    after = after or queue_progress.after(db.session, at.queue, turn.id)
     context = profile_values.checked(detail, fields, traces)
     return {
         **context,
@@ -260,8 +230,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
         "session": session,
         "turn": turn,
         "detail": detail,
-        "bench": None if at.spec.blind else bench(at, detail, traces),
-        "plain": turn_pages.plain(turn, always=True) if at.spec.blind else None,
+        "bench": bench(at, detail, traces),
         "agreed": suggestions.agreed(context["groups"]),
         "before": bench_store.before(db.session, session, turn.position),
         "after": bench_store.after(db.session, session, turn.position),
@@ -270,7 +239,7 @@ def opened(at: QueuePosition, detail: turn_store.TurnDetail, fields: label_form.
         "tree": causes.tree(db.session),
         "judgements": label_content.JUDGEMENTS,
         "alike": queue_progress.alike(db.session, at.queue, turn, author()),
-        "same": None if at.spec.blind else neighbours.of_turn(db.session, turn.id),
+        "same": neighbours.of_turn(db.session, turn.id),
         "back": None if before is None else at.url(at=place(before)),
         "skip": None if after is None or after.id == turn.id else at.url(at=place(after)),
     }

@@ -8,14 +8,11 @@ from typing import Any
 
 from webapp.parsing import Trace, words
 from webapp.store.labels import values
-from webapp.store.labels.label_content import BadLabel
 from webapp.store.models import Session, Turn
 from webapp.store.write.parser import OURS
 from webapp.web.labels.label_form import Fields
 from webapp.web.labels.profile_values import ResultGroup
 
-BLIND = "blind"
-"""where an expected value came from that was given without any profile's value in view"""
 CAUSES = {
     "extra_closer": "extra-closing",
     "missing_closer": "missing-closing",
@@ -72,20 +69,8 @@ def accepted(fields: Fields, group: ResultGroup, trace: Trace) -> Fields:
     return replace(fields, judgement=judgement, expects="value", expected=text, source=group.first)
 
 
-def judged(fields: Fields, meant: list[Any] | None, home: Trace | str | None) -> Fields:
-    """A blind label: the judgement follows from the expected value and what your parser returned.
-
-    `meant` are the expected values, [] where no JSON is meant, None where that is not known. Raises `BadLabel`.
-    """
-    if meant is None and fields.expects != "unknown":
-        raise BadLabel("give the expected value, or say that no JSON is meant (n) or that it is cut off (o)")
-    returned = home.values if isinstance(home, Trace) and home.chosen else None
-    return replace(fields, judgement=_judgement(meant, returned), source=BLIND)
-
-
-def _judgement(meant: list[Any] | None, returned: Sequence[Any] | None) -> str:
-    if meant is None:
-        return "unsure"
+def judgement(meant: Sequence[Any], returned: Sequence[Any] | None) -> str:
+    """What follows from the values that were meant, [] where no JSON is, and those that your parser returned."""
     if not meant:
         return "right" if returned is None else "spurious"
     if returned is None:

@@ -10,7 +10,6 @@ from werkzeug.wrappers import Response as AnyResponse
 from webapp.extensions import db
 from webapp.store.labels import causes, history, label_content, label_list
 from webapp.store.labels import labels as store
-from webapp.store.labels.queues import team
 from webapp.store.sessions import turns as turn_store
 from webapp.web import people
 from webapp.web.api.operation import Parameter, json, operation
@@ -44,7 +43,6 @@ def panel(session: Any, turn: Any) -> dict[str, Any]:
         "blind": 0 if is_labelled else len(other_labels),
         "events": [event for event in events if is_labelled or event.author == author()],
         "carried": None if is_labelled else store.of_same_text(db.session, session, turn, author()),
-        "assigned": team.of_turn(db.session, turn.id),
     }
 
 
@@ -162,7 +160,6 @@ def label_dict(label: Any, external_id: str, position: int) -> dict[str, Any]:
         "position": position,
         **{name: getattr(label, name) for name in ("author", "judgement", "cause", "note", "expects")},
         "made_at": label.made_at.isoformat(),
-        "review": history.review_of(label),
     }
     if label.expects == "several":
         return answer | {"expected_values": label.expected}

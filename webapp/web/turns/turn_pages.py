@@ -129,9 +129,9 @@ def traces(detail: store.TurnDetail, current: str, *, light: bool = True) -> dic
     return verdict_column.read(names, bench_store.reader(db.session, detail, names, light=light))
 
 
-def plain(turn: Any, *, always: bool = False) -> rawview.RawView | None:
-    """The text of a turn that nothing parses; `always` of any turn, without what profiles made of it."""
-    if not turn.raw or (turn.kind in WRITTEN_BY_MODEL and not always):
+def plain(turn: Any) -> rawview.RawView | None:
+    """The text of a turn that nothing parses."""
+    if not turn.raw or turn.kind in WRITTEN_BY_MODEL:
         return None
     query = debugger_query.from_args(request.args)
     focus = rawview.Focus(range=query.marked(turn.raw), windows=query.windows(turn.raw))

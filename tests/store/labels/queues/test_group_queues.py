@@ -71,7 +71,7 @@ def order(db: orm.Session, spec: Spec) -> list[str | None]:
 
 def test_one_of_each_sort_comes_first_the_largest_sort_before(bring: Bring, db: orm.Session) -> None:
     bring(lines(*TEXTS))
-    spec = Spec("group", of=group_of(db, "trailing comma"))
+    spec = Spec("group", group=group_of(db, "trailing comma"))
     raws = order(db, spec)
     assert raws[0] == '{"a": 333,}' and len(raws) == 5  # the newest of three that are alike
     assert raws[1] in TEXTS and raws[1] is not None and raws[1].startswith('{"b"')
@@ -83,7 +83,7 @@ def test_one_of_each_sort_comes_first_the_largest_sort_before(bring: Bring, db: 
 
 def test_a_label_changes_no_queue_and_growth_does(bring: Bring, db: orm.Session) -> None:
     bring(lines(*TEXTS))
-    spec = Spec("group", of=group_of(db, "trailing comma"))
+    spec = Spec("group", group=group_of(db, "trailing comma"))
     made = complete(db, spec)
     turn = queue_progress.following(db, made, "ada")
     assert turn is not None and made.state["groups"][0] == 5
@@ -102,16 +102,16 @@ def test_filters_and_merges_hold_and_only_the_newest_are_queued(
 ) -> None:
     bring(lines(*TEXTS))
     comma, quotes = group_of(db, "trailing comma"), group_of(db, "single quotes")
-    late = Spec("group", of=comma, view="since=2026-01-01T00%3A03%3A00%2B00%3A00")
+    late = Spec("group", group=comma, view="since=2026-01-01T00%3A03%3A00%2B00%3A00")
     assert len(order(db, late)) == 3
     overlay.merge(db, [quotes], comma, author="ada", reason="the same prompt")
     db.commit()
-    assert sorted(filter(None, order(db, Spec("group", of=quotes)))) == sorted(set(TEXTS) - {"{}"})
+    assert sorted(filter(None, order(db, Spec("group", group=quotes)))) == sorted(set(TEXTS) - {"{}"})
     monkeypatch.setattr(group_queues, "MOST_QUEUED", 2)
-    queue_of_two = Spec("group", of=comma, each=1)
+    queue_of_two = Spec("group", group=comma)
     assert sorted(filter(None, order(db, queue_of_two))) == ['{"a": 333,}', '{"b": ["y"],}']
     assert complete(db, queue_of_two).state["groups"][0] == 6
-    looked = looking.looked_at(db, Spec("group", of="v1|no such group"))
+    looked = looking.looked_at(db, Spec("group", group="v1|no such group"))
     assert looked.complete and queue_progress.progress(db, looked, "ada").total == 0
 
 

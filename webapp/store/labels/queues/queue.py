@@ -3,13 +3,12 @@ goes through all that is stored."""
 
 from __future__ import annotations
 
-import hashlib
 import random
 import time
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
@@ -19,16 +18,15 @@ from sqlalchemy import orm
 
 from webapp.store.db.dialect import horizon, insert_new
 from webapp.store.labels.queues import group_queues
-from webapp.store.labels.queues.queue_spec import NAMED, Spec
+from webapp.store.labels.queues.queue_spec import Spec
 from webapp.store.labels.queues.scanning import QueueEntry, of_turns, scan
-from webapp.store.models import Assignment, LabelQueue, LabelQueueItem, Session, Turn, is_response, turns_of
+from webapp.store.models import LabelQueue, LabelQueueItem, Session, Turn, is_response, turns_of
 from webapp.store.sessions import sessions
 
 MOST_OF_A_KIND = 20
 """queues that are kept; of more, the oldest is forgotten, its labels stay"""
 _TURNS_AT_ONCE = {"disagree": 60, "silent": 200}
 _LAST = 2**62
-_STEP = 500
 
 
 def stored(db: orm.Session, spec: Spec) -> LabelQueue | None:
@@ -88,8 +86,6 @@ def is_current(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
     honest."""
     if spec.kind in group_queues.KINDS:
         return queue.complete and queue.state.get("groups") == group_queues.signature(db, spec)
-    if spec.kind in NAMED:
-        return queue.complete and queue.state.get("listed") == _signature(_listed_turns(db, spec))
     return queue.complete and (spec.kind == "sample" or horizon(db.connection()) <= queue.state["seen"][0] + 1)
 
 
@@ -116,8 +112,6 @@ def _step(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
         _insert(db, queue, group_queues.gathered(db, spec))
         queue.state = queue.state | {"groups": group_queues.signature(db, spec)}
         queue.complete = True
-    elif spec.kind in NAMED:
-        _step_listed(db, queue, spec)
     else:
         _step_sessions(db, queue, spec)
 
@@ -135,28 +129,6 @@ def _step_sessions(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
         return
     queue.state = state | {"turn": -1, "at": following, "sessions": state["sessions"] + len(ids)}
     queue.complete = following is None
-
-
-def _step_listed(db: orm.Session, queue: LabelQueue, spec: Spec) -> None:
-    """The next few hundred of the turns that are assigned; from the beginning where they changed."""
-    turns = _listed_turns(db, spec)
-    signature, first = _signature(turns), queue.state["at"] or 0
-    if queue.state.get("listed") != signature:
-        db.execute(sa.delete(LabelQueueItem).where(LabelQueueItem.queue_id == queue.id))
-        first = 0
-    entries = of_turns(db, turns[first : first + _STEP])
-    _insert(db, queue, [replace(entry, rank=entry.rank + first) for entry in entries])
-    queue.complete = first + _STEP >= len(turns)
-    queue.state = queue.state | {"at": None if queue.complete else first + _STEP, "listed": signature}
-
-
-def _listed_turns(db: orm.Session, spec: Spec) -> list[int]:
-    theirs = sa.select(Assignment.turn_id).where(Assignment.assignee == spec.of)
-    return list(db.scalars(theirs.order_by(Assignment.turn_id)))
-
-
-def _signature(turns: list[int]) -> str:
-    return hashlib.sha256(repr(turns).encode()).hexdigest()[:32]
 
 
 def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
@@ -201,7 +173,7 @@ def _take_changed(db: orm.Session, queue: LabelQueue, spec: Spec) -> bool:
     """Go through sessions that were written since; whether there may be more."""
     if is_current(db, queue, spec):
         return False
-    if spec.kind in group_queues.KINDS or spec.kind in NAMED:
+    if spec.kind in group_queues.KINDS:
         queue.complete = False
         return True
     since, top = queue.state["seen"], horizon(db.connection())

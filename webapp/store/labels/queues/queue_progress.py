@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp.store.labels.label_content import LabelContent
-from webapp.store.labels.queues import team
 from webapp.store.labels.values import same_as
 from webapp.store.models import Label, LabelQueue, LabelQueueItem, Parse, Session, Turn
 from webapp.store.sessions.turns import PREVIEW, preview
@@ -31,10 +30,6 @@ class QueueProgress:
     seconds: float | None
     complete: bool
     scanned: int
-    parts: dict[str, tuple[int, int]]
-    """by person: how many of the queue's responses are assigned to them, and how many of those they have labelled"""
-    returned: int
-    """the person's labels in this queue that a reviewer returned"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,39 +44,14 @@ class Alike:
 _order = (LabelQueueItem.rank, LabelQueueItem.turn_id)
 
 
-def following(
-    db: orm.Session,
-    queue: LabelQueue,
-    author: str,
-    turn_id: int | None = None,
-    *,
-    each: int = 0,
-    is_first: bool | None = None,
-) -> Turn | None:
-    """The next response of the queue that `author` is asked to label, behind `turn_id`, else from the beginning.
-
-    What was returned to them and what is assigned to them comes first, and those that were skipped again at the end.
-    `each` is how many labels a response gets, 0 for no limit. `is_first` is what `comes_first` said of `turn_id` before
-    its label was saved.
-    """
-    asked = sa.or_(_returned(author), sa.and_(~_labelled(author), team.wanted(queue, author, each)))
-    unlabelled = _items(queue).where(asked).order_by(*_order)
-    theirs = sa.or_(_returned(author), team.assigned_to(author))
-    lists = [unlabelled.where(theirs), unlabelled.where(~theirs)]
-    tries = lists
-    if turn_id is not None:
-        first = comes_first(db, queue, author, turn_id) if is_first is None else is_first
-        place = _place(db, queue, turn_id)
-        behind = [each_list.where(sa.tuple_(*_order) > place) for each_list in lists] if place is not None else lists
-        others = [each_list.where(LabelQueueItem.turn_id != turn_id) for each_list in lists]
-        tries = [behind[0], *others[1:], *others] if first else [behind[1], *others]
-    return next((turn for query in tries if (turn := _first(db, query)) is not None), None)
-
-
-def comes_first(db: orm.Session, queue: LabelQueue, author: str, turn_id: int) -> bool:
-    """Whether a response of the queue was returned to `author` or is assigned to them."""
-    theirs = sa.or_(_returned(author), team.assigned_to(author))
-    return _first(db, _items(queue).where(theirs, LabelQueueItem.turn_id == turn_id)) is not None
+def following(db: orm.Session, queue: LabelQueue, author: str, turn_id: int | None = None) -> Turn | None:
+    """The next response of the queue that `author` has not labelled, behind `turn_id`, else from the beginning: those
+    that were skipped come again at the end."""
+    unlabelled = _items(queue).where(~_labelled(author)).order_by(*_order)
+    place = None if turn_id is None else _place(db, queue, turn_id)
+    if place is not None and (turn := _first(db, unlabelled.where(sa.tuple_(*_order) > place))) is not None:
+        return turn
+    return _first(db, unlabelled.where(LabelQueueItem.turn_id != turn_id) if turn_id is not None else unlabelled)
 
 
 def after(db: orm.Session, queue: LabelQueue, turn_id: int) -> Turn | None:
@@ -106,9 +76,7 @@ def progress(db: orm.Session, queue: LabelQueue, author: str) -> QueueProgress:
     lately = sorted(seconds or 0.0 for seconds in db.scalars(times.order_by(Label.made_at.desc()).limit(25)))
     median = lately[len(lately) // 2] if lately else None
     scanned = queue.state.get("sessions", 0)
-    mine = sa.select(sa.func.count()).select_from(LabelQueueItem).where(here, _returned(author))
-    returned, parts = db.scalar(mine) or 0, team.parts(db, queue)
-    return QueueProgress(total, people.get(author, 0), people, median, queue.complete, scanned, parts, returned)
+    return QueueProgress(total, people.get(author, 0), people, median, queue.complete, scanned)
 
 
 def alike(db: orm.Session, queue: LabelQueue, turn: Turn, author: str) -> list[Alike]:
@@ -179,11 +147,6 @@ def _items(queue: LabelQueue) -> sa.Select[int]:
 
 def _labelled(author: str) -> sa.ColumnElement[bool]:
     return sa.exists().where(Label.turn_id == LabelQueueItem.turn_id, Label.author == author)
-
-
-def _returned(author: str) -> sa.ColumnElement[bool]:
-    returned = (Label.author == author, Label.review == "returned")
-    return sa.exists().where(Label.turn_id == LabelQueueItem.turn_id, *returned)
 
 
 def _first(db: orm.Session, items: sa.Select[int]) -> Turn | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -21,43 +21,33 @@ KINDS = {
     "view": "a filter of the list",
     "chosen": "chosen sessions",
     "group": "a failure group",
-    "assigned": "assigned",
 }
 GROUPS, GROUP = "one-per-group", "group"
-NAMED = {"group": "a failure group's key", "assigned": "a name"}
-"""kinds whose parameter of the same name says which"""
 LARGEST_SAMPLE = 10_000
 MOST_CHOSEN = 1_000
-MOST_EACH = 20
-"""labels that each response of a queue for teams may be asked to have"""
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
     """Which responses are queued. `size` and `seed` are a sample's, `view` the list's filters as a query string, which
-    a failure group may have too, `ids` the keys of chosen sessions, `of` a failure group's key or who the responses are
-    assigned to. A `blind` queue shows no profile's value; in one for teams each response gets `each` labels, 0 stands
-    for one of everybody."""
+    a failure group may have too, `ids` the keys of chosen sessions, `group` the key of a failure group."""
 
     kind: str = "failed"
     size: int = 100
     seed: int = 1
     view: str = ""
     ids: tuple[str, ...] = ()
-    blind: bool = False
-    each: int = 0
-    of: str = ""
+    group: str = ""
 
     def query(self) -> dict[str, Any]:
         """The parameters of a URL that leads to this queue."""
-        how = ({"blind": 1} if self.blind else {}) | ({"each": self.each} if self.each else {})
         if self.kind == "sample":
-            return {"queue": "sample", "size": self.size, "seed": self.seed} | how
+            return {"queue": "sample", "size": self.size, "seed": self.seed}
         if self.kind == "chosen":
-            return {"queue": "chosen", "ids": list(self.ids)} | how
-        if self.kind in NAMED:
-            return {"queue": self.kind, self.kind: self.of} | ({"view": self.view} if self.view else {}) | how
-        return {"queue": self.kind} | ({"view": self.view} if self.kind == "view" else {}) | how
+            return {"queue": "chosen", "ids": list(self.ids)}
+        if self.kind == GROUP:
+            return {"queue": GROUP, "group": self.group} | ({"view": self.view} if self.view else {})
+        return {"queue": self.kind} | ({"view": self.view} if self.kind == "view" else {})
 
     @property
     def name(self) -> str:
@@ -72,15 +62,9 @@ class Spec:
             "sample": f" of {self.size}, seed {self.seed}",
             "view": f" ({self.view})",
             "chosen": f" ({len(self.ids)})",
-            "group": f" ({failure_group.title(self.of)}{self.view and ', ' + self.view})",
-            "assigned": f" to {self.of}",
+            "group": f" ({failure_group.title(self.group)}{self.view and ', ' + self.view})",
         }
         return KINDS[self.kind] + more.get(self.kind, "")
-
-    @property
-    def group(self) -> str:
-        """The key of the failure group that is queued; "" for other queues."""
-        return self.of if self.kind == GROUP else ""
 
     def filters(self) -> filtering.Filters:
         return filtering.of_parameters(dict(parse_qsl(self.view)))
@@ -88,23 +72,18 @@ class Spec:
 
 def spec_of(parameters: Mapping[str, str], ids: Sequence[str] = ()) -> Spec:
     """The queue that a URL's parameters ask for, `ids` all of that name; raises `BadFilter`."""
-    each = _whole(parameters, "each", 0, MOST_EACH)
-    return replace(_which(parameters, ids), blind=parameters.get("blind") == "1", each=each)
-
-
-def _which(parameters: Mapping[str, str], ids: Sequence[str]) -> Spec:
-    kind = parameters.get("queue") or ("chosen" if ids else "assigned" if parameters.get("assigned") else "failed")
+    kind = parameters.get("queue") or ("chosen" if ids else "failed")
     if kind not in KINDS:
         raise BadFilter(f"queue takes {', '.join(KINDS)}, not {kind[:100]!r}")
     if kind == "sample":
         return Spec(kind, _whole(parameters, "size", 100, LARGEST_SAMPLE), _whole(parameters, "seed", 1, 2**31))
     if kind == "view":
         return Spec(kind, view=_view(parameters))
-    if kind in NAMED:
-        of = parameters.get(kind, "").strip()
-        if not 0 < len(of) <= 500:
-            raise BadFilter(f"{kind} takes {NAMED[kind]}, of at most 500 characters")
-        return Spec(kind, of=of, view=_view(parameters) if kind == GROUP else "")
+    if kind == GROUP:
+        group = parameters.get("group", "").strip()
+        if not 0 < len(group) <= 500:
+            raise BadFilter("group takes a failure group's key, of at most 500 characters")
+        return Spec(kind, group=group, view=_view(parameters))
     return Spec(kind, ids=tuple(dict.fromkeys(ids))[:MOST_CHOSEN] if kind == "chosen" else ())
 
 
