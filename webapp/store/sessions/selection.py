@@ -46,15 +46,9 @@ def find(db: orm.Session, keys: Iterable[str]) -> list[Session]:
 
 def filtered(db: orm.Session, filters: Filters) -> list[Session]:
     """The sessions under the list's filters, the first `MOST` in the list's order."""
-    selected: list[Session] = []
-    after: str | None = None
-    while len(selected) < MOST:
-        page = session_store.page(db, filters, after=after, limit=200)
-        selected += find(db, [line.key for line in page.sessions]) if page.sessions else []
-        after = page.next
-        if after is None:
-            break
-    return selected[:MOST]
+    ids = session_store.hits(db, filters, None, MOST).ids
+    by_id = {session.id: session for session in db.scalars(sa.select(Session).where(Session.id.in_(ids)))}
+    return [by_id[number] for number in ids if number in by_id]
 
 
 def deleted_at(db: orm.Session, keys: list[str]) -> datetime | None:

@@ -114,15 +114,15 @@ _columns = tuple(getattr(Session, name) for name in SessionLine.__dataclass_fiel
 def page(db: orm.Session, filters: Filters, *, after: str | None = None, limit: int = 50) -> Page:
     """The sessions behind `after` in the order that the filters ask for. Raises `BadCursor`."""
     in_view = view(db, filters, limit)
-    hits = _hits(db, in_view, after, limit)
-    lines = _lines(db, hits.ids)
+    found = _hits(db, in_view, after, limit)
+    lines = _lines(db, found.ids)
     told = facets.counted(db, in_view)
     return Page(
         list(lines.values()),
-        hits.next,
+        found.next,
         told.counts,
         told.facets,
-        {line.key: hits.matches[number] for number, line in lines.items() if number in hits.matches},
+        {line.key: found.matches[number] for number, line in lines.items() if number in found.matches},
         in_view.open_ended,
         told.cut,
     )
@@ -148,11 +148,16 @@ def ids_in_order(db: orm.Session, filters: Filters) -> Iterator[int]:
     """The ids of all sessions that `page` would show page by page, as they are now. Ends the transaction."""
     after: str | None = None
     while True:
-        hits = _hits(db, view(db, filters), after, _FOUND_AT_ONCE)
+        found = hits(db, filters, after, _FOUND_AT_ONCE)
         db.rollback()
-        yield from hits.ids
-        if (after := hits.next) is None:
+        yield from found.ids
+        if (after := found.next) is None:
             return
+
+
+def hits(db: orm.Session, filters: Filters, after: str | None, limit: int) -> Hits:
+    """The sessions of one page, without what stands around them. Raises `BadCursor`."""
+    return _hits(db, view(db, filters, limit), after, limit)
 
 
 def _hits(db: orm.Session, in_view: View, after: str | None, limit: int) -> Hits:

@@ -152,8 +152,8 @@ def _stretch(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[i
 
 
 def _viewed(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
-    page = sessions.page(db, spec.filters(), after=state["at"], limit=50)
-    return _ids(db, [line.key for line in page.sessions]), page.next
+    found = sessions.hits(db, spec.filters(), state["at"], 50)
+    return found.ids, found.next
 
 
 def _chosen(db: orm.Session, spec: Spec, state: dict[str, Any]) -> tuple[list[int], Any]:
