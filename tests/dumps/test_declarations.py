@@ -80,6 +80,9 @@ REQUESTS: list[tuple[dict[str, Any], dict[str, Any] | None]] = [
     ({"tools": {"t": {"inputSchema": {"jsonSchema": S}}}}, {"tools": T}),
     ({"tools": "x", "functions": 3, "tool_choice": 7, "response_format": "text"}, None),
     ({"tools": ["read", {"description": 1, "more": 2}], "format": "mp3"}, None),
+    ({"max_completion_tokens": 300}, {"max_tokens": 300}),
+    ({"generationConfig": {"maxOutputTokens": 9}}, {"max_tokens": 9}),
+    ({"max_tokens": True}, None),
     ({}, None),
 ]
 
@@ -228,3 +231,9 @@ def test_what_the_history_repeats_is_not_held_against_a_later_request(tmp_path: 
     path.write_text(f"{json.dumps({'request': later, 'response': BODY})}\n")
     calls = [record for record in read(path, path.name) if isinstance(record, Turn) and record.kind == "tool_call"]
     assert [(call.declared is None, call.stop is None) for call in calls] == [(True, True), (False, False)]
+
+
+@pytest.mark.parametrize(("tokens", "stop"), [(300, ("length", "tool_calls")), (299, ("tool_call", "tool_calls"))])
+def test_an_answer_as_long_as_its_cap_was_cut(tokens: int, stop: tuple[str, str], tmp_path: Path) -> None:
+    body = {**BODY, "usage": {"prompt_tokens": 1, "completion_tokens": tokens}}
+    assert only_call(tmp_path, {"request": {**CHAT, "max_tokens": 300}, "response": body}).stop == stop

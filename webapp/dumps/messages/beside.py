@@ -7,9 +7,24 @@ from typing import Any
 from webapp.dumps.messages.stops import stop_of
 from webapp.dumps.messages.turn_values import PlacedTurn
 from webapp.dumps.messages.turns import Conversation
-from webapp.dumps.records import changed
+from webapp.dumps.records import Stop, changed
 
+_GOOD = ("complete", "tool_call")
 _ASKING = ("prompt", "tool_result")
+
+
+def _capped(turns: list[PlacedTurn]) -> list[PlacedTurn]:
+    """An answer that has exactly as many tokens as it may have was cut, whatever else the log says of it."""
+    caps = [turn.declared.get("max_tokens") for turn, _ in turns if turn.tokens_out and turn.declared]
+    spent = [turn.tokens_out for turn, _ in turns if turn.tokens_out and turn.declared]
+    if not caps or caps[0] != spent[0]:
+        return turns
+    return [
+        (changed(turn, stop=Stop("length", turn.stop.said)), path)
+        if turn.stop is not None and turn.stop.reason in _GOOD
+        else (turn, path)
+        for turn, path in turns
+    ]
 
 
 def told_beside(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Conversation) -> list[PlacedTurn]:
@@ -18,6 +33,7 @@ def told_beside(entry: dict[str, Any], turns: list[PlacedTurn], conversation: Co
     What the entry says is said of its answer alone, behind whatever it repeats of the conversation; what the session
     declares holds for all of it.
     """
+    turns = _capped(turns)
     why = None if any(turn.stop for turn, _ in turns) else stop_of(entry)
     is_declared = any(turn.declared for turn, _ in turns)
     declared = None if is_declared else conversation.declared_beside

@@ -1,6 +1,7 @@
 """What a request declares: its tools with their schemas, which of them may be called, and the form of the answer.
 
-One shape for all providers, `{"tools": [{"name", "schema"}], "tool_choice", "response_format"}`; webapp/contracts says
+One shape for all providers, `{"tools": [{"name", "schema"}], "tool_choice", "response_format"}`, and `max_tokens`, the
+cap of the answer; webapp/contracts says
 what its parts mean. What a request does not say is not in it, and a request that says nothing declares None.
 """
 
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from webapp.dumps.decoding import json_or_none
-from webapp.dumps.values import as_list, as_object, first_text, text
+from webapp.dumps.values import as_list, as_object, first_text, text, whole
 
 Declared = dict[str, Any]
 
@@ -38,6 +39,11 @@ _HOLDERS = (
     *("model_request_parameters", "attributes", "metadata", "llm_request", "agent"),
 )
 """under which keys an entry has its request, or the parameters of one"""
+_CAPPED = ("generationConfig", "generation_config", "inferenceConfig", "options")
+_CAPS = (
+    *("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "maxTokens", "num_predict"),
+    "gen_ai.request.max_tokens",
+)
 _DEPTH = 3
 _CHOICES = {"any": "required", "validated": "auto", "required": "required", "auto": "auto", "none": "none"}
 _OPENAPI = {kind.upper(): kind for kind in ("string", "number", "integer", "boolean", "array", "object", "null")}
@@ -65,6 +71,8 @@ def _declared(request: dict[str, Any]) -> Declared:
         declared["tool_choice"] = choice
     if (answer := _answer(request)) is not None:
         declared["response_format"] = answer
+    if (cap := _cap(request)) is not None:
+        declared["max_tokens"] = cap
     return declared
 
 
@@ -156,6 +164,12 @@ def _answer(request: dict[str, Any]) -> Declared | None:
         if isinstance(value, dict) and (found := _answer_format(value)):
             return found
     return {"type": "json_object"} if mime == "application/json" else None
+
+
+def _cap(request: dict[str, Any]) -> int | None:
+    """How many tokens the answer may have."""
+    config = next((request[key] for key in _CAPPED if isinstance(request.get(key), dict)), request)
+    return next((whole(config[key]) for key in _CAPS if config.get(key) is not None), None)
 
 
 def _answer_format(value: dict[str, Any]) -> Declared | None:

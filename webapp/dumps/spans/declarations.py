@@ -36,6 +36,9 @@ def span_declares(span: EntrySpan) -> dict[str, Any] | None:
     """What the request of a span declares."""
     attributes = span.attributes
     request: dict[str, Any] = {"tools": _listed(attributes) or parsed(attributes.first(*_TOOLS))}
+    request["max_tokens"] = attributes.first(
+        "gen_ai.request.max_tokens", "llm.request.max_tokens", "ai.settings.maxTokens"
+    )
     request["tool_choice"] = parsed(attributes.first(*_CHOICES))
     if isinstance(schema := parsed(attributes.first(*_SCHEMAS)), dict):
         request["response_format"] = {"type": "json_schema", "schema": schema}

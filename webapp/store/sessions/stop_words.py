@@ -7,6 +7,7 @@ import json
 import sqlalchemy as sa
 from sqlalchemy import orm
 
+from webapp.dumps.messages.stops import stop
 from webapp.store.models import Turn
 
 WORDS = {
@@ -30,6 +31,9 @@ def stop_words(db: orm.Session, turn: Turn) -> str | None:
     if turn.stop == "other":
         return f"the log says why the model stopped by a word that is not known: `{turn.stop_said}`"
     words = WORDS.get(turn.stop)
+    if turn.stop == "length" and (said := stop(turn.stop_said)) and said.reason != "length":
+        cap = f"its cap, {turn.tokens_out:,}" if turn.tokens_out else "its cap"
+        return f"the answer has exactly as many tokens as {cap}, and the log says `{said.said}`"
     if turn.stop == "length" and _is_json(turn.raw):
         return f"{words} (`{turn.stop_said}`), and JSON by chance"
     return words and f"{words} (`{turn.stop_said}`)"
