@@ -33,6 +33,7 @@ def test_another_host_name_is_refused(client: FlaskClient) -> None:
         {"Sec-Fetch-Site": "same-site"},
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "ftp://localhost"},
     ],
 )
 def test_an_unsafe_method_from_another_site_is_refused(client: FlaskClient, headers: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from webapp.extensions import db
+from webapp.store.accounts import accounts, api_tokens
 from webapp.web import guessing
 from webapp.web.login_cookie import LIFE, LoginCookie
 
@@ -92,18 +95,45 @@ def test_who_guesses_waits_a_minute_and_no_longer(monkeypatch: pytest.MonkeyPatc
     guesses, now = guessing.Guesses(), 1000.0
     monkeypatch.setattr(guessing.time, "monotonic", lambda: now)
     for _ in range(guessing.WRONG):
-        guesses.wrong("2001:db8::1")
-    assert guesses.wait("2001:db8::ffff") == guessing.WITHIN  # one network
-    assert guesses.wait("2001:db9::1") == 0
+        assert guesses.charge("2001:db8::1", "") == 0
+    assert guesses.wait("2001:db8::ffff", "") == guessing.WITHIN  # one network
+    assert guesses.wait("2001:db9::1", "") == guesses.wait("2001:db8::1", "ada") == 0
     now += guessing.WITHIN
-    assert guesses.wait("2001:db8::1") == 0
+    assert guesses.wait("2001:db8::1", "") == 0
 
 
-def test_guesses_from_everywhere_are_limited_together() -> None:
+def test_of_many_guesses_at_once_ten_pass_and_no_more_names_help() -> None:
     guesses = guessing.Guesses()
-    for number in range(guessing.WRONG_OF_ALL):
-        guesses.wrong(f"192.0.{number // 250}.{number % 250}")
-    assert guesses.wait("198.51.100.1") > 0
+    with ThreadPoolExecutor(80) as threads:
+        waits = list(threads.map(lambda _: guesses.charge("192.0.2.1", "ada"), range(80)))
+    assert waits.count(0) == guessing.WRONG
+    names = [guesses.charge("192.0.2.1", f"account {number}") for number in range(80)]
+    assert names.count(0) == guessing.WRONG_OF_PEER - guessing.WRONG
+
+
+def test_a_right_one_is_no_guess() -> None:
+    guesses = guessing.Guesses()
+    for _ in range(3 * guessing.WRONG):
+        assert guesses.charge("192.0.2.1", "ada") == 0
+        guesses.refund("192.0.2.1", "ada")
+
+
+def test_strangers_lock_nobody_out(make: Make) -> None:
+    """By tokens where there is none to guess, and from so many addresses that one count of all would be full."""
+    app = make(accounts=True)
+    with app.app_context(), db.engine.begin() as connection:
+        number = accounts.add(connection, "Ada", "admin", password="correct horse battery")
+        token = api_tokens.make(connection, number, "ci", ["read"])
+    client, right = app.test_client(), {"account": "Ada", "password": "correct horse battery"}
+    for peer in range(300):
+        assert sign_in(client, environ_base={"REMOTE_ADDR": f"198.51.100.{peer % 250}"}).status_code in (422, 429)
+    for _ in range(guessing.WRONG + 1):
+        wrong = client.post("/login", data={**right, "password": "x"}, environ_base={"REMOTE_ADDR": "198.51.100.1"})
+    assert wrong.status_code == 429
+    assert client.post("/login", data=right).status_code == 303
+    bearer = {"Authorization": f"Bearer {token}"}
+    answer = app.test_client().get("/api/sessions", headers=bearer, environ_base={"REMOTE_ADDR": "198.51.100.1"})
+    assert answer.status_code == 200
 
 
 @pytest.mark.parametrize(

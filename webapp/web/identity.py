@@ -9,7 +9,7 @@ from werkzeug.exceptions import TooManyRequests
 
 from webapp.config import Settings
 from webapp.extensions import db
-from webapp.store.accounts import api_tokens, roles, signing_in
+from webapp.store.accounts import accounts, api_tokens, roles, signing_in
 from webapp.store.accounts.signing_in import SignedIn
 from webapp.web import proxies, tokens
 from webapp.web.access import OWN
@@ -56,11 +56,11 @@ def _find() -> Identity | None:
 
 
 def of_bearer(sent: bytes) -> Identity | None:
-    """Whose token `sent` is: the server's own, or an account's; None where it is nobody's."""
-    refuse_guessing()
+    """Whose token `sent` is: an account's, or the server's own; None where it is nobody's.
+
+    An account's token, which nobody can guess, is taken whoever was wrong before.
+    """
     settings: Settings = current_app.config["SETTINGS"]
-    if settings.token is not None and tokens.same(sent, settings.token):
-        return Identity(roles.ALL, "token", is_program=True)
     if settings.accounts:
         with db.engine.connect() as connection:
             use = api_tokens.find(connection, sent)
@@ -68,8 +68,26 @@ def of_bearer(sent: bytes) -> Identity | None:
             if not use.is_noted:
                 token_use.note(db.engine, use.id)
             return Identity(use.rights, f"API token {use.name}", use.account, is_program=True)
-    note_guess()
-    return None
+    return Identity(roles.ALL, "token", is_program=True) if is_servers(sent) else None
+
+
+def is_servers(sent: bytes) -> bool:
+    """Whether `sent` is the server's own token; a wrong one is a guess. Raises 429."""
+    settings: Settings = current_app.config["SETTINGS"]
+    is_right = settings.token is not None and tokens.same(sent, settings.token)
+    _refuse((guesses().wait if is_right else guesses().charge)(peer(), ""))
+    return is_right
+
+
+def of_password(name: str, password: str) -> SignedIn | None:
+    """Whose name and password these are; a wrong password is a guess at that account. Raises 429."""
+    here = peer(), accounts.key(name)
+    _refuse(guesses().charge(*here))
+    with db.engine.begin() as connection:
+        account = signing_in.by_password(connection, name, password)
+    if account is not None:
+        guesses().refund(*here)
+    return account
 
 
 def _of_cookies(settings: Settings) -> Identity | None:
@@ -106,15 +124,10 @@ def guesses() -> Guesses:
     return guesses_now
 
 
-def refuse_guessing() -> None:
-    """Answer 429 to a peer that was wrong too often, even where it is right now."""
-    if wait := guesses().wait(peer()):
+def _refuse(wait: int) -> None:
+    if wait:
         reason = "Too many wrong tokens or passwords came from here. Try again in a minute."
         raise TooManyRequests(reason, retry_after=wait)
-
-
-def note_guess() -> None:
-    guesses().wrong(peer())
 
 
 def peer() -> str | None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from flask import Blueprint, current_app, g, redirect, render_template, request, url_for
 from werkzeug.wrappers import Response
 
-from webapp.extensions import db
-from webapp.store.accounts import signing_in
 from webapp.store.accounts.signing_in import SignedIn
 from webapp.store.labels.label_content import BadLabel
-from webapp.web import access, identity, people, tokens
+from webapp.web import access, identity, people
 from webapp.web.links import own_path
 from webapp.web.login_cookie import LIFE, cookie_name
 
@@ -33,10 +31,7 @@ def submit() -> Response | tuple[str, int]:
         return _by_password()
     login = identity.login_cookie()
     sent = request.form.get("token", "").encode("utf-8", "surrogatepass")
-    if login is not None:
-        identity.refuse_guessing()
-    if current_app.config["SETTINGS"].asks_login and (login is None or not tokens.same(sent, login.token)):
-        identity.note_guess()
+    if current_app.config["SETTINGS"].asks_login and (login is None or not identity.is_servers(sent)):
         return form(wrong="token"), 422
     if request.form.get("name", "").strip():
         try:
@@ -44,17 +39,15 @@ def submit() -> Response | tuple[str, int]:
         except BadLabel as error:
             return form(message=str(error)), 422
     response = redirect(own_path(request.args.get("next", "")), 303)
-    return response if login is None else with_cookie(response, login.value())
+    if login is None:
+        return response
+    g.signed_in = ""
+    return with_cookie(response, login.value())
 
 
 def _by_password() -> Response | tuple[str, int]:
-    identity.refuse_guessing()
-    with db.engine.begin() as connection:
-        account = signing_in.by_password(connection, request.form["account"], request.form.get("password", ""))
-    if account is None:
-        identity.note_guess()
-        return form(wrong="account"), 422
-    return signed_in(account)
+    account = identity.of_password(request.form["account"], request.form.get("password", ""))
+    return (form(wrong="account"), 422) if account is None else signed_in(account)
 
 
 def signed_in(account: SignedIn, target: str | None = None) -> Response:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 import pytest
@@ -151,3 +153,22 @@ def test_it_is_off_by_default(make: Make) -> None:
     client = make(accounts=True).test_client()
     assert client.get("/login/oidc").status_code == client.get("/login/oidc/finish").status_code == 404
     assert "/login/oidc" not in client.get("/login").text
+
+
+def test_a_slow_provider_holds_two_requests_and_is_then_left_alone(
+    guarded: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, asked = threading.Event(), []
+
+    def slow(*_arguments: Any, **_more: Any) -> Any:
+        asked.append(1)
+        go_on.wait(20)
+        raise requests.ConnectTimeout
+
+    monkeypatch.setattr(requests.Session, "request", slow)
+    with ThreadPoolExecutor(20) as threads:
+        answers = as_completed([threads.submit(guarded.test_client().get, "/login/oidc") for _ in range(20)])
+        assert {next(answers).result().status_code for _ in range(18)} == {503}
+        go_on.set()
+        assert [answer.result().status_code for answer in answers] == [502, 502]
+    assert guarded.test_client().get("/login/oidc").status_code == 502 and len(asked) == 2

@@ -123,5 +123,12 @@ def remove(connection: sa.Connection, number: int) -> None:
     connection.execute(sa.delete(Account).where(Account.id == number))
 
 
+def keep_an_admin(connection: sa.Connection, number: int) -> None:
+    """Raises `BadAccount` for the last admin: nobody could give the role back on a page."""
+    admins = connection.scalars(sa.select(Account.id).where(Account.role == "admin").with_for_update()).all()
+    if list(admins) == [number]:
+        raise BadAccount("this is the last admin; make another one first")
+
+
 def new_stamp() -> str:
     return secrets.token_hex(8)

@@ -1,15 +1,20 @@
-"""The audit log: every write is noted before it is done, and what came of it after."""
+"""The audit log: every write is noted before it is done, and what came of it after. It has a size and an age."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
 from webapp.store.models import AuditEntry
 
+MOST = 1_000_000
+"""lines that are kept, the newest"""
+OLDEST = timedelta(days=400)
+_EVERY = 100
+"""lines after which older ones are removed"""
 _LONGEST = 2000
 """characters of an object"""
 
@@ -53,7 +58,11 @@ def begin(connection: sa.Connection, act: Act, status: int | None = None) -> int
     """Note a write, and return the entry's id for `finish`; give `status` where it is done already."""
     limited = {"via": act.via[:255], "peer": act.peer[:64], "act": act.act[:100], "object": _cut(act.object)}
     values = asdict(act) | limited | {"at": datetime.now(UTC), "status": status}
-    return connection.scalars(sa.insert(AuditEntry).values(values).returning(AuditEntry.id)).one()
+    number = connection.scalars(sa.insert(AuditEntry).values(values).returning(AuditEntry.id)).one()
+    if number % _EVERY == 0:
+        too_old = sa.or_(AuditEntry.id <= number - MOST, AuditEntry.at < datetime.now(UTC) - OLDEST)
+        connection.execute(sa.delete(AuditEntry).where(too_old))
+    return number
 
 
 def finish(connection: sa.Connection, number: int, status: int, detail: dict[str, Any] | None) -> None:

@@ -42,17 +42,15 @@ def set_password() -> Response | tuple[str, int]:
     except BadPassword as error:
         return show(message=f"{error}."), 422
     if account is None:
-        identity.note_guess()
         return show(message="The current password is wrong."), 422
     return login.signed_in(account, url_for("account.show", changed="password"))
 
 
 def _changed(line: AccountLine, present: str, password: str) -> SignedIn | None:
     """The account with its new password; None where the present one is wrong."""
-    identity.refuse_guessing()
+    if line.has_password and identity.of_password(line.name, present) is None:
+        return None
     with db.engine.begin() as connection:
-        if line.has_password and signing_in.by_password(connection, line.name, present) is None:
-            return None
         accounts.set_password(connection, line.id, password)
         return signing_in.by_name(connection, line.name)
 

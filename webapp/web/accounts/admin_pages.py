@@ -45,19 +45,25 @@ def change(number: int) -> Response | tuple[str, int]:
         with db.engine.begin() as connection:
             line = accounts.by_number(connection, number)
             audit_trail.about(account=line.name)
+            if role not in ("", "admin"):
+                accounts.keep_an_admin(connection, number)
             accounts.set_role(connection, number, role or line.role)
             if password:
                 accounts.set_password(connection, number, password)
-    except (BadPassword, BadRole) as error:
+    except (BadAccount, BadPassword, BadRole) as error:
         return index(message=f"{error}."), 422
     return redirect(url_for("accounts.index"), 303)
 
 
 @blueprint.post("/<int:number>/remove")
-def remove(number: int) -> Response:
-    with db.engine.begin() as connection:
-        audit_trail.about(account=accounts.by_number(connection, number).name)
-        accounts.remove(connection, number)
+def remove(number: int) -> Response | tuple[str, int]:
+    try:
+        with db.engine.begin() as connection:
+            audit_trail.about(account=accounts.by_number(connection, number).name)
+            accounts.keep_an_admin(connection, number)
+            accounts.remove(connection, number)
+    except BadAccount as error:
+        return index(message=f"{error}."), 422
     return redirect(url_for("accounts.index"), 303)
 
 

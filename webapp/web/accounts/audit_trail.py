@@ -1,7 +1,7 @@
 """Notes every write in the audit log: before it is done, so that a killed server leaves none out, and how it ended.
 
 Writes are the unsafe methods of routes that need another right than reading, and signing in. Where no login is asked
-for nobody is known by name, and nothing is recorded.
+for nobody is known by name, and nothing is recorded; nor is what a stranger was refused, which `/metrics` counts.
 """
 
 from __future__ import annotations
@@ -50,18 +50,12 @@ def finish(response: Response) -> Response:
         if number is not None:
             with db.engine.begin() as connection:
                 audit.finish(connection, number, response.status_code, _detail())
-        elif _is_sign_in(response):
+        elif "signed_in" in g:
             with db.engine.begin() as connection:
                 audit.begin(connection, _act(None), response.status_code)
     except sa.exc.SQLAlchemyError:
         current_app.logger.exception("audit entry %s has no end", number)
     return response
-
-
-def _is_sign_in(response: Response) -> bool:
-    """Whether somebody tried to sign in; who is made to wait fills no disk."""
-    asks = current_app.config["SETTINGS"].asks_login and request.method != "OPTIONS"
-    return asks and request.endpoint in SIGN_INS and response.status_code != 429
 
 
 def _act(who: identity.Identity | None) -> audit.Act:

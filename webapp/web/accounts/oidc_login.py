@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from flask import Blueprint, abort, current_app, request, url_for
 from flask import session as cookie
-from werkzeug.exceptions import BadGateway, Forbidden
+from werkzeug.exceptions import BadGateway, Forbidden, ServiceUnavailable
 from werkzeug.wrappers import Response
 
 from webapp.config import Settings
@@ -22,9 +24,14 @@ from webapp.web.accounts import audit_trail
 from webapp.web.links import own_path
 
 blueprint = Blueprint("oidc", __name__, url_prefix="/login/oidc")
-TIMEOUT = 10
+TIMEOUT = 4
 """seconds for each answer of the provider"""
-_KEY, _NEXT = "fencepost_oidc", "oidc_next"
+PAUSE = 30
+"""seconds in which a provider that did not answer is not asked again"""
+_TURNS = threading.BoundedSemaphore(2)
+"""requests that wait for the provider at once: strangers may ask for it, and each holds a thread"""
+_KEY, _AGAIN, _NEXT = "fencepost_oidc", "fencepost_oidc_again", "oidc_next"
+_UNREACHABLE = "The OpenID provider cannot be reached, or answers with an error."
 
 
 @blueprint.get("")
@@ -108,16 +115,27 @@ def _registered(settings: Settings) -> Any:
 
 @contextmanager
 def _trouble() -> Iterator[None]:
-    """Says in words what a provider did wrong: 502 where it cannot be used, 403 where it refuses or is not believed."""
+    """Says in words what a provider did wrong: 502 where it cannot be used, 403 where it refuses or is not believed.
+
+    503 where others wait for it already. A provider that did not answer is left alone for a while.
+    """
+    import requests
     from authlib.common.errors import AuthlibBaseError
     from joserfc.errors import JoseError
-    from requests import RequestException
 
+    if time.monotonic() < current_app.extensions.get(_AGAIN, 0.0):
+        raise BadGateway(_UNREACHABLE)
+    if not _TURNS.acquire(blocking=False):
+        raise ServiceUnavailable("Others are signing in with the OpenID provider. Try again.", retry_after=TIMEOUT)
     try:
         yield
-    except RequestException as error:
+    except requests.RequestException as error:
+        if isinstance(error, requests.ConnectionError | requests.Timeout):
+            current_app.extensions[_AGAIN] = time.monotonic() + PAUSE
         current_app.logger.warning("the OpenID provider: %s", error)
-        raise BadGateway("The OpenID provider cannot be reached, or answers with an error.") from error
+        raise BadGateway(_UNREACHABLE) from error
     except (AuthlibBaseError, JoseError, ValueError, RuntimeError, TypeError) as error:
         current_app.logger.warning("the OpenID provider: %s", error)
         raise Forbidden(f"You are not signed in. The OpenID provider says: {str(error)[:300]}.") from error
+    finally:
+        _TURNS.release()

@@ -24,13 +24,12 @@ from webapp.web.prefix import without
 class Admission:
     """Of one app, within whose context it is made. Headers are named as in CGI, without HTTP_.
 
-    API tokens and rights are looked up in the database, so they are asked of large bodies alone, and never for a peer
-    that guesses.
+    API tokens and rights are looked up in the database, so they are asked of large bodies alone.
     """
 
     def __init__(self, app: Flask) -> None:
         self.settings: Settings = app.config["SETTINGS"]
-        self._app, self._engine, self._guesses = app, db.engine, identity.guesses()
+        self._app, self._engine = app, db.engine
         self._cookies = [kind for kind in (identity.login_cookie(), identity.account_cookie()) if kind is not None]
 
     def is_refused(self, method: str, address: str, path: str, headers: Mapping[str, str], peer: str) -> bool:
@@ -47,18 +46,17 @@ class Admission:
             return False
         sent = tokens.bearer(headers.get("AUTHORIZATION", ""))
         if sent is not None:
-            return not self._is_token(sent, headers, peer)
+            return not self._is_token(sent, headers)
         header = (self.settings.proxy_header or "").upper().replace("-", "_")
         if proxies.account_name(self.settings, peer, headers.get(header, "")) is not None:
             return False
         value = in_header(headers.get("COOKIE", ""), cookie_name(headers.get("HOST", ""), self.settings))
         return not any(cookie.is_valid(value) for cookie in self._cookies)
 
-    def _is_token(self, sent: bytes, headers: Mapping[str, str], peer: str) -> bool:
+    def _is_token(self, sent: bytes, headers: Mapping[str, str]) -> bool:
         if self.settings.token is not None and tokens.same(sent, self.settings.token):
             return True
-        address = proxies.client_address(self.settings, peer, headers.get("X_FORWARDED_FOR", ""))
-        if self._guesses.wait(address) or not self.settings.accounts or not _is_large(headers):
+        if not self.settings.accounts or not _is_large(headers):
             return False
         with self._engine.connect() as connection:
             return api_tokens.is_known(connection, sent)
