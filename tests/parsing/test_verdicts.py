@@ -105,7 +105,7 @@ def test_a_value_that_json_does_not_say_was_changed_afterwards_and_is_no_repair(
     trace = run(parser, raw)
     assert (trace.verdict, trace.values) == (verdict, (value,))
     if verdict != "repaired":
-        assert _changed(trace) and "changed afterwards" in words.trace_sentence(trace)
+        assert _changed(trace) and "changed the value afterwards at" in words.trace_sentence(trace)
         assert not words.chosen_edits(trace)
 
 
@@ -124,6 +124,40 @@ def test_a_flag_survives_storage() -> None:
 def test_true_is_not_one_where_a_value_is_looked_for() -> None:
     assert place_of("[1] [true]", Span(0, 10), [True]) == Span(4, 10)
     assert place_of("[1.0]", Span(0, 5), [1]) == Span(0, 5)
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "span"),
+    [
+        ('{"a": 1} or {"a": 2}', "several_values", (0, 8)),
+        ('{"a": 1} and "b": 2', "left_over", (13, 18)),
+        ("{'name': 'Ann O'Hara, 'id': '5'}", "swallowed_keys", (20, 20)),
+        ("{'sql': 'SELECT 1 '\n 'FROM t'}", "swallowed_keys", (18, 18)),
+        ('{"a": "x" "y"}', "swallowed_keys", (8, 8)),
+        ('```json\n{"a": [1, 2\n```\nDone.', "closed_by_guess", (19, 19)),
+        ('<tool_call>{"name": "f", "arguments": {}</tool_call>', "closed_by_guess", (40, 40)),
+        ('<think>Maybe {"x": 0}.</think>', "draft", (13, 21)),
+    ],
+)
+def test_a_flag_names_its_kind_and_place(raw: str, kind: str, span: tuple[int, int] | None) -> None:
+    trace = parse(raw)
+    assert kind in {flag.kind for flag in trace.flags} and trace.ambiguous
+    assert span is None or Span(*span) in {flag.span for flag in trace.flags if flag.kind == kind}
+    assert words.PLACED_FLAGS[kind] in words.trace_sentence(trace)
+    assert any(words.PLACED_FLAGS[kind] in sentence for sentence in words.flag_sentences(trace))
+
+
+@pytest.mark.parametrize("lead", ["", "Sure!\n", "Here is the JSON:\n", "Final Answer: ", "<think>Maybe {}.</think>\n"])
+@pytest.mark.parametrize("broken", ['{"a": }}{ "x" : : 1}', '[{"a": "b" "c": :: }', '{"k": [1, 2}: }, "m"'])
+def test_broken_json_behind_a_lead_in_has_failed_or_is_flagged(lead: str, broken: str) -> None:
+    trace = parse(lead + broken)
+    assert trace.verdict == "failed" or trace.ambiguous or trace.truncated
+
+
+@pytest.mark.parametrize("answer", ["I cannot help with that.", '[{"a" = : 1}; {"a": 2}', "No."])
+def test_a_draft_is_not_the_answer(answer: str) -> None:
+    trace = parse(f'<think>Maybe {{"x": 0}}? No.</think>\n{answer}')
+    assert {"x": 0} not in trace.values
 
 
 def _changed(trace: Trace) -> bool:

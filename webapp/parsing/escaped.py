@@ -124,7 +124,7 @@ def layer_at(raw: str, start: int, limit: int, failed: int) -> Layer | None:
     """The layer that lies over the value at `start`, where the decoder's failure at `failed` shows one."""
     limit = min(limit, start + LONGEST)
     failing = raw[failed : failed + 2]
-    if failing in ("\\n", "\\r", "\\t"):
+    if failing in ("\\n", "\\r", "\\t") and raw[failed + 1 : failed + 5] not in ("true", "null"):
         if raw[failed - 1] == '"' and not _behind_string.match(raw, failed, limit):
             return None  # the quote before it is of a string's text, and so is this
         return _without(raw, start, limit, _gap, "escaped_space")

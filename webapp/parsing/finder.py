@@ -16,6 +16,7 @@ from webapp.parsing.machine.reader import read_value
 from webapp.parsing.machine.state import Machine
 from webapp.parsing.one_character import closed_twice, one_character
 from webapp.parsing.patch import NotJson, in_order
+from webapp.parsing.patterns import later
 from webapp.parsing.policies import Policies
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.sweep import sweep
@@ -285,7 +286,7 @@ class Finder:
     def _refused(self, strategy: str, start: int, limit: int, refused: NotJson, tier: int) -> int:
         """Record that the machine gave up, and step over all that it gave up on, so that no fragment is taken."""
         end = max(self.skip(start, limit), refused.at, start + 1)
-        if self.lenient(start, tier):
+        if self.lenient(start, tier) or _meant.match(self.tracer.raw, start):
             self.tracer.fail(strategy, Span(start, end), str(refused))
             return end
         return self.reject(strategy, start, end, str(refused))
@@ -297,3 +298,7 @@ class Finder:
         end = tokens.balanced_end(self.tracer.raw, start, limit)
         self.skips -= (end if end > 0 else limit) - start
         return max(end, start)
+
+
+_meant = later(r'[{\[]\s*+(?:[{\[]\s*+)?+[*`_~\\^.;|-]{0,3}+"[^"\n]{1,80}+"[*`_~\\^.;|-]{0,3}+\s*+:')
+"""A bracket, a quoted key and a colon: whatever stands before it, this was meant as JSON."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice
 
+from webapp.parsing.edit import Edit, apply, to_raw
 from webapp.parsing.engine import Tracer
 from webapp.parsing.multi_search import MultiSearch, Target
 from webapp.parsing.one_character import closed_twice, opened_twice
 from webapp.parsing.patterns import KEY_END, later
 from webapp.parsing.span import Span
-from webapp.parsing.trace import Attempt
+from webapp.parsing.trace import Attempt, Flag
 
 _call_tag = (
     r"/?(?:[a-z]{1,30}:)?(?:tool_calls?|function(?:_calls)?|invoke|parameter|arg_key|arg_value)\b[^<>\n{}\[\]]{0,80}>"
@@ -44,18 +46,24 @@ def name_leftovers(tracer: Tracer, thoughts: list[tuple[int, int]]) -> None:
     runs = list(_runs(tracer.raw, covered, values, thoughts)) if _may_remain(tracer.raw, covered, values) else []
     for kind, start, end in runs:
         tracer.reject("leftover", Span(start, end), _REASONS[kind])
-    if tracer.chosen and not tracer.ambiguous:
-        tracer.ambiguous = _is_ambiguous(tracer, {kind for kind, _, _ in runs})
+    if tracer.chosen:
+        tracer.flags += _flags(tracer, runs)
+        tracer.ambiguous = bool(tracer.flags)
 
 
-def _is_ambiguous(tracer: Tracer, kinds: set[str]) -> bool:
-    """Whether what was left over, or an edit, leaves it open what the chosen values are."""
-    if kinds - {"thought", "tag"}:
-        return True
+def _flags(tracer: Tracer, runs: list[tuple[str, int, int]]) -> Iterator[Flag]:
+    """What was left over beside the chosen values, and which of their edits leave it open what they are."""
+    for kind, start, end in runs:
+        if kind not in ("thought", "tag"):
+            yield Flag("left_over", Span(start, end))
+    for attempt in tracer.attempts:
+        if attempt.strategy == "unopened" and attempt.outcome == "rejected":
+            yield Flag("left_over", attempt.span)
     for index in tracer.chosen:
-        if read_otherwise(tracer.raw, tracer.attempts[index]):
-            return True
-    return any(attempt.strategy == "unopened" and attempt.outcome == "rejected" for attempt in tracer.attempts)
+        kinds: dict[str, Flag] = {}
+        for flag in doubts(tracer.raw, tracer.attempts[index], cut=tracer.truncated):
+            kinds.setdefault(flag.kind, flag)
+        yield from kinds.values()
 
 
 def _passed_over(tracer: Tracer, covered: list[Span]) -> list[Span]:
@@ -100,42 +108,80 @@ def _all_closed(raw: str, values: list[Span]) -> bool:
 
 
 _MOVED = {"missing_closer", "extra_closer", "mismatched_closer", "missing_opener", "doubled_brace"}
-_DOUBTFUL = _MOVED | {"stray_text", "unescaped_quote"}
+_DOUBTFUL = _MOVED | {"stray_text"}
+_QUOTES = {"unescaped_quote", "missing_quote"}
+_REQUOTED = _QUOTES | {"single_quotes"}
+_key_in_string = later(
+    r""",\s{0,20}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+:"""
+    r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))"""
+)
 _key_behind = later(r'"\s{0,20}+:')
 _beside_key = later(r',|"\s{0,20}+:')
 
 
-def read_otherwise(raw: str, attempt: Attempt) -> bool:
-    """Whether the text has another reading: a bracket moved in its midst, or a quote escaped that could end a key."""
+def doubts(raw: str, attempt: Attempt, *, cut: bool) -> Iterator[Flag]:
+    """Where the text has another reading: a bracket moved or added, a quote escaped or added that could end a key."""
     if not attempt.edits:
-        return False
+        return
     if attempt.strategy == "called" and attempt.edits[0].repair == "missing_opener":
-        return True
-    core = _core(raw, attempt)
+        yield Flag("closed_by_guess", attempt.edits[0].span)
     names = {edit.repair for edit in attempt.edits}
-    if {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names:
-        return True
-    if not names & _DOUBTFUL:
-        return False
+    if {"missing_value", "comment"} <= names:
+        yield next(Flag("left_over", edit.span) for edit in attempt.edits if edit.repair == "comment")
+    if names & _QUOTES:
+        yield from _quotes(raw, attempt, names)
+    if names & _REQUOTED and (at := _swallowed(apply(raw, attempt.span, attempt.edits))) >= 0:
+        place = to_raw(attempt.span, attempt.edits, at)
+        yield Flag("swallowed_keys", Span(place, place))
+    if names & _DOUBTFUL:
+        yield from _brackets(raw, attempt, cut)
+
+
+def _swallowed(text: str) -> int:
+    """Where a string of the mended text holds what looks like a key or another string, and no code; else -1."""
+    for match in islice(_key_in_string.finditer(text), 20):
+        at = match.start()
+        begin = text.rfind('"', max(0, at - 300), at)
+        if "{" not in text[max(begin, at - 300, 0) : at]:
+            return at
+    return -1
+
+
+def _quotes(raw: str, attempt: Attempt, names: set[str]) -> Iterator[Flag]:
+    """Quotes at which a string may have swallowed a key."""
     single, may_end_keys = False, _may_end_keys(raw, attempt)
+    both = {"unescaped_quote", "missing_quote"} <= names and "single_quotes" not in names
     for edit in attempt.edits:
-        if edit.repair not in _DOUBTFUL:
-            single ^= edit.repair == "single_quotes"
-            continue
         at = edit.span.start
-        if edit.repair == "unescaped_quote":
-            if may_end_keys and not single and _may_end_a_key(raw, at):
-                return True
-            continue
-        if edit.repair == "stray_text" or (edit.repair in _MOVED and attempt.span.start < at < core):
-            return True
-        if edit.repair == "missing_closer" and opened_twice(raw, attempt.span):
-            return True
-        if edit.repair == "extra_closer" and raw[edit.span.end : attempt.span.end].strip():
-            return True
-        if edit.repair == "extra_closer" and closed_twice(raw, attempt.span.start, at, attempt.span.end):
-            return True
-    return False
+        single ^= edit.repair == "single_quotes"
+        is_swallowed = edit.repair == "missing_quote" and (both or raw[at - 1] in "'`,;")
+        if edit.repair == "unescaped_quote" and may_end_keys and not single:
+            is_swallowed = _may_end_a_key(raw, at)
+        if is_swallowed:
+            yield Flag("swallowed_keys", edit.span)
+            return
+
+
+def _brackets(raw: str, attempt: Attempt, cut: bool) -> Iterator[Flag]:
+    """Brackets that were moved in the midst of a value, or put at its end; and text that was taken out."""
+    core = _core(raw, attempt)
+    for edit in attempt.edits:
+        at = edit.span.start
+        if edit.repair == "stray_text":
+            yield Flag("left_over", edit.span)
+        elif edit.repair in _MOVED and (attempt.span.start < at < core or _is_guess(raw, attempt, edit, cut)):
+            yield Flag("closed_by_guess", edit.span)
+            return
+
+
+def _is_guess(raw: str, attempt: Attempt, edit: Edit, cut: bool) -> bool:
+    """Whether a bracket at a value's end could as well stand elsewhere, or nothing of the text closes the value."""
+    behind = raw[edit.span.end : attempt.span.end].strip()
+    if edit.repair == "missing_closer":
+        return (not behind and not cut) or opened_twice(raw, attempt.span)
+    if edit.repair != "extra_closer":
+        return False
+    return bool(behind or closed_twice(raw, attempt.span.start, edit.span.start, attempt.span.end))
 
 
 def _may_end_keys(raw: str, attempt: Attempt) -> bool:
@@ -155,11 +201,17 @@ def _core(raw: str, attempt: Attempt) -> int:
     """Where what a value holds ends: before its last closing brackets, and before what was taken off its end."""
     start, core = attempt.span.start, attempt.span.end
     for edit in reversed(attempt.edits):
-        core = start + len(raw[start:core].rstrip("}] \t\r\n"))
+        core = _stripped(raw, start, core)
         if edit.new or edit.span.end < core:
             break
         core = min(core, edit.span.start)
-    return start + len(raw[start:core].rstrip("}] \t\r\n"))
+    return _stripped(raw, start, core)
+
+
+def _stripped(raw: str, start: int, end: int) -> int:
+    while end > start and raw[end - 1] in "}] \t\r\n":
+        end -= 1
+    return end
 
 
 def _runs(

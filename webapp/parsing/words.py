@@ -24,9 +24,17 @@ VERDICT_NAMES = {name: name for name in VERDICTS} | {"none": "no JSON found"}
 MARKS = {"clean": "●", "extracted": "○", "repaired": "◆", "failed": "✕", "none": "·"}
 FLAGS = {
     "truncated": "the response is cut off",
-    "ambiguous": "other values fit as well",
     "exhausted": "the search stopped at its limit",
 }
+PLACED_FLAGS = {
+    "several_values": "one of several values",
+    "left_over": "something was left over",
+    "swallowed_keys": "a string may have swallowed keys",
+    "closed_by_guess": "closed by guess",
+    "draft": "a draft, out of a thought",
+    "changed_afterwards": "the program changed the value afterwards",
+}
+"""What each flag of a trace says, to which its place is added."""
 KINDS = {kind: kind.replace("_", " ") for kind in ("prompt", "response", "tool_call", "tool_result", "error", "event")}
 LONGEST_CHANGE = 80
 """Characters of an edit's text that a sentence quotes."""
@@ -120,13 +128,14 @@ def trace_sentence(trace: Trace) -> str:
 def _reads(trace: Trace) -> str:
     count = len(trace.chosen)
     values = "one value" if count == 1 else f"{count} values"
-    if any(flag.kind == "changed_afterwards" for flag in trace.flags):
-        values += " that the program changed afterwards"
+    flags = placed_flags(trace)
+    more = f" and {counted(len(flags) - 2, 'flag')} more" if len(flags) > 2 else ""
+    flagged = f"; {', '.join(flags[:2])}{more}" if flags else ""
     if edits := chosen_edits(trace):
-        return f"reads {values} after {counted(len(edits), 'edit')} ({', '.join(repair_names(edits)[:4])})"
+        return f"reads {values} after {counted(len(edits), 'edit')} ({', '.join(repair_names(edits)[:4])}){flagged}"
     if trace.verdict == "repaired":
-        return f"reads {values} by a lenient decoder; what it changed was not seen"
-    return f"reads {values}" + ("" if trace.verdict == "clean" else ", found inside other text")
+        return f"reads {values} by a lenient decoder; what it changed was not seen{flagged}"
+    return f"reads {values}{'' if trace.verdict == 'clean' else ', found inside other text'}{flagged}"
 
 
 def profile_sentence(trace: Trace | str) -> str:
@@ -195,8 +204,18 @@ def milliseconds(trace: Trace) -> str:
     return f"{trace.microseconds / 1000:,.2f} ms"
 
 
+def placed_flags(trace: Trace) -> list[str]:
+    """Each flag with its place: `closed by guess at offset 12`, `something was left over at 3–9`."""
+    spans = [(flag, f"{flag.span.start}–{flag.span.end}") for flag in trace.flags]
+    return [
+        f"{PLACED_FLAGS[flag.kind]} at {span if flag.span.start < flag.span.end else f'offset {flag.span.start}'}"
+        for flag, span in spans
+    ]
+
+
 def flag_sentences(trace: Trace) -> list[str]:
     """The flags and policies of a trace that are set."""
     flags = [f"{name}: {meaning}" for name, meaning in FLAGS.items() if getattr(trace, name)]
+    flags += [f"flag: {sentence}" for sentence in placed_flags(trace)]
     policies = ", ".join(f"{name} {value}" for name, value in trace.policy.items() if value)
     return flags + ([f"policies: {policies}"] if policies else [])

@@ -106,6 +106,11 @@ class Bench:
         return None if self.index is None else self.trace.attempts[self.index]
 
     @property
+    def flags(self) -> list[str]:
+        """What is not sure of the values, each with its place."""
+        return words.placed_flags(self.trace)[:8]
+
+    @property
     def other(self) -> str:
         """The profile that one key leads to: `fencepost`, or home where `fencepost` is being looked at."""
         return self.home if self.profile == "fencepost" else "fencepost"

@@ -13,6 +13,7 @@ _key_text = later(r"""[^:"',{}\[\]\n]{1,60}+(?=:)""")
 _next_line_key = later(r"""\n\s{0,200}+["'][^"'\n]{1,80}+["']\s{0,50}+:""")
 _next_line_item = later(r"""\n\s{0,200}+"[^"\n]{0,300}+"\s{0,50}+[,\]\n]""")
 _last_fence = later(r"(?:\s{0,50}(?:```|</[\w|]{1,40}>))+\s*\Z")
+_tag_name = later(r"</([\w|]{1,40})>")
 _spaced_comma = later(r"""(?:,\s{0,60}|\n\s{0,200})\Z""")
 _spaced_colon = later(r":\s")
 
@@ -94,6 +95,9 @@ def end_of_unclosed(machine: Machine, reading: Reading) -> int:
     """Where a string ends that nothing closes: before the closers that fit at the text's end, else at that end."""
     raw, end = machine.raw, machine.end
     tail = _last_fence.search(raw, max(reading.open_end, end - 300), end)
+    first = machine.frames[0].start if machine.frames else reading.start
+    if tail and not all(raw.rfind(f"<{name}", 0, first) >= 0 for name in _tag_name.findall(tail[0])):
+        tail = None
     at = stop = tail.start() if tail else end
     while at > reading.open_end and (raw[at - 1] in "}]" or raw[at - 1].isspace()) and stop - at < 300:
         at -= 1

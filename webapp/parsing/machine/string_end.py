@@ -8,7 +8,7 @@ from webapp.parsing.machine import tokens
 from webapp.parsing.machine.closers import ANY_KEY
 from webapp.parsing.machine.repair import fits
 from webapp.parsing.machine.state import Machine, Reading
-from webapp.parsing.machine.tokens import CLOSE, COLON, COLON_LIKE, COMMA, LITERAL, NOTE, SCALAR, SPACE
+from webapp.parsing.machine.tokens import CLOSE, COLON, COLON_LIKE, COMMA, LITERAL, MARK, NOTE, SCALAR, SPACE
 from webapp.parsing.patterns import later
 
 CERTAIN = 3
@@ -17,6 +17,8 @@ _after_value = later(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[{CLOSE}])
+    | (?P<mark>{MARK}\s{{0,20}}+(?:,\s{{0,100}}+{ANY_KEY}|[}}\]])
+        |[{COMMA}]\s{{0,100}}+(?:{MARK}\s{{0,20}}+"[^"\n]{{1,80}}+"(?:{MARK})?+|"[^"\n]{{1,80}}+"{MARK})\s{{0,20}}+:)
     | [{COMMA};]\s{{0,1000}}+(?:
         (?P<key>{ANY_KEY}|["'](?!(?<=[,;]["'])[}}\]])[^"'\n]{{0,80}}+["']?+\Z)|(?P<trail>[}}\]])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,)
       | (?P<near>"[^"\n]{{1,60}}+"\s++(?:{SCALAR}\s{{0,50}}+[,}}]|[\[{{])
@@ -39,6 +41,7 @@ _after_item = later(
     rf"""\s{{0,1000}}+(?:
       (?P<end>\Z|```|~~~|</?[\w|]++>\s*+\Z)
     | (?P<close>[{CLOSE})])
+    | (?P<mark>{MARK}\s{{0,20}}+[,\]]|[{COMMA}]\s{{0,100}}+{MARK}\s{{0,20}}+"[^"\n]{{0,300}}+"\s{{0,20}}+[,\]])
     | [{COMMA};]\s{{0,1000}}+(?:
         (?P<string>["'“])|(?P<value>[-\d\[{{.]|{LITERAL}|[A-Za-z_]\w*+"?+\s*+[,\]])
       | (?P<trail>[\]}}])|(?P<cut>\Z)|(?P<note>{NOTE}|```)|(?P<comma>,))
@@ -53,7 +56,7 @@ _after_item = later(
 )
 after_key = later(
     rf"""\s{{0,1000}}+(?:
-      (?P<colon>[{COLON}](?!=))|(?P<arrow>=>?|{COLON_LIKE}(?=\s*+(?:["'“\d\[{{-]|{LITERAL})))
+      (?P<colon>(?:{MARK}(?=:))?[{COLON}](?!=))|(?P<arrow>=>?|{COLON_LIKE}(?=\s*+(?:["'“\d\[{{-]|{LITERAL})))
     | (?P<pair>[\[{{]|(?<=\s)(?:-?\d[\w.]*+|{LITERAL})(?=\s)
       |(?:{SCALAR}|'[^'\n]{{0,200}}+'|[“‘][^”’\n]{{0,200}}+[”’])(?={SPACE}[,}}]))
     | (?P<value>["'\d\[{{]|{LITERAL})|(?P<alone>,\s{{0,100}}+{ANY_KEY})|(?P<none>[,}}])|(?P<end>\Z)
@@ -125,7 +128,7 @@ def _score_value(machine: Machine, reading: Reading, match: re.Match[str]) -> in
         return 0
     if kind == "glued" and machine.raw[match.start() - 2] in "([{=":
         return 0
-    if kind in ("bare", "near", "unit", "glued"):
+    if kind in ("bare", "near", "unit", "glued", "mark"):
         return CERTAIN if not reading.inner else 0
     if kind == "key" and reading.inner % 2 and match["key"][0] not in "\"'“":
         return 1  # `"f(a: "x", b: 1)"`
@@ -142,6 +145,8 @@ def _score_item(machine: Machine, reading: Reading, match: re.Match[str]) -> int
         return CERTAIN if not reading.inner else 2
     if kind == "string":
         return CERTAIN if _string_stands(raw, match.start("string"), machine.end) else 1
+    if kind == "mark":
+        return CERTAIN if not reading.inner else 0
     if kind == "next":
         return _score_next(machine, reading, match)
     if kind == "colon":

@@ -12,10 +12,11 @@ from webapp.parsing.decode import first_keys
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import Tracer
 from webapp.parsing.leftovers import name_leftovers
+from webapp.parsing.patterns import later
 from webapp.parsing.policies import Policies
 from webapp.parsing.profile_groups import FENCEPOST
 from webapp.parsing.span import Span
-from webapp.parsing.trace import Attempt
+from webapp.parsing.trace import Attempt, Flag
 
 if TYPE_CHECKING:
     from webapp.parsing.finder import Finder
@@ -42,14 +43,15 @@ _thought = re.compile(
 
 ABOUT = """\
 1. Decodes the whole response; if that works, it is clean. 2. Sets thoughts (<think>…</think>) aside; they are \
-searched only if there is no candidate outside of them. 3. Looks for candidates at every place where JSON may begin: \
-fences of any kind, tags, tool calls in other notations, escaped strings, JSON lines, brackets in prose, keys without \
-an opening bracket. Placeholders, f-strings, references and code of other languages are rejected with the reason. \
-4. Decodes each candidate unchanged; else repairs small obvious defects in one pass; else removes or inserts one \
-structural character; else reads it with a state machine that records its edits. The value is always what the edited \
-text decodes to. 5. Chooses: a fence or a tag that marks a call or an answer takes precedence over an object in \
-prose, which takes precedence over a list of numbers in a sentence and over quoted input. Several answers of the same \
-rank are all returned. 6. Reports what no attempt explains: brackets and keys outside of all values.
+searched only if nothing else was said, or the rest points at them, and their values are flagged. 3. Looks for \
+candidates at every place where JSON may begin: fences of any kind, tags, tool calls in other notations, escaped \
+strings, JSON lines, brackets in prose, keys without an opening bracket. Placeholders, f-strings, references and \
+code of other languages are rejected with the reason. 4. Decodes each candidate unchanged; else repairs small \
+obvious defects in one pass; else removes or inserts one structural character; else reads it with a state machine \
+that records its edits. The value is always what the edited text decodes to. 5. Chooses: a fence or a tag that marks \
+a call or an answer takes precedence over an object in prose, which takes precedence over a list of numbers in a \
+sentence and over quoted input. Several answers of the same rank are all returned. 6. Reports what no attempt \
+explains: brackets and keys outside of all values.
 A candidate that cannot be read to its end has failed; no fragment of it is returned instead. A text that ends before \
 its value does is marked as cut off. The trace names the policies that applied."""
 
@@ -59,7 +61,7 @@ class Fencepost:
     """The whole text first; then fences, tags and brackets outside of thoughts; then inside them."""
 
     name: str = "fencepost"
-    version: str = "3"
+    version: str = "4"
     group: str = FENCEPOST
     policies: Policies = field(default_factory=Policies)
     about: str = ABOUT
@@ -73,14 +75,18 @@ class Fencepost:
         finder_of, scan_region = _search()
         finder = finder_of(tracer, self.policies)
         outside, inside = _regions(tracer.raw)
-        looked_at = []
+        looked_at: list[list[tuple[int, int]]] = []
         for regions in (outside, inside):
+            if looked_at and not _is_answer(tracer.raw, outside):
+                break
             looked_at.append(regions)
             for start, end in regions:
                 scan_region(finder, start, end)
             if finder.accepted or tracer.offered:
                 break
         self._choose(tracer, finder)
+        if len(looked_at) == 2:
+            tracer.flags += [Flag("draft", tracer.attempts[index].span) for index in tracer.chosen]
         name_leftovers(tracer, inside if len(looked_at) == 1 else [])
 
     def _take_whole(self, tracer: Tracer, whole: Attempt) -> None:
@@ -104,7 +110,7 @@ class Fencepost:
             elif _duplicates(tracer, index, self.policies.duplicates):
                 accepted.append(index)
         tracer.chosen.extend(_roots(tracer, accepted, self.policies))
-        tracer.ambiguous = len(accepted) > 1
+        tracer.flags += [Flag("several_values", tracer.attempts[index].span) for index in accepted[len(accepted) < 2 :]]
         tracer.truncated = bool(finder.cut.intersection(tracer.chosen)) or (not tracer.chosen and bool(finder.cut))
 
 
@@ -173,7 +179,7 @@ def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     at, depth = 0, 0
     for match in _thought.finditer(raw):
         closes = match["closes"] or match["moon"] or match["end"] or match["bracket"] or match["harmony"]
-        if match["harmony"] and not depth:
+        if (match["harmony"] and not depth) or (closes and not at and _in_string(raw, match.start())):
             continue
         if (closes and depth == 0 and not outside and not inside) or (closes and depth):
             inside.append((at, match.start()))
@@ -184,6 +190,25 @@ def _regions(raw: str) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         at, depth = match.end(), 0 if closes else 1
     (inside if depth else outside).append((at, len(raw)))
     return outside, inside
+
+
+def _in_string(raw: str, at: int) -> bool:
+    """Whether a string of the line is open at `at`: what stands there closes no thought. Looks at some characters."""
+    low = max(raw.rfind("\n", max(0, at - 400), at), at - 400, 0)
+    return raw.count('"', low, at) % 2 == 1 and '"' in raw[at : at + 100].partition("\n")[0]
+
+
+def _is_answer(raw: str, outside: list[tuple[int, int]]) -> bool:
+    """Whether thoughts are the answer: nothing stands outside of them but tags, or a word that points at them."""
+    rest = _tag.sub("", " ".join(raw[start:end] for start, end in outside))
+    return not _word.search(rest) or _points_back.search(rest[:400]) is not None
+
+
+_tag = later(r"<[^<>\n]{1,60}>")
+_word = later(r"\w")
+_points_back = later(
+    r"(?i)\b(?:as|see|is|given|stated|shown)[^.\n]{0,40} (?:above|in my (?:thought|thinking|reasoning)s?)\b"
+)
 
 
 def _may_have_thoughts(raw: str) -> bool:

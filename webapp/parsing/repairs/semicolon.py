@@ -19,4 +19,4 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-plugin = Repair("semicolon", r";(?=\s{0,100}+(?:[\"'A-Za-z_$]|(?P<closes>[}\]])))", "a", ";", mend=_mend)
+plugin = Repair("semicolon", r";(?=\s{0,100}+(?:[\"'A-Za-z_$\d{\[-]|(?P<closes>[}\]])))", "a", ";", mend=_mend)
