@@ -55,7 +55,7 @@ def exchange(
         request, request_at = request["body"], (*request_at, "body")  # gateways log the address and headers beside it
     conversation.model = first_text(response, *_MODELS) or first_text(request, *_MODELS) or conversation.model
     if isinstance(request, dict) and request:
-        conversation.declares(declared_in(request) or conversation.declared_beside)
+        conversation.declares(conversation.declared_beside or declared_in(request))
     prompts = new_prompts(request, request_at, conversation)
     answers = noted_answers(answer(response, response_at, conversation), conversation)
     is_asked = bool(prompts) or (isinstance(request, dict) and bool(request.keys() & _TALKING))

@@ -99,7 +99,8 @@ def tools_of(tool: dict[str, Any]) -> Iterator[Declared]:
     for key in _FUNCTIONS:
         for function in as_list(tool.get(key)):
             if isinstance(function, dict):
-                yield _named(function, function)
+                named = _named(function)
+                yield named | {"schema": plain_schema(named["schema"])} if "schema" in named else named
     inner = next(
         (tool[key] for key in ("function", "toolSpec", "custom", "tool") if isinstance(tool.get(key), dict)), tool
     )
@@ -107,14 +108,14 @@ def tools_of(tool: dict[str, Any]) -> Iterator[Declared]:
     if kind == "mcp":
         yield {"name": first_text(tool, "server_label", "name") or kind, "open": True}
     elif name is not None:
-        yield _named(inner, tool)
+        yield _named(inner)
     elif kind is not None and kind not in ("function", "custom"):  # a tool that its provider runs
         yield {"name": kind, "open": True}
     elif not any(key in tool for key in _FUNCTIONS) and len(tool) == 1:
         yield from ({"name": str(key), "open": True} for key, value in tool.items() if isinstance(value, dict))
 
 
-def _named(function: dict[str, Any], tool: dict[str, Any]) -> Declared:
+def _named(function: dict[str, Any]) -> Declared:
     schema = next((function[key] for key in _SCHEMAS if function.get(key) is not None), None)
     if isinstance(schema, str):
         schema = json_or_none(schema)
@@ -123,7 +124,7 @@ def _named(function: dict[str, Any], tool: dict[str, Any]) -> Declared:
     if isinstance(schema, dict) and isinstance(schema.get("jsonSchema"), dict):  # Vercel's
         schema = schema["jsonSchema"]
     named = {"name": first_text(function, "name", "toolName", "tool_name")}
-    return named if schema is None else named | {"schema": plain_schema(schema)}
+    return named if schema is None else named | {"schema": schema}
 
 
 def _choice(request: dict[str, Any]) -> Any:
