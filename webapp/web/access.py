@@ -53,15 +53,29 @@ ROUTES = {
         account.show account.set_password account.make_token account.revoke_token account.end_logins
     """,
 }
+WRITES_ALONE = frozenset(
+    (
+        *("dumps.upload_api", "export_jobs.make_api", "labels.turn.put_api", "runs.make_api"),
+        *("traces.export", "traces.logs", "traces.metrics"),
+    )
+)
+"""what answers with what was sent and no more; other routes of labels and dumps ask for the right to read too"""
 RIGHT_OF = {endpoint: right for right, endpoints in ROUTES.items() for endpoint in endpoints.split()}
 OF_ACCOUNTS = ("account.", "accounts.", "audit.", "oidc.")
 """what there is on servers alone that ask for accounts"""
 
 
-def refusal(right: str | None, name: str | None) -> str:
+def lacking(endpoint: str, rights: frozenset[str]) -> str | None:
+    """The first right that a route asks for and that is not among these; None where they suffice."""
+    right = RIGHT_OF.get(endpoint, "")
+    needed = (right, READ) if right in (LABEL, INGEST) and endpoint not in WRITES_ALONE else (right,)
+    return next((one for one in needed if one not in rights), None)
+
+
+def refusal(right: str, name: str | None) -> str:
     """What to say to who has not the right that a route needs; `name` is an account's, None of a token."""
     whose = f"The account {name}" if name else "This token"
-    if right is None:
+    if not right:
         return "No rule allows this address to anyone."
     if right == OWN:
         return "Sign in to an account for this; a token is not enough."

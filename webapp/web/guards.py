@@ -106,8 +106,8 @@ def require_right() -> AnyResponse | None:
     who = identity.current()
     if who is None:
         return ask_to_sign_in()
-    if endpoint and right not in who.rights:
-        abort(403, access.refusal(right, None if who.is_program else who.name))
+    if endpoint and (lacks := access.lacking(endpoint, who.rights)) is not None:
+        abort(403, access.refusal(lacks, None if who.is_program else who.name))
     return None
 
 

@@ -207,7 +207,7 @@ def test_every_write_is_in_the_audit_log_with_its_object(guarded: Flask) -> None
     client.post("/sessions/s/turns/1/label", data={"judgement": "so-so"})
     client.post(f"/accounts/{number(guarded, 'Cy')}", data={"role": "labeler", "password": PASSWORD + "secret"})
     client.get("/"), client.post("/playground", data={"text": "{}"})
-    headers = bearer(guarded, "Bo", "label")
+    headers = bearer(guarded, "Bo", "read", "label")
     guarded.test_client().post("/views", data={"name": "mine", "here": "/"}, headers=headers)
     page = client.get("/audit").text
     rows = [re.sub(r"<[^>]+>|\s+", " ", row) for row in page.partition("<tbody>")[2].split("</tr>")]
