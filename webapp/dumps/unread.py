@@ -52,6 +52,9 @@ _NO_TEXTS = (
     "source",
 )
 """how keys end whose texts are nothing that was said"""
+_LITERAL = re.compile(r'"((?:[^"\\]|\\.)*+)"')
+_SHORTEST = 8
+"""characters of a string within a call that is remembered by itself"""
 _MOST_SEEN = 1_000_000
 _MOST_OF_CALL, _START = 6, 2000
 _ESCAPES = re.compile(r"\\[nrtu\"\\/]|[\s\"'\\]+")
@@ -103,7 +106,9 @@ class UnreadTexts:
         self.read_texts.update(text_hash(raw.strip()) for raw in raws)
         for raw in (turn.raw for turn, _ in turns if turn.kind == "tool_call" and turn.raw):
             self.read_texts.add(text_hash(_ESCAPES.sub("", raw)))
-            self.read_texts.update(text_hash(text.strip()) for _, text in _spoken({"": raw}, None, set()))
+            literals = [literal[1] for literal in _LITERAL.finditer(raw) if len(literal[1]) > _SHORTEST]
+            for literal in literals:  # what a call wrote may stand alone in its result
+                self.read_texts.update((text_hash(literal), text_hash(_ESCAPES.sub("", literal))))
         by_model = [turn for turn, _ in turns if turn.kind in MODEL_KINDS]
         is_answered = not by_model or any(turn.kind == "response" and turn.raw for turn in by_model)
         least = None if is_answered else 2 if raws else 1
