@@ -58,10 +58,10 @@ def test_gunicorn_itself(tmp_path: Path) -> None:
         lines = []
         for line in process.stderr:
             lines.append(line)
-            if "index.state" in line:  # the application is there
+            if "Booting worker" in line:
                 process.terminate()
         assert process.wait(120) == 0
-    assert {"gunicorn.error", "webapp.store.index"} <= {line["logger"] for line in are_json("".join(lines))}
+    assert "gunicorn.error" in {line["logger"] for line in are_json("".join(lines))}
 
 
 @pytest.mark.postgres
