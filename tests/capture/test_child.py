@@ -16,7 +16,7 @@ import pytest
 
 from webapp.capture.process import CHILD, ParserOutcome, ParserProcess
 
-CHILD_MODULES = ("child", "hooks", "call_recorder", "plain_values")
+CHILD_MODULES = ("child", "hooks", "call_recorder", "plain_values", "result_value")
 VERSIONS = range(9, 15)
 THEIRS = """
 import json, theirs_alone

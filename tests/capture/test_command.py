@@ -47,7 +47,7 @@ def test_the_example_in_node(under: Parse) -> None:
     assert [(edit.repair, edit.old) for edit in second.edits] == [("removed", ",")]
     assert second.site is not None and second.site.place == "parse.cjs:13"
     assert second.site.source.startswith("return JSON.parse(inner.replace(")
-    failed = under("node parse.cjs", "nothing")
+    failed = under("node parse.cjs", "{nothing")
     assert (failed.verdict, [attempt.outcome for attempt in failed.attempts]) == ("failed", ["failed", "failed"])
 
 
@@ -156,7 +156,7 @@ def test_a_value_and_an_error(program: Callable[..., CommandProcess]) -> None:
         ('json.dumps({"value": 1, "calls": [{"no": "text"}]})', "BadAnswer", "its calls or its trace cannot be read"),
         ("sys.exit(4)", "ProcessDied", "exit code 4"),
         ("os.closerange(0, 3) or time.sleep(1) or os._exit(4)", "ProcessDied", "exit code 4"),
-        ("[0 for _ in iter(int, 1)]", "TimeoutError", "no answer within 0.5 s"),
+        ("[0 for _ in iter(int, 1)]", "TimeoutError", "took longer than 0.5 s"),
     ],
 )
 def test_a_program_that_misbehaves_is_an_outcome(

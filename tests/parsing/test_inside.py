@@ -42,10 +42,10 @@ def test_a_block_is_recorded() -> None:
 
 
 def test_what_is_raised_is_in_the_trace_and_goes_on() -> None:
-    with pytest.raises(ValueError, match="Expecting value"), capture("nothing") as seen:
-        trimmed("nothing")
+    with pytest.raises(ValueError, match="Expecting property name"), capture("{nothing") as seen:
+        trimmed("{nothing")
     assert seen.trace.verdict == "failed"
-    assert run(trimmed, "nothing").as_dict()["attempts"][0]["error"]["type"] == "JSONDecodeError"
+    assert run(trimmed, "{nothing").as_dict()["attempts"][0]["error"]["type"] == "JSONDecodeError"
 
 
 def test_without_a_value_the_last_that_decoded_is_the_result() -> None:
@@ -98,18 +98,18 @@ def test_text_made_of_an_earlier_value_is_derived_and_says_from_what() -> None:
 
 def test_what_stands_nowhere_is_said_to_be_unlocated() -> None:
     trace = run(lambda text: json.loads('{"made": "up", "of": ["nothing", "at", "all"]}'), "only prose here")
-    (attempt,) = trace.attempts
-    assert [edit.repair for edit in attempt.edits] == ["unlocated"]
+    attempt, swallowed = trace.attempts
+    assert [edit.repair for edit in attempt.edits] == ["unlocated"] and swallowed.strategy == "swallowed"
     assert attempt.note == "unlocated: this text is nowhere in the response"
 
 
 def test_a_value_of_the_parsers_own_making_is_said_to_be_one() -> None:
-    trace = run(lambda text: {"length": len(text)}, "abc")
-    assert trace.attempts[0].strategy == "returned" and trace.values == ({"length": 3},)
+    trace = run(lambda text: {"begins": text[:3]}, "abc def")
+    assert trace.attempts[0].strategy == "returned" and trace.values == ({"begins": "abc"},)
     assert trace_of("abc", fencepost_outcome()).verdict == "failed"
 
 
 def fencepost_outcome() -> Any:
     from webapp.capture.process import ParserFailure, ParserOutcome
 
-    return ParserOutcome(False, error=ParserFailure("ProcessDied", "x", "x"))
+    return ParserOutcome(False, error=ParserFailure("ProcessDied", "x", "x"), ended="died")

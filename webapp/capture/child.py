@@ -4,7 +4,7 @@
     python child.py path/to/file.py:function
 
 It reads one request a line, `{"text": "…"}`, and answers with one line, `{"ok": true, "value": …, "calls": […]}`. The
-parser runs in the environment of the interpreter that started this file: of Fencepost only three
+parser runs in the environment of the interpreter that started this file: of Fencepost only four
 modules beside this file are imported, under a name of their own, since a parser's package may be called `webapp` too.
 Hooks are in place before the parser's module is imported, so that names bound at import time go through them as well.
 """
@@ -27,13 +27,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Callable  # noqa: UP035 — collections.abc.Callable takes no list in Python 3.9.1
 
 if TYPE_CHECKING:
-    from . import call_recorder, hooks, plain_values
+    from . import call_recorder, hooks, plain_values, result_value
 else:
     _beside = ModuleType("_fencepost_capture")
     _beside.__path__ = [str(Path(__file__).parent)]
     sys.modules[_beside.__name__] = _beside
-    call_recorder, hooks, plain_values = (
-        importlib.import_module(f"{_beside.__name__}.{name}") for name in ("call_recorder", "hooks", "plain_values")
+    call_recorder, hooks, plain_values, result_value = (
+        importlib.import_module(f"{_beside.__name__}.{name}")
+        for name in ("call_recorder", "hooks", "plain_values", "result_value")
     )
 
 
@@ -88,12 +89,12 @@ def end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def answer(parser: Callable[[str], Any], text: str) -> dict[str, Any]:
+def answer(parser: Callable[[str], Any], text: str, part: str = "") -> dict[str, Any]:
     recorder = call_recorder.RECORDER
     recorder.start(text)
     started = time.perf_counter_ns()
     try:
-        outcome = {"ok": True, "value": parser(text)}
+        outcome = result_value.as_outcome(parser(text), part)
     except (Exception, SystemExit) as error:  # noqa: BLE001 — whatever the parser raises is the outcome
         outcome = {"ok": False, "error": plain_values.failure_of(error)}
     microseconds = (time.perf_counter_ns() - started) // 1000
@@ -121,6 +122,7 @@ def private_streams() -> tuple[Any, Any]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("target", help="module:function, a callable that takes a text and gives a value or raises")
+    options.add_argument("--value", default="", help="the part of what it gives that is the value, as a dotted path")
     options.add_argument("--memory", type=int, default=0, help="address space in bytes that this process may use")
     options.add_argument("--path", action="append", default=[], help="a folder to import from, before all others")
     chosen = options.parse_args()
@@ -145,7 +147,7 @@ def main() -> None:
         return
     send({"ready": True, "python": sys.version.split()[0], "version": loaded_code(chosen.target, before)})
     for line in requests:
-        send(answer(parser, json.loads(line)["text"]))
+        send(answer(parser, json.loads(line)["text"], chosen.value))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ class CommandProcess(ParserProcess):
         started = time.perf_counter_ns()
         outcome = super().parse(raw)
         elapsed = (time.perf_counter_ns() - started) // 1000
-        return ParserOutcome(outcome.ok, outcome.value, outcome.error, outcome.calls, 0, elapsed, outcome.attempts)
+        return replace(outcome, microseconds=elapsed)
 
     def _folder(self) -> Path:
         return self.folder or Path.cwd()

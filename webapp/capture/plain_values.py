@@ -9,6 +9,7 @@ import re
 import sys
 from typing import Any, Callable  # noqa: UP035 — collections.abc.Callable takes no list in Python 3.9.1
 
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 _AT_LINE = re.compile(r"at line (\d+) column (\d+)|^<string>:(\d+) .* at column (\d+)$", re.DOTALL)  # Rust's; json5's
 _DEEPEST = 500  # levels of a value that are shown
 
@@ -70,7 +71,10 @@ def snapshot(value: Any) -> Any:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """`value` as JSON can carry it: models and data classes as objects, anything else as `{"$repr": …}`."""
+    """`value` as JSON can carry it: models and data classes as objects, exceptions in their words.
+
+    Anything else within it is `{"$repr": …}`, without the address, which would differ from run to run.
+    """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if depth > _DEEPEST:
@@ -79,14 +83,16 @@ def plain(value: Any, depth: int = 0) -> Any:
         return {key if isinstance(key, str) else _key(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item, depth + 1) for item in value]
+    if isinstance(value, BaseException):
+        return f"{type(value).__name__}: {shortened(_words(str, value))}"
     try:
         if hasattr(value, "model_dump"):
             return plain(value.model_dump(), depth + 1)
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return {f.name: plain(getattr(value, f.name), depth + 1) for f in dataclasses.fields(value)}
-    except Exception:  # noqa: BLE001 — somebody's own serializer; the repr is shown instead
-        return {"$repr": shortened(_words(repr, value))}
-    return {"$repr": shortened(_words(repr, value))}
+    except Exception:  # noqa: BLE001, S110 — somebody's own serializer; the repr is shown instead
+        pass
+    return {"$repr": shortened(_ADDRESS.sub("", _words(repr, value)))}
 
 
 def _key(key: object) -> str:

@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 CHILD = Path(__file__).with_name("child.py")
 SECONDS = 10.0  # that a parser may take for one response
@@ -51,6 +51,9 @@ class Call:
         return cls(**data | {"error": ParserFailure(*data["error"]) if data["error"] else None})
 
 
+Ended = Literal["stopped", "died"]
+
+
 @dataclass(frozen=True)
 class ParserOutcome:
     """What one response came to: `value` where `ok`, else `error`; `calls` in the order in which they ended."""
@@ -63,6 +66,10 @@ class ParserOutcome:
     microseconds: int = 0
     attempts: tuple[dict[str, Any], ...] | None = None
     """what a program in another language says that it tried, in the shape of a trace's attempts"""
+    no_json: str | None = None
+    """in words that what was returned is no JSON value"""
+    ended: Ended | None = None
+    """that the process gave no answer: it was stopped, since it took too long, or it died"""
 
 
 class NotStarted(RuntimeError):
@@ -74,7 +81,8 @@ class ParserProcess:
     """A child that parses one response after the other; it is started at the first and replaced when it ends.
 
     `target` is `module:function`, `python` the interpreter of the environment that has it, `folder` where it is run
-    and imported from. One response at a time: callers from several threads wait for each other.
+    and imported from, `part` the dotted path to the value within what it gives. One response at a time: callers from
+    several threads wait for each other.
     """
 
     target: str
@@ -82,6 +90,7 @@ class ParserProcess:
     folder: Path | None = None
     seconds: float = SECONDS
     memory: int = MEMORY
+    part: str = ""
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _buffer: bytes = field(default=b"", repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -103,9 +112,9 @@ class ParserProcess:
                 line = self._line(process, self.seconds)
             except TimeoutError:
                 self._end()
-                return failed("TimeoutError", f"no answer within {self.seconds:g} s; the parser was stopped")
+                return failed("TimeoutError", f"took longer than {self.seconds:g} s; the parser was stopped", "stopped")
             except (EOFError, OSError):
-                return failed("ProcessDied", _how_it_ended(self._end(ENDING)))
+                return failed("ProcessDied", _how_it_ended(self._end(ENDING)), "died")
             except ValueError as error:
                 self._end()
                 return failed("AnswerTooLarge", str(error))
@@ -130,6 +139,7 @@ class ParserProcess:
     def _start(self) -> subprocess.Popen[bytes]:
         command = [self.python, str(CHILD), self.target, "--memory", str(self.memory)]
         command += ["--path", str(self.folder)] if self.folder else []
+        command += ["--value", self.part] if self.part else []
         process = self._opened(command)
         try:
             ready = json.loads(self._line(process, STARTING))
@@ -212,11 +222,12 @@ def _write(process: subprocess.Popen[bytes], data: bytes, seconds: float) -> Non
 def _outcome(answer: dict[str, Any]) -> ParserOutcome:
     error = None if answer["ok"] else ParserFailure(**answer["error"])
     calls = tuple(Call.from_dict(call) for call in answer["calls"])
-    return ParserOutcome(answer["ok"], answer.get("value"), error, calls, answer["dropped"], answer["microseconds"])
+    counts = answer["dropped"], answer["microseconds"]
+    return ParserOutcome(answer["ok"], answer.get("value"), error, calls, *counts, no_json=answer.get("no_json"))
 
 
-def failed(kind: str, message: str) -> ParserOutcome:
-    return ParserOutcome(False, error=ParserFailure(kind, message, message))
+def failed(kind: str, message: str, ended: Ended | None = None) -> ParserOutcome:
+    return ParserOutcome(False, error=ParserFailure(kind, message, message), ended=ended)
 
 
 def _how_it_ended(code: int | None) -> str:

@@ -10,7 +10,9 @@ group. Linear in the length of the response. A key begins with the version of it
 
 from __future__ import annotations
 
+import builtins
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from webapp.parsing.trace import Attempt, Trace
@@ -32,6 +34,12 @@ _CUT = frozenset(
     )
 )
 """repairs that a text which ends too soon needs anyway: together they are "cut off" """
+_BROKEN = frozenset(
+    name
+    for name in dir(builtins)
+    if name.endswith("Error") and name not in ("ValueError", "SyntaxError", "RuntimeError", "EOFError")
+)
+"""exceptions that no parser raises to say that there is no JSON"""
 _EVERYWHERE = frozenset(("balanced", "whole"))
 """strategies that say nothing of the place: a title leaves them out"""
 NO_CANDIDATE = "no JSON: nothing offered itself"
@@ -73,6 +81,8 @@ def group(raw: str, failed: Trace, ours: Trace) -> FailureGroup | None:
     """
     if failed.verdict != "failed" or failed.version == _NOT_RUN:
         return None
+    if own := _of_the_parser_itself(failed.attempts[-1:]):
+        return FailureGroup(f"{VERSION}|{own}", own, None, None)
     chosen = [ours.attempts[index] for index in ours.chosen]
     if not chosen:
         return _unreadable(ours)
@@ -84,6 +94,19 @@ def group(raw: str, failed: Trace, ours: Trace) -> FailureGroup | None:
         return FailureGroup(key, title(key), None, None)
     at = edited.edits[0].span.start
     return FailureGroup(key, title(key), _path(raw, edited.span.start, at), _tokens(raw, at))
+
+
+def _of_the_parser_itself(last: Sequence[Attempt]) -> str | None:
+    """That somebody's own parser hung, died, or broke in its own code, which says nothing of the text; else None."""
+    for attempt in last:
+        kind, _, words = (attempt.reason or "").partition(": ")
+        if attempt.strategy == "stopped":
+            return f"the parser {words.partition(';')[0]}"
+        if attempt.strategy == "died":
+            return f"the parser died: {words}"
+        if attempt.strategy == "raised" and kind in _BROKEN:
+            return f"the parser raised {kind}"
+    return None
 
 
 def title(key: str) -> str:

@@ -13,8 +13,10 @@ from webapp.capture import hooks
 from webapp.capture.call_recorder import RECORDER
 from webapp.capture.plain_values import failure_of, plain
 from webapp.capture.process import Call, ParserFailure, ParserOutcome
+from webapp.capture.result_value import awaited, no_json
 from webapp.parsing.engine import Tracer
-from webapp.parsing.recorded import record_calls, record_outcome
+from webapp.parsing.outcomes import record_outcome
+from webapp.parsing.recorded import record_calls
 from webapp.parsing.trace import Trace
 
 _NOTHING: Any = object()
@@ -61,7 +63,8 @@ class capture:  # noqa: N801 — it is used like a function
         _one_at_a_time.release()
         failure = ParserFailure(**failure_of(error)) if error else None
         value = None if self.value is _NOTHING else plain(self.value)
-        outcome = ParserOutcome(failure is None, value, failure, calls, dropped, microseconds)
+        words = None if self.value is _NOTHING else no_json(self.value)
+        outcome = ParserOutcome(failure is None, value, failure, calls, dropped, microseconds, no_json=words)
         self._trace = trace_of(self.raw, outcome, returned=error is not None or self.value is not _NOTHING)
 
 
@@ -69,7 +72,7 @@ def run(parser: Callable[[str], Any], raw: str) -> Trace:
     """The trace of one call of `parser`; what it raises is in the trace."""
     captured = capture(raw)
     with suppress(Exception), captured:
-        captured.value = parser(raw)
+        captured.value = awaited(parser(raw))
     return captured.trace
 
 

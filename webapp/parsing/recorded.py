@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from webapp.capture.alignment import Replacement
@@ -11,9 +10,8 @@ from webapp.capture.process import ParserFailure, ParserOutcome
 from webapp.parsing import decode
 from webapp.parsing.edit import Edit, apply
 from webapp.parsing.engine import Tracer
-from webapp.parsing.span import Span, place, stripped
+from webapp.parsing.span import Span, place
 from webapp.parsing.trace import Attempt, Fault, Site
-from webapp.parsing.verdicts import JSON_SPACE
 
 PYDANTIC = "pydantic.validate_json"
 """its errors say the first of what is wrong, its exception all of it"""
@@ -64,54 +62,6 @@ def _told_edit(raw: str, edit: dict[str, Any]) -> Edit:
     return Edit(str(edit.get("repair") or "replaced"), span, span.of(raw), str(edit.get("new") or ""))
 
 
-def record_outcome(tracer: Tracer, outcome: ParserOutcome) -> None:
-    """The attempts, and which of them gave the value or why there is none."""
-    attempts = record_calls(tracer, outcome)
-    if not outcome.ok:
-        _raised(tracer, outcome, attempts)
-    else:
-        _returned(tracer, outcome.value, attempts)
-
-
-def _raised(tracer: Tracer, outcome: ParserOutcome, attempts: list[Attempt]) -> None:
-    error = outcome.error or ParserFailure("Exception", "", "")
-    for attempt in attempts:
-        if attempt.ok:
-            tracer.amend(attempt, outcome="rejected", reason="decoded, and the parser raised all the same")
-    if not attempts or not _is_of(attempts[-1], error):
-        tracer.fail("raised", Span(0, len(tracer.raw)), f"{error.type}: {error.said}")
-
-
-def _is_of(attempt: Attempt, error: ParserFailure) -> bool:
-    """Whether the exception that left the parser is the one that this attempt ended in."""
-    if attempt.outcome != "failed":
-        return False
-    words = attempt.error.said if attempt.error else (attempt.reason or "").partition(": ")[2]
-    return error.said == words or (attempt.strategy == PYDANTIC and words in error.said)
-
-
-def _returned(tracer: Tracer, value: Any, attempts: list[Attempt]) -> None:
-    """The newest attempt that gave the value that was returned is the result; else it is the parser's own making.
-
-    A value that no decoder gave was made of the newest one that did, or of the response by a decoder that was not seen.
-    """
-    decoded = [attempt for attempt in attempts if attempt.ok]
-    canonical = _canonical(value)
-    for attempt in reversed(decoded):
-        if _canonical(attempt.value) == canonical:
-            tracer.choose(attempt)
-            return
-    everything = stripped(tracer.raw, characters=JSON_SPACE)
-    if value is None:
-        tracer.fail("returned", everything, "the parser returned None, which it decoded nowhere")
-        return
-    span = decoded[-1].span if decoded else everything
-    edit = Edit("returned", span, span.of(tracer.raw), json.dumps(value))
-    attempt = tracer.attempt("returned", span, [edit], note="none of its recorded decoders gave this value")
-    if attempt.ok:
-        tracer.choose(attempt)
-
-
 def _attempt(tracer: Tracer, located: Located) -> Attempt:
     call = located.call
     span, edits, note = _place(tracer.raw, located)
@@ -154,7 +104,3 @@ def _edit(raw: str, edit: Replacement) -> Edit:
     start, end, new = edit
     name = "replaced" if new and end > start else "inserted" if new else "removed"
     return Edit(name, Span(start, end), raw[start:end], new)
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)

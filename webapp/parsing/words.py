@@ -90,6 +90,8 @@ def attempt_sentence(attempt: Attempt, chosen: bool) -> str:
         return f"Accepted{after}." if chosen else f"Decodes{after}, but was not chosen."
     if attempt.outcome == "rejected":
         return f"Discarded{after}: {attempt.reason}."
+    if attempt.error and attempt.reason:
+        return f"Failed{after}: {attempt.reason}: {fault_sentence(attempt.error)}."
     if attempt.error:
         return f"{fault_sentence(attempt.error)}{after and ',' + after}."
     return f"Failed{after}: {attempt.reason}."
@@ -118,6 +120,8 @@ def trace_sentence(trace: Trace) -> str:
     last = next((a for a in reversed(trace.attempts) if a.outcome == "failed" and a.error), None)
     if trace.verdict == "failed" and last and last.error:
         error = last.error
+        if last.reason:
+            return f"fails: {last.reason}: {fault_sentence(error)}"
         return f"stops at line {error.line}, column {error.column}: {wording(error.message)}"
     if trace.verdict == "failed":
         return "gives up"

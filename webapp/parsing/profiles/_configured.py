@@ -11,8 +11,8 @@ from webapp.capture.command import CommandProcess
 from webapp.capture.process import NotStarted, ParserProcess
 from webapp.capture.specs import BadSpec, ParserSpec
 from webapp.parsing.engine import Profile, Tracer
+from webapp.parsing.outcomes import record_outcome
 from webapp.parsing.profile_groups import OWN
-from webapp.parsing.recorded import record_outcome
 from webapp.parsing.span import Span
 
 ABSENT = "absent"

@@ -7,8 +7,8 @@ from importlib import metadata
 
 from webapp.capture.process import CHILD, NotStarted, ParserProcess
 from webapp.parsing.engine import Tracer
+from webapp.parsing.outcomes import record_outcome
 from webapp.parsing.profile_groups import LIBRARIES
-from webapp.parsing.recorded import record_outcome
 from webapp.parsing.span import Span
 
 

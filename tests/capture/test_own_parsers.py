@@ -1,0 +1,114 @@
+"""Parsers of their own kinds: the verdict says what the text is, and a swallowed failure is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.capture import own_parsers
+from webapp.capture.process import ParserProcess
+from webapp.parsing import Trace, parse
+from webapp.parsing.failure_group import group
+from webapp.parsing.inside import run, trace_of
+
+PROSE = "Sorry, I cannot help with that."
+BROKEN = '{"a": 1, "b": [2, }'
+FILE = Path(own_parsers.__file__)
+
+
+def traced(name: str, text: str) -> Trace:
+    return run(getattr(own_parsers, name), text)
+
+
+@pytest.mark.parametrize("name", ["gives_an_empty_object", "gives_a_constant", "gives_the_error"])
+def test_a_swallowed_failure_is_one(name: str) -> None:
+    trace = traced(name, BROKEN)
+    last = trace.attempts[-1]
+    assert (trace.verdict, last.strategy, trace.values) == ("failed", "swallowed", ())
+    assert last.reason is not None and last.reason.startswith("the parser caught the error and returned ")
+    assert last.error == trace.attempts[0].error and last.error is not None
+
+
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        vars(own_parsers).keys()
+        & {
+            "lenient_library",
+            "yaml_library",
+            "control_characters_allowed",
+            "gives_an_empty_object",
+            "gives_a_constant",
+            "gives_the_error",
+            "python_literal",
+            "json5_library",
+            "searches",
+            "waits",
+        }
+    ),
+)
+def test_prose_is_none(name: str) -> None:
+    assert (traced(name, PROSE).verdict, traced(name, PROSE).values) == ("none", ())
+
+
+def test_what_the_text_itself_says_is_a_value() -> None:
+    for text, value in (("{}", {}), ("null", None), ('""', ""), ("[]", [])):
+        trace = traced("gives_an_empty_object", text)
+        assert (trace.verdict, trace.values) == ("clean", (value,))
+
+
+def test_a_result_object_is_no_value_and_its_part_can_be_named() -> None:
+    trace = traced("gives_an_object", '{"a": 1}')
+    assert trace.verdict == "failed"
+    reason = "returned a ParseResult, which holds no JSON: name what does, --value data"
+    assert trace.attempts[-1].reason == reason
+    assert traced("is_no_value", "[1]").attempts[-1].reason == "returned a set, which holds no JSON"
+    child = ParserProcess(f"{FILE}:gives_an_object", part="data")
+    try:
+        assert trace_of('{"a": 1}', child.parse('{"a": 1}')).values == ({"a": 1},)
+        child.part = "data.b"
+        child.close()
+        assert child.parse('{"a": 1}').error.said == "a dict has no 'b', which --value names"  # type: ignore[union-attr]
+    finally:
+        child.close()
+
+
+def test_async_def_is_awaited() -> None:
+    assert traced("waits", '{"a": 1}').values == ({"a": 1},)
+    child = ParserProcess(f"{FILE}:waits")
+    assert child.parse("[1]").value == [1]
+    child.close()
+
+
+def test_what_the_program_changed_is_no_repair() -> None:
+    text = '{"a": 1}'
+    for name, value in (
+        ("with_defaults", {"a": 1, "steps": 3}),
+        ("wrapped", {"ok": True, "data": {"a": 1}}),
+    ):
+        trace = traced(name, text)
+        (chosen,) = (trace.attempts[index] for index in trace.chosen)
+        assert (trace.values, chosen.edits) == ((value,), ())
+        assert chosen.note is not None and chosen.note.startswith("the program changed the value afterwards: ")
+        assert trace.verdict in ("clean", "extracted")
+    part = traced("takes_a_part", '{"tool": "t", "arguments": {"b": 2}}')
+    assert part.values == ({"b": 2},) and part.verdict in ("clean", "extracted")
+
+
+def test_hang_death_and_own_exceptions_are_groups_of_their_own() -> None:
+    parsers = Path(__file__).with_name("parsers.py")
+    groups = []
+    for function, text in (("hangs", "hang"), ("ends_the_process", "end")):
+        child = ParserProcess(f"{parsers}:{function}", seconds=0.5)
+        failed = trace_of(text, child.parse(text))
+        assert failed.verdict == "failed"
+        groups.append(group(text, failed, parse(text)))
+        child.close()
+    text = '{"a": 1}'
+    groups.append(group(text, traced("searches", text), parse(text)))
+    assert [each and each.title for each in groups] == [
+        "the parser took longer than 0.5 s",
+        "the parser died: its process ended by itself with exit code 3",
+        "the parser raised AttributeError",
+    ]

@@ -1,0 +1,126 @@
+"""Where a value that a parser returned comes from: a decoded value that it was made of, or nothing of this text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from webapp import jsontext
+from webapp.parsing.edit import apply
+from webapp.parsing.trace import Attempt
+
+_MOST = 5_000  # keys and leaves of a value that are looked at
+_LITERALS = ("null", "None", '""', "''", "~")
+_PIECE = re.compile(r"[^\s\"\\]{4,}")
+_WORDS = 8  # characters from which on a part of an error's message is known by
+_ECHO = 40  # characters from which on the response's own beginning is no value read out of it
+
+
+def canonical(value: Any) -> str:
+    """The same for values that are the same JSON: 1 is 1.0."""
+    return jsontext.same_as([value])
+
+
+def gives(raw: str, attempt: Attempt) -> bool:
+    """Whether an accepted attempt read something out of this text: no empty text or nothing, nor the text itself.
+
+    `json_repair` gives "" and YAML None or a plain text for what they do not take for JSON, and a program may keep its
+    own constant as JSON.
+    """
+    if any(edit.repair == "unlocated" for edit in attempt.edits) and says_nothing(raw, attempt.value, ()):
+        return False
+    if attempt.value is not None and not isinstance(attempt.value, str):
+        return True
+    text = apply(raw, attempt.span, attempt.edits).strip()
+    return text in _LITERALS if not attempt.value else text[:1] in "\"'" or attempt.value.strip() != text
+
+
+def origin(value: Any, attempts: Sequence[Attempt], tried: Sequence[Attempt]) -> Attempt | None:
+    """The newest of the accepted `attempts` that shares a leaf with `value`, or a key if nothing `tried` after failed.
+
+    One with the same value comes first.
+    """
+    same = canonical(value)
+    leaves, keys = set(_leaves(value)), set(_keys(value))
+    newest_first = attempts[::-1]
+    for attempt in newest_first:
+        if canonical(attempt.value) == same:
+            return attempt
+    for attempt in newest_first:
+        if leaves & set(_leaves(attempt.value)):
+            return attempt
+        if keys & set(_keys(attempt.value)) and not _failed_after(attempt, tried):
+            return attempt
+    return None
+
+
+def _failed_after(attempt: Attempt, tried: Sequence[Attempt]) -> bool:
+    later = tried[next((at + 1 for at, each in enumerate(tried) if each is attempt), 0) :]
+    return any(each.outcome == "failed" for each in later)
+
+
+def says_nothing(raw: str, value: Any, attempts: Sequence[Attempt]) -> bool:
+    """Whether a value is empty or constant: no leaf of it is in the text but what it says of an error, or an echo."""
+    errors = [words for attempt in attempts for words in _error_words(attempt)]
+    return not any(_is_from(raw, leaf, errors) for leaf in _leaves(value))
+
+
+def _error_words(attempt: Attempt) -> tuple[str, ...]:
+    if attempt.error:
+        return attempt.error.message, attempt.error.said
+    return (attempt.reason,) if attempt.reason and attempt.outcome == "failed" else ()
+
+
+def _is_from(raw: str, leaf: str | float, errors: Sequence[str]) -> bool:
+    if not isinstance(leaf, str):
+        return re.search(rf"(?<![\w.]){re.escape(jsontext.dumps(leaf))}(?![\w.])", raw) is not None
+    text = leaf.strip()
+    echoes = raw.strip().startswith(text) and (len(text) >= _ECHO or text == raw.strip())
+    if echoes or any((text in words and len(text) >= _WORDS) or words in text for words in errors):
+        return False
+    return text in raw or any(piece in raw for piece in islice(_PIECE.findall(text), 20))
+
+
+def difference(decoded: Any, value: Any) -> str:
+    """In words how the program changed what was decoded: `… .count "1" became 1, .extra was added`."""
+    words = "the program changed the value afterwards"
+    if not isinstance(decoded, dict) or not isinstance(value, dict) or not set(decoded) & set(value):
+        return f"{words}: {_shown(decoded)} became {_shown(value)}"
+    both = [key for key in decoded if key in value and canonical(decoded[key]) != canonical(value[key])]
+    parts = [f".{key} {_shown(decoded[key])} became {_shown(value[key])}" for key in both]
+    parts += [f".{key} was added" for key in value if key not in decoded]
+    parts += [f".{key} was left out" for key in decoded if key not in value]
+    return f"{words}: {', '.join(parts[:6])}{' …' if len(parts) > 6 else ''}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (dict, list)):
+        return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value):,}"
+    return jsontext.dumps(value)[:40]
+
+
+def _leaves(value: Any) -> list[str | float]:
+    """The texts and numbers of a value that are not empty; numbers by their value."""
+    leaves = (leaf for leaf in _walk(value) if isinstance(leaf, str | int | float) and not isinstance(leaf, bool))
+    return [leaf for leaf in leaves if leaf != ""]
+
+
+def _keys(value: Any) -> Iterator[str]:
+    for inner in _walk(value):
+        if isinstance(inner, dict):
+            yield from inner
+
+
+def _walk(value: Any) -> Iterator[Any]:
+    """A value and all within it, up to a bound, without recursion."""
+    stack, seen = [value], 0
+    while stack and seen < _MOST:
+        inner = stack.pop()
+        seen += 1
+        yield inner
+        if isinstance(inner, dict):
+            stack.extend(islice(inner.values(), _MOST))
+        elif isinstance(inner, list):
+            stack.extend(islice(inner, _MOST))
