@@ -162,3 +162,8 @@ def test_a_draft_is_not_the_answer(answer: str) -> None:
 
 def _changed(trace: Trace) -> bool:
     return any(flag.kind == "changed_afterwards" for flag in trace.flags)
+
+
+@pytest.mark.parametrize("raw", ["Set x = {'a': {'b': 1}} first.", '[Event "x"]\n[Site "y"]\n\n1. e4 e5'])
+def test_an_assignment_in_a_sentence_and_headers_of_a_game_are_no_json(raw: str) -> None:
+    assert parse(raw).values == ()

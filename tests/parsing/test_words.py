@@ -14,6 +14,7 @@ from webapp.parsing.span import Span
     [
         ("}}", "", 'removes "}}"'),
         ("", ":", 'inserts ":"'),
+        ("'", '"', "replaces a single quote by a double quote"),
         ("None", "null", 'replaces "None" by "null"'),
         ("\u202e\n", "", 'removes "⟨U+202E⟩↵"'),
         ("x" * 100, "", f'removes "{"x" * 40} … 20 characters … {"x" * 40}"'),

@@ -12,6 +12,7 @@ _assigned = later(
     r"[A-Za-z_$][\w$.]*+(?:\[[^\]]{0,40}\])?(?:[ \t]*+:[ \t]*+[\w\[\], .|]{1,60})?"
     r"[ \t]*+(?::?=|\+=|\|=)[ \t]*+(?:\w+\()?\Z"
 )
+_assigned_in_prose = later(r"\s[A-Za-z_]\w{0,40} = \Z")
 _statement = later(
     r"(?:.{0,100}[{;)])?[ \t]*+(?:return|yield|raise|assert|for|if|elif|while|in|case|del)\b[^\"]{0,60}\Z"
 )
@@ -44,6 +45,8 @@ def code(before: str, lenient: bool) -> str | None:
         return "an argument in a shell command"
     if lenient:
         return None
+    if _assigned_in_prose.search(before, max(0, len(before) - 50)):
+        return "it is assigned to a name of program code in a sentence"
     if _chained.search(before, max(0, len(before) - 40)):
         return "an argument of a method call in program code"
     near = max(0, len(before) - 60)

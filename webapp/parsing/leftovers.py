@@ -112,7 +112,7 @@ _DOUBTFUL = _MOVED | {"stray_text"}
 _QUOTES = {"unescaped_quote", "missing_quote"}
 _REQUOTED = _QUOTES | {"single_quotes"}
 _key_in_string = later(
-    r""",\s{0,20}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+:"""
+    r""",\s{0,20}+(?:'[^'"\\\n]{1,60}+'|\\"[^"\\\n]{1,60}+\\")\s{0,9}+(?::|=>)"""
     r"""|'(?:\s|\\n){1,20}+'(?=[^'\s])|\\"\s{1,20}+(?:\\"|"(?=\w))"""
 )
 _key_behind = later(r'"\s{0,20}+:')

@@ -142,6 +142,8 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
         return "an argument of a call in program code"
     look = _array.match(raw, at, end)
     if not look:
+        if _header.match(raw, at, end):
+            return "a header in square brackets, as games of chess have them"
         if _is_comprehension(raw, at, end):
             return "a comprehension in Python"
         return (
@@ -166,6 +168,7 @@ def _no_array(raw: str, at: int, end: int, lenient: bool) -> str | None:
 _lenient_array = later(
     r"\[\s{0,200}+(?:[A-Za-z_$][\w $.-]{0,80}+\s{0,20}+(?:[,\"\n]|\]\s{0,200}+\Z)|https?://|[(+.}-]|\d)"
 )
+_header = later(r'\[[A-Z]\w{1,30} "[^"\n]{0,200}+"\][ \t]*+(?:\n|\Z)')
 _lone_number = later(r"\[\s{0,50}+-?[\d.]++\s{0,50}+\]")
 _rest_of_line = later(r"[ \t.,;!`*|)}\]]*+(?:\n|\Z|[\[{#]|//|/\*)")
 

@@ -36,6 +36,7 @@ PLACED_FLAGS = {
 }
 """What each flag of a trace says, to which its place is added."""
 KINDS = {kind: kind.replace("_", " ") for kind in ("prompt", "response", "tool_call", "tool_result", "error", "event")}
+_QUOTES = {'"': "a double quote", "'": "a single quote", "`": "a backtick"}
 LONGEST_CHANGE = 80
 """Characters of an edit's text that a sentence quotes."""
 
@@ -66,7 +67,7 @@ def fault_sentence(fault: Fault) -> str:
 
 def change_sentence(edit: Edit) -> str:
     """What an edit does: `removes "}}"`, `inserts ":"`, `replaces "None" by "null"`."""
-    old, new = (f'"{clipped(text, LONGEST_CHANGE)}"' for text in (edit.old, edit.new))
+    old, new = (_QUOTES.get(text) or f'"{clipped(text, LONGEST_CHANGE)}"' for text in (edit.old, edit.new))
     return f"replaces {old} by {new}" if edit.old and edit.new else f"removes {old}" if edit.old else f"inserts {new}"
 
 
