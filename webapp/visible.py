@@ -116,6 +116,11 @@ def visible(text: str | None) -> str:
     return "".join(pieces).replace("\n", "↵").replace("\t", "⇥")
 
 
+def with_signs(text: str) -> str:
+    """`text` on its lines, with signs for what cannot be seen or moves other characters; tabs stay."""
+    return "".join(run.text if run.code is None else sign(chr(run.code)) for run in runs(text))
+
+
 def clipped(text: str, limit: int) -> str:
     """`visible(text)`, with the middle left out where `text` is longer than `limit` characters."""
     if len(text) <= limit:

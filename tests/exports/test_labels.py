@@ -40,8 +40,14 @@ def test_each_label_is_one_line_with_all_that_was_said() -> None:
 def test_csv_reads_back_and_nothing_in_it_is_a_formula() -> None:
     rows = list(csv.DictReader(io.StringIO(written("csv").decode(), newline="")))
     assert rows[0]["raw"] == made.BROKEN and json.loads(rows[0]["expected"]) == made.MEANT
-    assert rows[4]["note"] == '\'=cmd()\n"""' and "\\ud800" in rows[4]["raw"]
+    assert rows[4]["note"] == '\'=cmd()\n"""' and "⟨U+D800⟩" in rows[4]["raw"]
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for cell in row.values())
+
+
+def test_csv_shows_what_nobody_can_see() -> None:
+    note = "a\u202eb\u200b\x1b[31m\n\tc"
+    rows = base.find("csv", "labels").pieces([made.labelled("{}", made.said(note=note))], made.ABOUT)
+    assert "a⟨U+202E⟩b⟨U+200B⟩␛[31m\n\tc" in b"".join(rows).decode()
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])

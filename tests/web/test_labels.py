@@ -97,7 +97,7 @@ def test_a_label_is_saved_and_the_next_comes(ann: FlaskClient) -> None:
 @pytest.mark.parametrize(
     ("fields", "expects", "values"),
     [
-        ({"expects": "none"}, "none", None),
+        ({"judgement": "right", "expects": "none"}, "none", None),
         ({"expects": "unknown"}, "unknown", None),
         ({"expected": "1 null [2]"}, "several", [1, None, [2]]),
         ({"expected": "", "expects": "value"}, None, None),
@@ -117,6 +117,22 @@ def test_what_cannot_be_saved_comes_back_with_what_was_typed(ann: FlaskClient) -
     assert "kept &amp; shown" in refused.text
     assert save(ann, at, "so-so").status_code == 422
     assert labels(ann) == []
+
+
+@pytest.mark.parametrize(
+    ("judgement", "fields", "reason"),
+    [
+        ("missed", {"expects": "none"}, "no JSON is meant"),
+        ("spurious", {"expected": "1"}, "it is missed"),
+        ("right", {"expected": "1"}, "it is missed"),
+        ("wrong", {"expected": "1"}, "it is missed"),
+    ],
+)
+def test_a_label_that_contradicts_itself_is_not_saved(
+    ann: FlaskClient, judgement: str, fields: dict[str, str], reason: str
+) -> None:
+    refused = save(ann, place(ann.get("/labels").text), judgement, **fields)
+    assert refused.status_code == 422 and reason in refused.text and labels(ann) == []
 
 
 def test_two_windows_never_overwrite_each_other(ann: FlaskClient) -> None:
@@ -174,6 +190,8 @@ def test_a_disagreement_is_listed_and_settled(ann: FlaskClient, app: Flask) -> N
     save(ann, at, "spurious")
     bob = named(app.test_client(), "bob")
     save(bob, at, "missed", expected="1")
+    hidden = named(app.test_client(), "cem").get("/labels/disagreements").text
+    assert "1 response that others labelled differently" in " ".join(hidden.split())
     page = bob.get("/labels/disagreements").text
     assert "Krippendorff" in page and "spurious" in page
     key, _, position = at.partition(".")
@@ -257,8 +275,9 @@ def test_the_api_takes_what_is_expected(ann: FlaskClient) -> None:
     url = "/api/session/s1/turns/0/label"
     body = {"judgement": "wrong", "expects": "several", "expected_values": [1, 2], "author": "api"}
     assert ann.put(url, json=body).json["label"]["expected_values"] == [1, 2]
-    assert ann.put(url, json=body | {"expects": "none"}).json["label"]["expects"] == "none"
-    for bad in ({"expects": "x"}, {"expects": "one"}, {"expected_values": 1}, {"cause": 7}):
+    none = body | {"judgement": "right", "expects": "none"}
+    assert ann.put(url, json=none).json["label"]["expects"] == "none"
+    for bad in ({"expects": "none"}, {"expects": "x"}, {"expects": "one"}, {"expected_values": 1}, {"cause": 7}):
         assert ann.put(url, json=body | bad).status_code == 422, bad
     assert ann.put(url, json=body | {"seen": ""}).status_code == 409
 

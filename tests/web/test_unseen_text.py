@@ -22,9 +22,7 @@ from webapp.visible import SPECIAL
 UNSEEN = "\U000e0041\U000e007f\ufe01\U000e0100\u3164\u115f\u202e\u2066\u200b\u200d\u00ad\u061c\u2800\ufeff"
 POISON = f"p{UNSEEN}q"
 RAW = f'Sure{UNSEEN}: {{"tool": "{POISON}", "{POISON}": ["{POISON}"], "a": {UNSEEN}1,}}'
-IN_FIELDS = re.compile(
-    r"<(?:textarea|input|option|button)\b[^>]*>|(?<=>)[^<]*(?=</textarea>)|\b(?:href|hx-\w+)=\"[^\"]*\""
-)
+IN_FIELDS = re.compile(r"\b(?:value|href|action|hx-\w+|data-\w+)=\"[^\"]*\"|(?<=>)[^<]*(?=</textarea>)")
 """what a form sends back, and addresses: exact text that is no text to read"""
 
 

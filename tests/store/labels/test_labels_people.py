@@ -180,7 +180,7 @@ def test_final_is_the_settled_the_agreed_or_the_only_label(turn: Turn, db: orm.S
     assert settling.final(db, turn) is None
     assert [one.turn.id for one in settling.disagreements(db, viewer="ann")] == [turn.id]
     assert settling.disagreements(db, viewer="cem") == []
-    settling.settle(db, turn, LabelContent("wrong", expects="none"), author="cem", why="read the prompt")
+    settling.settle(db, turn, LabelContent("spurious", expects="none"), author="cem", why="read the prompt")
     settled = settling.final(db, turn)
     assert settled is not None and (settled.how, settled.values, settled.content.note) == (
         "settled",

@@ -1,4 +1,4 @@
-"""One row a label as CSV; every cell is safe to open in a spreadsheet."""
+"""One row a label as CSV; every cell is safe to open in a spreadsheet, and what nobody can see is written as a sign."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from webapp import jsontext
 from webapp.exports.base import ExportFacts, ExportFormat
 from webapp.exports.labelled import LabelledResponse, rows
+from webapp.visible import with_signs
 
 COLUMNS = (
     *("session", "revision", "position", "judgement", "cause", "expects", "expected", "note", "author", "made_at"),
@@ -32,7 +33,7 @@ def _cell(name: str, row: dict[str, Any]) -> str:
     if name in _AS_JSON:
         has_value = row["expects"] in ("one", "several") if name == "expected" else value is not None
         return safe(jsontext.portable(value)) if has_value else ""
-    return "" if value is None else safe(str(value))
+    return "" if value is None else safe(with_signs(str(value)))
 
 
 def safe(text: str) -> str:

@@ -17,6 +17,8 @@ JUDGEMENTS = {
     "spurious": "the model meant no JSON, and there is a value",
     "unsure": "nobody can tell",
 }
+_RULED_OUT = {"wrong": ("none",), "missed": ("none",), "spurious": ("one", "several")}
+"""what a label cannot expect, by judgement"""
 CAUSES = causes.names()
 """Causes to choose from at first. Others may be given."""
 
@@ -57,6 +59,7 @@ class LabelContent:
 def checked(content: LabelContent) -> LabelContent:
     """What is kept of `content`; raises `BadLabel`."""
     texts = (_judgement(content.judgement), _cause(content.cause), checked_note(content.note))
+    _refuse_contradiction(content)
     seconds = content.seconds if content.seconds is not None and 0 <= content.seconds < 86_400 else None
     expects = _expects(content)
     if not content.has_expected:
@@ -76,6 +79,14 @@ def _judgement(judgement: str) -> str:
     if judgement not in JUDGEMENTS:
         raise BadLabel(f"a judgement is one of {', '.join(JUDGEMENTS)}, not {judgement[:100]!r}")
     return judgement
+
+
+def _refuse_contradiction(content: LabelContent) -> None:
+    """Refuse an expected value that the judgement's own words rule out."""
+    if content.expects in _RULED_OUT.get(content.judgement, ()):
+        expected = "no JSON is meant" if content.expects == "none" else "there is an expected value"
+        words = JUDGEMENTS[content.judgement]
+        raise BadLabel(f"{content.judgement} says that {words}, but the label says that {expected}")
 
 
 def _cause(cause: str | None) -> str | None:

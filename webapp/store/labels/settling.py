@@ -138,6 +138,18 @@ def disagreements(
     return responses[:limit]
 
 
+def hidden(db: orm.Session, viewer: str) -> int:
+    """How many open disagreements there are of responses that `viewer` has not labelled."""
+    theirs = sa.select(Label.turn_id).where(Label.author == viewer)
+    several = sa.select(Label.turn_id).where(Label.turn_id.not_in(theirs)).group_by(Label.turn_id)
+    several = several.having(sa.func.count() > 1)
+    query = sa.select(Label).where(Label.turn_id.in_(several), Label.turn_id.not_in(sa.select(FinalLabel.turn_id)))
+    positions: dict[int, set[tuple[str, str]]] = {}
+    for label in db.scalars(query):
+        positions.setdefault(label.turn_id, set()).add(position(label))
+    return sum(len(different) > 1 for different in positions.values())
+
+
 def disagree(labels_given: Sequence[Label]) -> bool:
     """Whether people said different things of one response."""
     return len({position(label) for label in labels_given}) > 1

@@ -56,6 +56,7 @@ def disagreements(message: str | None = None) -> str:
         "labels/disagreements.html",
         found=responses,
         settled=settled,
+        hidden=0 if settled else settling.hidden(db.session, author()),
         agreement=agreement.measured(db.session),
         install=install_extra("agreement"),
         judgements=label_content.JUDGEMENTS,

@@ -11,6 +11,7 @@ from flask import session as cookie
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as AnyResponse
 
+from webapp.exports.labelled import expected_values
 from webapp.extensions import db
 from webapp.parsing import Trace, failure_group
 from webapp.store.failures import neighbours
@@ -82,6 +83,7 @@ def save() -> Response | AnyResponse:
     try:
         fields = decided(detail, fields)
         label = label_form.said(fields, request.form.get("seconds", ""))
+        refuse_contradiction(detail, label)
         is_for_all = request.form.get("like")
         like_it = queue_progress.alike(db.session, at.queue, detail.turn, author()) if is_for_all else []
         group = queue_progress.served(db.session, detail.turn, label, [similar.turn for similar in like_it])
@@ -106,6 +108,18 @@ def decided(detail: turn_store.TurnDetail, fields: label_form.Fields) -> label_f
     if group is None or not isinstance(trace, Trace):
         raise label_content.BadLabel("the profiles do not agree on one value")
     return suggestions.accepted(fields, group, trace)
+
+
+def refuse_contradiction(detail: turn_store.TurnDetail, label: label_content.LabelContent) -> None:
+    """Raises `BadLabel` where the judgement is not what follows from the expected value and the returned one."""
+    meant = expected_values(label)
+    if meant is None or label.judgement == "unsure" or detail.turn.recorded_failure is not None:
+        return
+    trace = bench_store.trace(detail, detail.session.first_profile)
+    follows = suggestions.judgement(meant, trace.values if trace.chosen else None)
+    if label.judgement != follows:
+        returned = "what it expects" if follows == "right" else "another value" if trace.chosen else "no value"
+        raise label_content.BadLabel(f"{trace.profile} returned {returned}: with this expected value it is {follows}")
 
 
 @blueprint.post("/labels/undo")

@@ -12,7 +12,7 @@ from webapp.markdown import escaped, fenced
 from webapp.parsing import Trace, words
 from webapp.parsing.fitting import Misfit
 from webapp.parsing.span import place
-from webapp.visible import SPECIAL, glyph
+from webapp.visible import SPECIAL, glyph, with_signs
 
 RAW_LENGTH = 60_000
 """Code points of raw text in a report; of a longer one both ends."""
@@ -31,7 +31,7 @@ def markdown(
         "# A response that should have become JSON",
         "\n".join(f"- {name}: {text if name == 'page' else escaped(text)}" for name, text in facts),
         f"`{trace.profile}` {escaped(words.trace_sentence(trace))}.",
-        f"## Raw response ({len(raw):,} characters)\n\n{fenced(_shortened(raw))}",
+        f"## Raw response ({len(raw):,} characters)\n\n{fenced(with_signs(_shortened(raw)))}",
     ]
     if special := _special(raw):
         parts.append(f"Characters that do not show: {special}.")
