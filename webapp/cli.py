@@ -12,6 +12,7 @@ COMMANDS = {
     "serve": "Serve the web pages and the API.",
     "ingest": "Read dumps into the database.",
     "formats": "List what can be read.",
+    "scan": "Check the agent logs on this machine, without a server.",
     "verify": "Check that everything in a file is stored.",
     "parse": "Parse one response, or many, and show the trace.",
     "contract": "Hold a log's calls and answers against what they declare.",

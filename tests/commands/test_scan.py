@@ -1,0 +1,196 @@
+"""`fencepost scan`: the logs of a machine or a folder against the checks, with what other programs read of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.commands.stored import Run
+from webapp.app import create_app
+from webapp.cli import main
+from webapp.config import Settings
+from webapp.scan.checks import CHECKS
+from webapp.scan.locating import locate
+
+ROOT = Path(__file__).parents[2]
+BROKEN = '{"tool": "search", "query": "Oslo",}'
+
+
+def entry(kind: str, content: Any, number: int, **more: Any) -> dict[str, Any]:
+    message = {"role": kind, "content": content, **more}
+    about = {"uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s-1"}
+    return {"type": kind, "message": message, "timestamp": f"2026-11-24T10:00:{number:02}.000Z", **about}
+
+
+def claude_code(stop: str) -> str:
+    use = {"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {"file_path": "a.py"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "x = 1"}
+    text = {"type": "text", "text": 'It holds {"x": [1, 2'}
+    model = {"model": "claude-x", "type": "message", "id": "msg_1"}
+    entries = [
+        entry("user", "Read a.py", 0),
+        entry("assistant", [use], 1, stop_reason="tool_use", **model),
+        entry("user", [result], 2),
+        entry("assistant", [text], 3, stop_reason=stop, **model | {"id": "msg_2"}),
+    ]
+    return "".join(f"{json.dumps(each)}\n" for each in entries)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home directory in which Claude Code left one log."""
+    folder = tmp_path / "home" / ".claude" / "projects" / "-work"
+    folder.mkdir(parents=True)
+    (folder / "s-1.jsonl").write_text(claude_code("max_tokens"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "LLM_USER_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "home"
+
+
+def scan(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["scan", *arguments])
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(scan("--json", *arguments).stdout)
+    return answer
+
+
+def states(answer: dict[str, Any]) -> dict[str, str]:
+    (session,) = answer["sessions"]
+    return {name: result["state"] for name, result in session["checks"].items()}
+
+
+def test_it_finds_the_logs_of_the_machine_and_names_what_is_broken(home: Path) -> None:
+    result = scan()
+    assert result.exit_code == 1
+    assert "broken: not cut" in result.stdout
+    assert "Logs on this machine: Claude Code 1. No logs of Codex" in result.stdout
+    assert "Looked at 2 responses in 1 sessions of 1 files" in result.stdout
+    answer = document()
+    assert states(answer) == {
+        "json_read": "unknown",
+        "calls_ran": "kept",
+        "arguments_fit": "unknown",
+        "names_declared": "unknown",
+        "not_cut": "broken",
+        "answered": "kept",
+        "no_loop": "kept",
+        "claims_backed": "kept",
+    }
+    assert answer["sessions"][0]["worst"]["turn"] == 3
+    assert [check["name"] for check in answer["checks"]] == list(CHECKS)
+    assert all(check["kept"] + check["broken"] + check["unknown"] == 1 for check in answer["checks"])
+    assert all(check["why"] for check in answer["checks"] if check["unknown"])
+
+
+def test_a_clean_run_says_what_was_looked_at(home: Path) -> None:
+    log = home / ".claude/projects/-work/s-1.jsonl"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:3]))
+    result = scan()
+    assert (result.exit_code, result.stdout.count("✗")) == (0, 0)
+    assert "8 checks; 2 of them not knowable here." in result.stdout
+
+
+def test_nothing_found_is_no_good_news(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    result = scan(str(tmp_path / "empty"))
+    assert "Looked at 0 responses in 0 sessions of 0 files" in result.stdout
+    assert "✓" not in result.stdout
+
+
+def test_since_leaves_older_files_out_and_says_how_many(home: Path) -> None:
+    old = time.time() - 30 * 86400
+    os.utime(home / ".claude/projects/-work/s-1.jsonl", (old, old))
+    assert "Older, not looked at: 1 files" in scan().stdout
+    assert len(document("--since", "52w")["sessions"]) == 1
+    assert scan("--since", "soon").exit_code == 2
+
+
+def test_links_pipes_and_what_is_no_log_are_told(home: Path, tmp_path: Path) -> None:
+    folder = home / ".claude/projects/-work"
+    (tmp_path / "secret.jsonl").write_text(claude_code("end_turn"))
+    (folder / "out.jsonl").symlink_to(tmp_path / "secret.jsonl")
+    os.mkfifo(folder / "pipe.jsonl")
+    (folder / "notes.jsonl").write_text("nothing of an agent\n")
+    answer = document()
+    reasons = {Path(each["file"]).name: each["reason"] for each in answer["looked"]["not_read"]}
+    assert set(reasons) == {"out.jsonl", "pipe.jsonl", "notes.jsonl"}
+    assert (reasons["out.jsonl"], reasons["pipe.jsonl"]) == ("a link out of its folder", "no regular file")
+    assert len(answer["sessions"]) == 1
+
+
+def test_a_path_that_is_not_there_is_a_usage_error(home: Path) -> None:
+    assert scan("nowhere").exit_code == 2
+
+
+def test_the_place_is_the_line_and_column_of_the_character(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "go"}, {"role": "assistant", "content": f'Ä "{BROKEN}"\nend'}]
+    log = tmp_path / "log.jsonl"
+    log.write_text(f'{{"messages": []}}\n{json.dumps({"messages": messages})}\n')
+    raw = messages[1]["content"]
+    place = locate(log, raw, raw.index(",}"))
+    assert place is not None and place.line == 2
+    assert log.read_text().splitlines()[1][place.column - 1 :].startswith(",}")
+    assert locate(log, "nowhere in it") is None
+
+
+def test_sarif_junit_and_the_page_say_the_same(home: Path, tmp_path: Path) -> None:
+    out = [str(tmp_path / name) for name in ("scan.sarif", "scan.xml", "scan.html")]
+    scan("--sarif", out[0], "--junit", out[1], "--html", out[2])
+    (run,) = json.loads(Path(out[0]).read_text())["runs"]
+    (result,) = run["results"]
+    region = result["locations"][0]["physicalLocation"]["region"]
+    line = (home / ".claude/projects/-work/s-1.jsonl").read_text().splitlines()[region["startLine"] - 1]
+    assert result["ruleId"] == "not_cut" and line[region["startColumn"] - 1 :].startswith("It holds")
+    failed = [case.get("name") for case in ET.parse(out[1]).iter("testcase") if case.find("failure") is not None]
+    assert failed == ["s-1"]
+    page = Path(out[2]).read_text()
+    assert "It holds" in page and not re.search(r"(?:src|href)=", page)
+
+
+def test_names_and_texts_are_escaped_in_every_answer(home: Path, tmp_path: Path) -> None:
+    folder = home / ".claude/projects/-work"
+    (folder / "<b>\x1b[31m.jsonl").write_text(claude_code("max_tokens").replace("It holds", "<script>\u202e"))
+    result = scan("--html", str(tmp_path / "page.html"))
+    page = (tmp_path / "page.html").read_text()
+    assert "<script>" not in page and "<b>" not in page
+    assert not {"\x1b", "\u202e"} & {*result.stdout, *page}
+
+
+def test_what_is_to_be_hidden_is_masked_everywhere(home: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    result = scan("--redact", "holds", "--html", str(page))
+    assert "holds" not in result.stdout + page.read_text()
+
+
+def test_fail_on_counts_only_what_weighs_as_much(home: Path) -> None:
+    assert scan("--fail-on", "high").exit_code == 0
+
+
+def test_the_findings_are_those_of_an_ingest(run: Run, data: Path) -> None:
+    """Of our examples and, where it stands beside the checkout, of the corpus."""
+    corpus = [path for path in sorted((ROOT.parent / "shared" / "corpus").glob("*/*")) if path.name != "LICENSE"]
+    files = [str(path) for path in [*sorted((ROOT / "examples").glob("*.json*")), *corpus]]
+    run("ingest", *files)
+    client = create_app(Settings(data=data, database=f"sqlite:///{data / 'fencepost.sqlite3'}")).test_client()
+    sessions = document(*files)["sessions"]
+    assert sum(len(session["findings"]) for session in sessions) > 10
+    for session in sessions:
+        stored = client.get(f"/api/session/{quote(session['id'], safe='')}").get_json()
+        assert findings(session) == findings(stored), session["id"]
+
+
+def findings(session: dict[str, Any]) -> list[tuple[str, str, list[int]]]:
+    return sorted((finding["rule"], finding["severity"], finding["turns"]) for finding in session["findings"])

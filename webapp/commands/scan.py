@@ -1,0 +1,146 @@
+"""`fencepost scan`: hold the logs on this machine, or in a folder, against a fixed list of checks; no server."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import click
+
+from webapp import jsontext
+from webapp.commands import _progress, _scan_report
+from webapp.exports.base import MissingLibrary
+from webapp.exports.redaction import redactor
+from webapp.exports.text_patterns import BadPattern
+from webapp.scan import files, reports
+from webapp.scan.document import SEVERITIES, Scan, document
+from webapp.scan.scanning import ScannedFile, scan_file
+
+_UNITS = {"m": 60, "h": 3600, "d": 86400, "w": 604800}
+DEFAULT_DAYS = "7d"
+SMALL = 4 << 20
+"""bytes of all files together up to which no further process is worth its start"""
+
+
+@click.command("scan", short_help="Check the agent logs on this machine, without a server.")
+@click.option("--since", metavar="TIME", help="Only what is younger, e.g. 12h, 7d, 4w. Without PATH: 7d.")
+@click.option("--all", "every", is_flag=True, help="Print every session that breaks a check, not the worst ten.")
+@click.option("--home", metavar="P", help="Your parser: the profile that the programs used, or pkg.mod:function.")
+@click.option(
+    "--fail-on", type=click.Choice(SEVERITIES), default="low", show_default=True, help="Least severity for exit code 1."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--sarif", metavar="FILE", help="Also write SARIF 2.1.0.")
+@click.option("--junit", metavar="FILE", help="Also write JUnit's XML.")
+@click.option("--html", "page", metavar="FILE", help="Also write one offline page.")
+@click.option("--redact-key", "keys", multiple=True, metavar="KEY", help="Mask values under this key.")
+@click.option("--redact", "patterns", multiple=True, metavar="REGEX", help="Mask text that matches this.")
+@click.argument("paths", nargs=-1, metavar="[PATH]…")
+def command(
+    since: str | None,
+    every: bool,
+    home: str | None,
+    fail_on: str,
+    as_json: bool,
+    sarif: str | None,
+    junit: str | None,
+    page: str | None,
+    keys: tuple[str, ...],
+    patterns: tuple[str, ...],
+    paths: tuple[str, ...],
+) -> None:
+    """Read the logs in each PATH, or those that agents keep on this machine, and say which answers cannot be trusted.
+
+    Nothing is stored and nothing is sent; the logs are read and never written. Each session is held against eight
+    checks, each of which is kept, broken, or not knowable from its log. Worst sessions come first. Ctrl+C ends with
+    what is known by then.
+
+    Exits with 0 when nothing is broken at or above --fail-on, with 1 when something is, with 2 when used wrongly.
+    """
+    hide = _hiding(keys, patterns)
+    found = _found(paths, since)
+    scan = _scanned(found, _moment(since if since or paths else DEFAULT_DAYS), home, quiet=as_json)
+    told = hide(document(scan)) if as_json or sarif or junit or page else None
+    for target, written in ((sarif, reports.sarif), (junit, reports.junit)):
+        if target and told:
+            _write(target, written(told))
+    if page and told:
+        _write(page, reports.page(told, _scan_report.excerpts(scan, hide)))
+    if as_json:
+        click.echo(jsontext.portable(told))
+    else:
+        _scan_report.say(scan, hide, every=every, on_machine=not paths)
+    sys.exit(1 if scan.breaks(fail_on) else 0)
+
+
+def _found(paths: Sequence[str], since: str | None) -> files.Found:
+    missing = [path for path in paths if not os.path.lexists(path)]
+    if missing:
+        raise click.UsageError(f"there is no file or folder {click.format_filename(missing[0])!r}")
+    if paths:
+        return files.below(paths, _moment(since))
+    return files.on_this_machine(os.environ, Path.cwd(), _moment(since or DEFAULT_DAYS))
+
+
+def _moment(since: str | None) -> float | None:
+    """Seconds since 1970, so long ago as "12h" or "7d" say; a usage error for anything else."""
+    if since is None:
+        return None
+    match = re.fullmatch(r"(\d{1,6})([mhdw])", since)
+    if not match:
+        raise click.UsageError(f"--since takes a number and m, h, d or w, as in 7d, not {since!r}")
+    return time.time() - int(match[1]) * _UNITS[match[2]]
+
+
+def _hiding(keys: Iterable[str], patterns: Iterable[str]) -> _scan_report.Hide:
+    """What masks each text of the answer as the options ask."""
+    try:
+        masking = redactor(keys, patterns)
+    except (BadPattern, MissingLibrary) as error:
+        raise click.UsageError(str(error)) from None
+    return masking.value if masking else lambda value: value
+
+
+def _scanned(found: files.Found, since: float | None, home: str | None, *, quiet: bool) -> Scan:
+    """All files scanned, on two processors where there is much to read; what is known where somebody interrupts."""
+    total, read, responses = sum(file.bytes for file in found.files), 0, 0
+    scan = Scan(found, [])
+    with _progress.bar("scanning", hidden=quiet) as tell, _each(found.files, since, home, total) as scanned:
+        try:
+            for file in scanned:
+                scan.files.append(file)
+                read, responses = read + file.file.bytes, responses + file.responses
+                tell(read, total)
+        except KeyboardInterrupt:
+            scan.complete = False
+    return scan
+
+
+@contextmanager
+def _each(
+    wanted: Sequence[files.LogFile], since: float | None, home: str | None, total: int
+) -> Iterator[Iterable[ScannedFile]]:
+    work = partial(scan_file, since=since, home=home)
+    if total <= SMALL or (os.cpu_count() or 1) < 2 or len(wanted) < 2:
+        yield map(work, wanted)
+        return
+    with ProcessPoolExecutor(2) as pool:
+        futures = [pool.submit(work, file) for file in wanted]
+        try:
+            yield (future.result() for future in as_completed(futures))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _write(target: str, text: str) -> None:
+    try:
+        Path(target).write_text(text, "utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise click.UsageError(f"cannot write {click.format_filename(target)!r}: {error.strerror}") from None

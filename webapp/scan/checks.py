@@ -1,0 +1,126 @@
+"""The fixed checks of a scanned session: each is kept, broken, or not knowable from this log, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from webapp.contracts import BROKEN
+from webapp.dumps.records import Turn
+from webapp.findings import RuleFinding
+from webapp.parsing import Trace
+
+State = Literal["kept", "broken", "unknown"]
+
+
+class Check(NamedTuple):
+    """A check: what it says in words, and the rules of findings that break it."""
+
+    words: str
+    rules: frozenset[str]
+
+
+CHECKS: Mapping[str, Check] = {
+    "json_read": Check("JSON read", frozenset({"silently_wrong", "merged_values", "mojibake", "hidden_text"})),
+    "calls_ran": Check("calls ran", frozenset({"lost_tool_call", "silent_discard", "false_alarm"})),
+    "arguments_fit": Check("arguments fit", frozenset({"emptied_arguments", "broken_contract"})),
+    "names_declared": Check("names declared", frozenset()),
+    "not_cut": Check("not cut", frozenset({"cut_response"})),
+    "answered": Check("answered", frozenset({"billed_but_empty", "turns_exhausted", "zombie_model"})),
+    "no_loop": Check(
+        "no loop",
+        frozenset(
+            {"runaway_repetition", "same_failure_again", "validation_storm", "rejected_again", "poisoned_history"}
+        ),
+    ),
+    "claims_backed": Check("claims backed", frozenset({"claimed_result"})),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What came of one check over one session; `turns` are positions of turns that break it."""
+
+    state: State
+    why: str = ""
+    turns: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What a session's log shows that the checks ask for, counted as its turns come."""
+
+    home_known: bool
+    responses: int = 0
+    calls: int = 0
+    results: int = 0
+    stops: int = 0
+    """responses of which the log says why the model stopped"""
+    declared: int = 0
+    """responses whose request declares what they must be"""
+    offered: int = 0
+    """texts that hold more than JSON, which only the program's own parser can judge"""
+    failed: list[int] = field(default_factory=list)
+    """positions of responses that failed in production"""
+    broken: dict[str, list[int]] = field(default_factory=dict)
+    """positions of responses that break their contract, by its state"""
+
+    def held(self, position: int, state: str) -> None:
+        """Count what holding a response against its own request came to."""
+        self.declared += state not in ("not_declared", "not_checked")
+        if state in BROKEN:
+            self.broken.setdefault(state, []).append(position)
+
+    def see(self, turn: Turn, position: int, traces: Sequence[Trace]) -> None:
+        """Count the next turn, which repeats no other."""
+        self.results += turn.kind == "tool_result"
+        if not turn.written_by_model:
+            return
+        self.responses += 1
+        self.calls += turn.kind == "tool_call"
+        self.stops += turn.stop is not None
+        if turn.kind == "tool_call":
+            return
+        if self.home_known:
+            if traces and traces[0].verdict == "failed":
+                self.failed.append(position)
+        elif traces and traces[-1].verdict in ("extracted", "repaired", "failed"):
+            self.offered += 1
+
+
+def results(evidence: Evidence, findings: Sequence[RuleFinding]) -> dict[str, CheckResult]:
+    """The result of each check, by its name."""
+    return {name: _result(name, check, evidence, findings) for name, check in CHECKS.items()}
+
+
+def _result(name: str, check: Check, evidence: Evidence, findings: Sequence[RuleFinding]) -> CheckResult:
+    turns = _broken(name, evidence)
+    turns += [position for finding in findings if finding.rule in check.rules for position in finding.turns]
+    if turns or any(finding.rule in check.rules for finding in findings):
+        return CheckResult("broken", "", tuple(dict.fromkeys(turns)))
+    why = _unknown(name, evidence)
+    return CheckResult("unknown", why) if why else CheckResult("kept")
+
+
+def _broken(name: str, evidence: Evidence) -> list[int]:
+    by_state = {"json_read": "invalid_json", "arguments_fit": "schema_mismatch", "names_declared": "unknown_name"}
+    turns = evidence.broken.get(by_state.get(name, ""), [])
+    return sorted({*evidence.failed, *turns}) if name == "json_read" else turns
+
+
+def _unknown(name: str, evidence: Evidence) -> str:
+    """Why a check that nothing broke cannot be called kept; "" where it can."""
+    if not evidence.responses:
+        return "this log holds no response of a model"
+    reasons = {
+        "json_read": f"{evidence.offered} texts hold JSON among other text, and the program's parser is not known"
+        if evidence.offered
+        else "",
+        "calls_ran": "this log holds calls and no result of one" if evidence.calls and not evidence.results else "",
+        "arguments_fit": "" if evidence.declared else "this log does not say what its requests declare",
+        "names_declared": "" if evidence.declared else "this log does not say what its requests declare",
+        "not_cut": "" if evidence.stops else "this log does not say why the model stopped",
+        "claims_backed": "" if evidence.calls or evidence.results else "this log holds no tool calls",
+    }
+    return reasons.get(name, "")

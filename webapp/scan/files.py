@@ -1,0 +1,109 @@
+"""The files to scan, newest first: regular files alone, no link out of its folder; what is passed over is named."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from webapp.scan.places import PLACES, folders, logs_of
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """A file to scan: `name` is what its format may go by, `asked` whether somebody named it."""
+
+    path: str
+    name: str
+    bytes: int
+    modified: float
+    """seconds since 1970"""
+    program: str | None = None
+    asked: bool = False
+
+
+@dataclass(slots=True)
+class Found:
+    """The files to scan, and what is not scanned: files with the reason, programs without logs, how many are older."""
+
+    files: list[LogFile] = field(default_factory=list)
+    not_read: list[tuple[str, str]] = field(default_factory=list)
+    programs: dict[str, int] = field(default_factory=dict)
+    """of each program that Fencepost looked for, how many logs there are"""
+    older: int = 0
+
+    def newest_first(self, since: float | None) -> Found:
+        """Without those that were last written before `since`."""
+        files = sorted(self.files, key=lambda file: (-file.modified, file.path))
+        young = [file for file in files if since is None or file.asked or file.modified >= since]
+        return Found(young, self.not_read, self.programs, len(files) - len(young))
+
+
+def on_this_machine(environ: Mapping[str, str], here: Path, since: float | None) -> Found:
+    """The logs of the programs that Fencepost knows, where these keep them."""
+    found, names = Found(), folders(environ, here)
+    for place in PLACES:
+        before = len(found.files)
+        for root, pattern in logs_of(place, names):
+            if root.is_dir():
+                _add(found, sorted(set(_matching(root, pattern, found))), root, place.program)
+        found.programs[place.program] = len(found.files) - before
+    return found.newest_first(since)
+
+
+def below(paths: Iterable[str], since: float | None) -> Found:
+    """The files that somebody named, and all files of the folders that they named but hidden ones."""
+    found = Found()
+    for name in paths:
+        path = Path(name)
+        if path.is_dir():
+            _add(found, sorted(_walked(path, found)), path, None)
+        else:
+            _add_one(found, path, path.name, None, asked=True)
+    return found.newest_first(since)
+
+
+def _walked(folder: Path, found: Found) -> Iterator[Path]:
+    for top, folders_, names in os.walk(folder, onerror=lambda error: _refused(found, error)):
+        folders_[:] = sorted(each for each in folders_ if not each.startswith(".") and each != "__MACOSX")
+        yield from (Path(top, name) for name in names if not name.startswith("."))
+
+
+def _refused(found: Found, error: OSError) -> None:
+    found.not_read.append((str(error.filename), error.strerror or str(error)))
+
+
+def _matching(root: Path, pattern: str, found: Found) -> Iterator[Path]:
+    try:
+        yield from root.glob(pattern)
+    except OSError as error:
+        _refused(found, error)
+
+
+def _add(found: Found, paths: Iterable[Path], root: Path, program: str | None) -> None:
+    real = root.resolve()
+    for path in paths:
+        if path.resolve().is_relative_to(real):
+            _add_one(found, path, path.relative_to(root).as_posix(), program)
+        else:
+            found.not_read.append((str(path), "a link out of its folder"))
+
+
+def _add_one(found: Found, path: Path, name: str, program: str | None, *, asked: bool = False) -> None:
+    try:
+        status = path.stat()
+        readable = os.access(path, os.R_OK)
+    except OSError as error:
+        found.not_read.append((str(path), error.strerror or str(error)))
+        return
+    if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISDIR(status.st_mode):
+            found.not_read.append((str(path), "no regular file"))
+    elif not readable:
+        found.not_read.append((str(path), "Permission denied"))
+    elif status.st_size:
+        found.files.append(LogFile(str(path), name, status.st_size, status.st_mtime, program, asked))
+    elif asked:
+        found.not_read.append((str(path), "empty"))

@@ -1,0 +1,201 @@
+"""One file becomes its sessions with their checks: the same readers, fold and findings as an ingest of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from webapp import dumps
+from webapp.contracts.turns import Holder
+from webapp.dumps.records import Problem, SessionStart, Turn
+from webapp.findings import RuleFinding, reason, sentence
+from webapp.parsing.words import counted
+from webapp.scan.checks import CheckResult, Evidence, results
+from webapp.scan.files import LogFile
+from webapp.store.write.parser import SessionParser, is_known
+from webapp.store.write.session_state import PlacedTurn, SessionState
+
+UNKNOWN = "unknown"
+MOST_PROBLEMS = 5
+_WEIGHT = {"high": 0, "medium": 1, "low": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class WorstTurn:
+    """The turn to look at first: its position in the session, and its text."""
+
+    position: int
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedSession:
+    """A session with its checks and findings, `sentence` in the words of its page."""
+
+    id: str
+    file: str
+    format: str
+    title: str | None
+    home: str
+    responses: int
+    ended_at: float | None
+    checks: dict[str, CheckResult]
+    findings: tuple[dict[str, Any], ...]
+    sentence: str
+    worst: WorstTurn | None
+
+    @property
+    def broken(self) -> list[str]:
+        """The names of the checks that are broken."""
+        return [name for name, result in self.checks.items() if result.state == "broken"]
+
+    @property
+    def severity(self) -> str:
+        """Of the weightiest finding, "high" for a response that was not read; "" where nothing is broken."""
+        if not self.broken:
+            return ""
+        if self.checks["json_read"].turns:
+            return "high"
+        return min((finding["severity"] for finding in self.findings), key=_WEIGHT.__getitem__, default="medium")
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Worst first: more broken checks of greater weight, then the newer one."""
+        return _WEIGHT.get(self.severity, 3), -len(self.broken), -(self.ended_at or 0.0), self.file, self.id
+
+
+@dataclass(slots=True)
+class ScannedFile:
+    """What a file held; `error` says why nothing of it was read."""
+
+    file: LogFile
+    sessions: list[ScannedSession] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    problem_count: int = 0
+    error: str | None = None
+    older: int = 0
+    """sessions that ended before the time asked for"""
+
+    @property
+    def responses(self) -> int:
+        return sum(session.responses for session in self.sessions)
+
+
+def scan_file(file: LogFile, since: float | None, home: str | None = None) -> ScannedFile:
+    """Read a file whole; what cannot be read is said. `home` is the parser that somebody told."""
+    scanned, session = ScannedFile(file), None
+    try:
+        for record in dumps.read(Path(file.path), file.name):
+            if isinstance(record, Problem):
+                scanned.problem_count += 1
+                if len(scanned.problems) < MOST_PROBLEMS:
+                    scanned.problems.append(f"{record.at}: {record.reason}")
+            elif isinstance(record, SessionStart):
+                _keep(scanned, session, since)
+                session = _OpenSession(record, home or record.home or UNKNOWN)
+            elif session is not None:
+                session.see(record)
+    except (dumps.BadDump, dumps.UnknownFormat, OSError) as error:
+        scanned.error = str(error)
+    _keep(scanned, session, since)
+    return scanned
+
+
+def _keep(scanned: ScannedFile, session: _OpenSession | None, since: float | None) -> None:
+    if session is None:
+        return
+    ended = session.state.tally.ended_at
+    if since is not None and ended is not None and ended.timestamp() < since:
+        scanned.older += 1
+        return
+    scanned.sessions.append(session.end(scanned.file.path))
+
+
+class _OpenSession:
+    """A session while its turns come: the fold of ingest, what the checks ask for, and texts that may be shown."""
+
+    MOST_TEXTS, LONGEST_TEXT = 2000, 100_000
+
+    def __init__(self, start: SessionStart, home: str) -> None:
+        self.start, self.home = start, home if is_known(home) else UNKNOWN
+        self.state = SessionState.of_nothing(0, self.home)
+        self.parser = SessionParser(self.home)
+        self.evidence = Evidence(self.home != UNKNOWN)
+        self.texts: dict[int, str] = {}
+        self.holder, self.answer = Holder(), list[tuple[int, Turn]]()
+
+    def see(self, turn: Turn) -> None:
+        state = self.state
+        place = state.tally.place(turn.entry, turn.kind, turn.raw is not None, turn.duplicate_of)
+        new = turn.written_by_model and place.original is None
+        traces = self.parser.traces(turn.raw or "") if new else ()
+        raw = None if turn.raw is None else turn.raw.encode("utf-8", "surrogatepass")
+        answered = None if turn.answers is None else state.tally.answered(turn.answers)
+        answers = None if answered is None else state.tally.positions[answered]
+        state.see(PlacedTurn(*place, turn, raw, traces, answers))
+        for ordinal in ([place.ordinal] if turn.failure else []) + ([] if answered is None else [answered]):
+            if state.fail(ordinal, turn.failure or turn.raw or ""):
+                self.evidence.failed.append(state.tally.positions[ordinal])
+        if place.original is None:
+            if self.answer and self.answer[0][1].entry != turn.entry:
+                self._hold()
+            self.answer.append((place.position, turn))
+            self.evidence.see(turn, place.position, traces)
+            if new and len(self.texts) < self.MOST_TEXTS and len(turn.raw or "") < self.LONGEST_TEXT:
+                self.texts[place.position] = turn.raw or ""
+
+    def end(self, path: str) -> ScannedSession:
+        """The session, once all its turns came."""
+        self._hold()
+        self.state.settle()
+        tally, found = self.state.tally, self.state.findings
+        checks = results(self.evidence, found)
+        return ScannedSession(
+            self.start.external_id,
+            path,
+            self.start.source_format,
+            self.start.title,
+            self.home,
+            self.evidence.responses,
+            tally.ended_at.timestamp() if tally.ended_at else None,
+            checks,
+            tuple(_as_dict(finding) for finding in found),
+            sentence(found) or _failures_sentence(self.evidence),
+            self._worst(checks, found),
+        )
+
+    def _hold(self) -> None:
+        """Hold the turns of one entry against what its request declares."""
+        contracts = self.holder.answer([turn for _, turn in self.answer])
+        for (position, _), contract in zip(self.answer, contracts, strict=True):
+            if contract is not None:
+                self.evidence.held(position, contract.state)
+        self.answer.clear()
+
+    def _worst(self, checks: dict[str, CheckResult], found: list[RuleFinding]) -> WorstTurn | None:
+        """The first turn of the weightiest finding, or the first that was not read."""
+        ordered = sorted(found, key=lambda finding: _WEIGHT[finding.severity])
+        positions = [*checks["json_read"].turns, *(position for finding in ordered for position in finding.turns)]
+        positions += [position for result in checks.values() for position in result.turns]
+        shown = next((position for position in positions if position in self.texts), None)
+        if shown is not None:
+            return WorstTurn(shown, self.texts[shown])
+        return WorstTurn(positions[0], "") if positions else None
+
+
+def _as_dict(finding: RuleFinding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "turns": list(finding.turns),
+        "reason": reason(finding),
+    }
+
+
+def _failures_sentence(evidence: Evidence) -> str:
+    failed = len({*evidence.failed, *evidence.broken.get("invalid_json", [])})
+    broken = sum(len(turns) for state, turns in evidence.broken.items() if state != "invalid_json")
+    said = [f"{counted(failed, 'response')} could not be read"] if failed else []
+    said += [f"{counted(broken, 'response')} broke what the request declares"] if broken else []
+    return f"{'; '.join(said)}." if said else ""
