@@ -139,7 +139,8 @@ def corpus(shared: Path) -> list[str]:
 def texts(path: Path) -> Iterator[str]:
     if path.suffix == ".eval":
         with zipfile.ZipFile(path) as archive:
-            documents = [archive.read(name).decode(errors="replace") for name in archive.namelist()]
+            members = [name for name in archive.infolist() if name.compress_type <= zipfile.ZIP_LZMA]
+            documents = [archive.read(name).decode(errors="replace") for name in members]
     elif path.suffix in (".json", ".traj"):
         documents = [path.read_text(errors="replace")]
     elif path.suffix == ".jsonl":

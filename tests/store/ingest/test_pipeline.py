@@ -237,21 +237,6 @@ def test_known_sessions_among_new_ones_grow_in_their_turn_and_are_asked_for_toge
     assert db.scalar(sa.select(sa.func.count()).select_from(Turn)) == SESSIONS * ENTRIES
 
 
-def test_the_helper_never_loads_what_reaches_a_database() -> None:
-    """SQLAlchemy and the models take four times as long to import as all that makes rows."""
-    session = (
-        "from webapp.dumps.records import SessionStart, Turn\n"
-        "from webapp.store.write import session_rows\n"
-        "from webapp.store.write.home import Home\n"
-        f"turns = [Turn(number, 'response', text) for number, text in enumerate(({CALL!r}, {BROKEN!r}))]\n"
-        "start = SessionStart('one', 'windlass')\n"
-        "new = session_rows.new_session(session_rows.SessionInput(start, turns, Home('windlass-strict', 'format')))\n"
-        "import sys; print(len(new.parses), *sorted({'sqlalchemy', 'webapp.store.models'} & sys.modules.keys()))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", session], check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["4"]
-
-
 def test_rows_have_all_columns() -> None:
     """A column that is added to a table and not to its rows would be left empty without a word."""
     for table, names in ((rows.turns, TURN), (rows.parses, PARSE), (rows.repairs, REPAIR)):
