@@ -22,7 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from webapp.capture import adapters, hooks
+from benchmarks import adapters
+from webapp.capture import hooks
 from webapp.capture.call_recorder import RECORDER
 from webapp.capture.locate import locate
 from webapp.capture.process import Call

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.commands.stored import BROKEN, Run, dump, runner
-from webapp.parsing import profile
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def test_one_session_as_json(run: Run) -> None:
     ("arguments", "code", "message"),
     [
         (["--profile", "no"], 2, "no profile is called 'no'"),
-        ([], 2, "Missing option '--profile'"),
+        ([], 2, "name one profile: fencepost replay PROFILE"),
         (["--profile", "direct", "--verdict", "good"], 2, "verdict takes clean, extracted"),
         (["--profile", "direct", "--session", "no"], 1, "no session has the id 'no'"),
     ],
@@ -54,8 +53,7 @@ def test_filters_narrow_it_and_what_was_run_is_not_run_again(run: Run) -> None:
     assert (everything["counts"]["responses"], everything["new"]) == (3, 1)
 
 
-def test_a_library_that_is_absent_is_named_with_its_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(type(profile("json-repair")), "absent", "json-repair")
-    done = run("replay", "--profile", "json-repair")
+def test_a_parser_that_cannot_be_imported_is_named_with_the_reason(run: Run) -> None:
+    done = run("replay", "no_such_module:parse")
     assert done.exit_code == 1
-    assert "json-repair cannot run, since json-repair is not installed: " in done.stderr
+    assert "no_such_module:parse cannot run, since no_such_module:parse could not be imported" in done.stderr

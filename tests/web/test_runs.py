@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from webapp.config import Settings
 from webapp.extensions import db
-from webapp.parsing import parse, profile, words
+from webapp.parsing import parse, words
 from webapp.store.jobs import worker
 from webapp.web.dumps import worker_process
 
@@ -106,20 +106,20 @@ def test_what_reads_as_home_does_is_folded(stored: FlaskClient) -> None:
 
 @pytest.fixture
 def absent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(profile("json-repair").__dict__, "version", "absent")
+    monkeypatch.setenv("FENCEPOST_PROFILES", "gone=no_such_module:parse")
 
 
-def test_a_library_that_is_absent_finds_nothing_and_says_why(absent: None, stored: FlaskClient) -> None:
-    assert "was not run: json-repair is not installed: " in words.trace_sentence(parse("No JSON.", "json-repair"))
-    answer = stored.get("/api/session/s/turns/0?profile=json-repair").json
-    assert answer["trace"] is None and "not installed" in answer["not_run"]
+def test_a_parser_that_cannot_run_finds_nothing_and_says_why(absent: None, stored: FlaskClient) -> None:
+    assert "was not run: no_such_module:parse could not be imported" in words.trace_sentence(parse("No JSON.", "gone"))
+    answer = stored.get("/api/session/s/turns/0?profile=gone").json
+    assert answer["trace"] is None and "could not be imported" in answer["not_run"]
     report = stored.get("/sessions/s/turns/2/markdown").text
-    assert "`json-repair`: was not run: json-repair is not installed" in report
-    assert stored.post("/profiles/json-repair/runs").status_code == 409
-    page = stored.get("/profiles/json-repair").text
-    assert "json-repair is not installed: " in page and "Run on everything" not in page
+    assert "`gone`: was not run: no_such_module:parse could not be imported" in report
+    assert stored.post("/profiles/gone/runs").status_code == 409
+    page = stored.get("/profiles/gone").text
+    assert "could not be imported" in page and "Run on everything" not in page
     profiles = {line["name"]: line for line in stored.get("/api/profiles").json["profiles"]}
-    assert (profiles["json-repair"]["run"], profiles["json-repair"]["score"]) == (None, None)
+    assert (profiles["gone"]["run"], profiles["gone"]["score"]) == (None, None)
 
 
 def test_nothing_labelled_is_no_comparison(stored: FlaskClient) -> None:

@@ -70,7 +70,7 @@ def _profiles(name: str) -> Sequence[Profile]:
     if name == ALL:
         for reason in filter(None, map(installing.reason, profiles().values())):
             click.echo(f"not run: {reason}", err=True)
-        return [entry for entry in profiles().values() if not installing.absent(entry)]
+        return [entry for entry in profiles().values() if not installing.reason(entry)]
     return [runnable(name, f", {ALL}")]
 
 

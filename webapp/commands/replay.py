@@ -14,13 +14,22 @@ from webapp.store.jobs import runs
 
 
 @click.command("replay", short_help="Run a profile over stored responses.")
-@click.option("--profile", "name", type=PROFILE, required=True, metavar="P", help="The profile to run.")
+@click.argument("profile", type=PROFILE, required=False, metavar="PROFILE")
+@click.option("--profile", "name", type=PROFILE, metavar="P", help="The same as PROFILE.")
 @click.option("--session", "ident", metavar="ID", help="Only this session.")
 @click.option("--processes", type=click.IntRange(1), metavar="N", help="Number of processes [one per processor].")
 @click.option("--parts", is_flag=True, help="Write Parquet parts, for very many responses (extra analytics).")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and its counts as JSON.")
 @_filters.options
-def command(name: str, ident: str | None, processes: int | None, parts: bool, as_json: bool, **filters: Any) -> None:
+def command(
+    profile: str | None,
+    name: str | None,
+    ident: str | None,
+    processes: int | None,
+    parts: bool,
+    as_json: bool,
+    **filters: Any,
+) -> None:
     """Parse stored responses with another profile, keep the traces, and count the verdicts.
 
     Without a filter it parses all responses. It counts responses that this version of the profile parsed before without
@@ -28,17 +37,20 @@ def command(name: str, ident: str | None, processes: int | None, parts: bool, as
     With --parts, or for FENCEPOST_PARTS_FROM responses or more, new results are written to Parquet files next to the
     database; compare reads them.
 
-    Exits with 0 when done, with 1 when there is no such session, when it was cancelled, or when the profile's library
-    is not installed (the command that installs it is named), with 2 when used wrongly.
+    Exits with 0 when done, with 1 when there is no such session, when it was cancelled, or when the profile cannot
+    run here (the reason is named), with 2 when used wrongly.
     """
+    if (profile is None) == (name is None):
+        raise click.UsageError("name one profile: fencepost replay PROFILE")
+    chosen = profile or name or ""
     settings = _store.settings()
     narrowed = _filters.chosen(filters)
     if ident is not None and narrowed is not None:
         raise click.UsageError("--session names one session, so filters do not apply")
-    with _store.engine(settings) as engine, _progress.bar(name, counts=True) as on_progress:
+    with _store.engine(settings) as engine, _progress.bar(chosen, counts=True) as on_progress:
         try:
             options: dict[str, Any] = {"session": ident, "filters": narrowed, "processes": processes, "parts": parts}
-            run = runs.replay(engine, settings, name, on_progress=on_progress, **options)
+            run = runs.replay(engine, settings, chosen, on_progress=on_progress, **options)
         except runs.ParserDied as died:
             raise click.ClickException(str(died)) from None
     if as_json:

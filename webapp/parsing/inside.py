@@ -58,7 +58,7 @@ class capture:  # noqa: N801 — it is used like a function
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         microseconds = (time.perf_counter_ns() - self._started) // 1000
-        calls = tuple(Call.from_dict(call) for call in RECORDER.stop())
+        calls = tuple(Call.from_dict(call | {"value": plain(call["value"])}) for call in RECORDER.stop())
         dropped = RECORDER.dropped
         _one_at_a_time.release()
         failure = ParserFailure(**failure_of(error)) if error else None

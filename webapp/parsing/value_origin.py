@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -30,7 +31,7 @@ def gives(raw: str, attempt: Attempt) -> bool:
     own constant as JSON.
     """
     if any(edit.repair == "unlocated" for edit in attempt.edits) and says_nothing(raw, attempt.value, ()):
-        return False
+        return attempt.value in ({}, []) and json.dumps(attempt.value)[0] in raw  # an opener that was closed
     if attempt.value is not None and not isinstance(attempt.value, str):
         return True
     text = apply(raw, attempt.span, attempt.edits).strip()
@@ -62,7 +63,13 @@ def _failed_after(attempt: Attempt, tried: Sequence[Attempt]) -> bool:
 
 
 def says_nothing(raw: str, value: Any, attempts: Sequence[Attempt]) -> bool:
-    """Whether a value is empty or constant: no leaf of it is in the text but what it says of an error, or an echo."""
+    """Whether a value is empty or constant: no leaf of it is in the text but what it says of an error, or an echo.
+
+    Where no decoder was seen to fail, one of its keys in the text is enough, since decoders may not have been seen.
+    """
+    has_failed = any(attempt.outcome == "failed" for attempt in attempts)
+    if not has_failed and any(key in raw for key in _keys(value) if key):
+        return False
     errors = [words for attempt in attempts for words in _error_words(attempt)]
     return not any(_is_from(raw, leaf, errors) for leaf in _leaves(value))
 

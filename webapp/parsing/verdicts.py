@@ -13,6 +13,7 @@ from typing import Any
 
 from webapp import jsontext
 from webapp.parsing.decode import decode, read
+from webapp.parsing.edit import Edit
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.trace import Attempt, Flag, Verdict
 
@@ -21,6 +22,8 @@ JSON_SPACE = " \t\r\n"
 PLACES = 20
 """openers at which a value is looked for of which its decoder gave no place"""
 UNSEEN = "read by a lenient decoder; what it changed was not seen"
+SURPLUS = "}]\n\r\t ,;"
+"""what may stand behind a value as the rest of it: removing that is a repair, and no other text"""
 LOCATED = "located: its value stands here unchanged"
 _UNPLACED = frozenset(("returned", "derived", "unlocated", "json_repair"))
 """edits that stand for all that somebody's own code did"""
@@ -60,6 +63,10 @@ def settled(raw: str, attempt: Attempt) -> tuple[Attempt, Flag | None]:
     if not unseen:
         return attempt, None
     if span := place_of(raw, attempt.span, attempt.value):
+        behind = Span(span.end, attempt.span.end)
+        if (surplus := behind.of(raw).strip()) and not surplus.strip(SURPLUS):
+            edit = Edit("removed", behind, behind.of(raw), "")
+            return replace(attempt, span=Span(span.start, behind.end), edits=(edit,), note=LOCATED), None
         return replace(attempt, span=span, edits=(), note=LOCATED, is_json=True), None
     return replace(attempt, note=attempt.note or UNSEEN), None
 

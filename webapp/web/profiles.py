@@ -10,7 +10,6 @@ from flask import Blueprint, jsonify, render_template, request
 from werkzeug.wrappers import Response
 
 from webapp.extensions import db
-from webapp.extras import install_command
 from webapp.gate.judging import OUTCOMES
 from webapp.gate.reports import SHORT
 from webapp.parsing import helps, installing, profile, profiles
@@ -42,7 +41,7 @@ REPORTS = {
 class ProfileLine:
     """A profile as its page shows it.
 
-    `absent` says why it cannot run, with the command; `restated` is the command that has a library's own code run.
+    `absent` says why it cannot run.
     """
 
     name: str
@@ -52,13 +51,11 @@ class ProfileLine:
     report: str | None
     group: str
     absent: str | None
-    restated: str | None
 
 
 def line(name: str) -> ProfileLine:
     """Raises `UnknownProfile`."""
     parser = profile(name)
-    library = installing.restated(parser)
     return ProfileLine(
         name,
         parser.version,
@@ -67,7 +64,6 @@ def line(name: str) -> ProfileLine:
         REPORTS.get(getattr(parser, "report", None) or ""),
         group_of(parser),
         installing.reason(parser),
-        install_command(library) if library else None,
     )
 
 

@@ -69,7 +69,7 @@ def _cancelled(number: int) -> store.RunLine:
     "Run a profile over stored responses",
     {202: json(record(run=ref("Run")), "The run: ask for it until its state is done")},
     query=FILTERS,
-    refuses={409: "The profile's library is not installed"},
+    refuses={409: "The profile cannot run here"},
     example="?failed=1",
 )
 def make_api(name: str) -> tuple[Response, int]:

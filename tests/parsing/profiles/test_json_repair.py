@@ -65,15 +65,5 @@ def test_what_the_library_raises_is_a_failure(monkeypatch):
     assert trace.attempts[-1].reason == "IndexError: list index out of range"
 
 
-def test_without_the_library_it_says_so(monkeypatch):
-    def absent(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(json_repair, "import_module", absent)
-    trace = parse("{'a': 1}", "json-repair")
-    assert trace.verdict == "none"
-    assert trace.attempts[-1].reason == "not run: json-repair is not installed"
-
-
 def test_the_version_is_the_library_s():
     assert json_repair.plugin.version[0].isdigit()

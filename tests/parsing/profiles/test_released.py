@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,8 @@ from webapp.parsing import parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
 from webapp.parsing.engine import profile, profiles
-from webapp.parsing.profiles._library import LibraryParser
+from webapp.parsing.inside import run
+from webapp.parsing.profile_groups import LIBRARIES
 
 Parser = Callable[[str], Any]
 SEED = 20261122
@@ -142,14 +144,26 @@ RELEASED = {
 
 
 def _version(name: str) -> str:
-    found = profile(name)
-    assert isinstance(found, LibraryParser)
-    return found.restates
+    """The release that a profile restates, out of `restated-3.4.1+json-repair-0.64.5`."""
+    return profile(name).version.removeprefix("restated-").partition("+")[0]
 
 
 def test_every_library_parser_is_held_against_its_release() -> None:
-    libraries = {name for name, found in profiles().items() if isinstance(found, LibraryParser)}
-    assert libraries == set(RELEASED)
+    libraries = {name for name, found in profiles().items() if getattr(found, "group", "") == LIBRARIES}
+    assert libraries == {*RELEASED, "json-repair", "vercel-ai"}
+
+
+def test_a_version_carries_the_libraries_that_the_profile_calls() -> None:
+    for name, calls in (("dspy", "json-repair"), ("crewai", "json5"), ("llamaindex", "PyYAML")):
+        assert f"+{calls}-{metadata.version(calls)}" in profile(name).version
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_a_restatement_gives_the_verdict_of_the_release(name: str, shared: Path) -> None:
+    """The released parser run like one of somebody's own: installing a library changes no verdict."""
+    release = RELEASED[name]()
+    different = [text for text in texts(shared)[::4] if run(release, text).verdict != parse(text, name).verdict]
+    assert different == []
 
 
 def outcome(parser: Parser, text: str) -> str | None:
@@ -194,7 +208,7 @@ console.log(JSON.stringify(JSON.parse(require('fs').readFileSync('cases.json', '
 
 def _fix_json(folder: Path) -> str:
     """The source of `fixJson` in the released package, fetched by npm."""
-    version = profile("vercel-ai").version.removeprefix("restated-")
+    version = _version("vercel-ai")
     if not shutil.which("npm") or not shutil.which("node"):
         not_here("needs Node and npm")
     done = subprocess.run(["npm", "pack", f"ai@{version}", "--silent"], cwd=folder, capture_output=True, text=True)

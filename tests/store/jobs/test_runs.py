@@ -331,11 +331,11 @@ def test_a_run_of_a_killed_worker_is_taken_up(
     assert [run.state for run in recent(engine)] == ["done"] and parsed(db) == 34
 
 
-def test_a_library_that_is_absent_is_not_run(
+def test_a_parser_that_cannot_be_imported_is_not_run(
     engine: sa.Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(type(parsing.profile("json-repair")), "absent", "json-repair")
-    for run in (lambda: runs.replay(engine, settings, "json-repair"), lambda: run_queue.queue(engine, "json-repair")):
-        with pytest.raises(NotInstalled, match=r"json-repair is not installed: .* json-repair"):
+    monkeypatch.setenv("FENCEPOST_PROFILES", "gone=no_such_module:parse")
+    for run in (lambda: runs.replay(engine, settings, "gone"), lambda: run_queue.queue(engine, "gone")):
+        with pytest.raises(NotInstalled, match=r"gone cannot run, since no_such_module:parse could not be imported"):
             run()
     assert recent(engine) == []

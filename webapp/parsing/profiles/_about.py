@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
 
-from webapp.parsing.engine import Tracer
+from webapp.parsing.engine import Tracer, parse
+from webapp.parsing.profile_groups import LIBRARIES
 
 
 @dataclass(frozen=True)
@@ -29,5 +32,19 @@ class Described:
     parser: Callable[[Tracer], None] | None = None
 
     def run(self, tracer: Tracer) -> None:
+        """Where a library's parser gives nothing it failed, unless nothing in the text offered itself, as own ones."""
         if self.parser:
             self.parser(tracer)
+        if self.group == LIBRARIES and not tracer.chosen and not tracer.exhausted:
+            tracer.offered = parse(tracer.raw).verdict != "none"
+
+
+@cache
+def release(distribution: str) -> str:
+    """The installed release of a library that a profile calls, as its version carries it: `json-repair-0.64.5`."""
+    return f"{distribution}-{metadata.version(distribution)}"
+
+
+def restated(of: str, *calls: str) -> str:
+    """The version of a re-statement: the release it was written after, and those of the libraries that it calls."""
+    return "+".join([f"restated-{of}", *map(release, calls)])

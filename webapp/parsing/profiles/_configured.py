@@ -69,8 +69,6 @@ class OwnParser:
         """Why it cannot run here; None where it can."""
         return self._state[1]
 
-    absent = trouble
-
     def run(self, tracer: Tracer) -> None:
         everything = Span(0, len(tracer.raw))
         if self.trouble:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles import _optional
+from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profiles import _decoders
+from webapp.parsing.profiles._about import Described, restated
 from webapp.parsing.profiles._cutting import rewritten, whole
-from webapp.parsing.profiles._library import LibraryParser, adapter
 from webapp.parsing.profiles.json_repair import repaired_text
 from webapp.parsing.trace import Attempt
 
@@ -16,34 +17,22 @@ _NOT_AN_OBJECT = "decoded, but no object"
 _OTHER = "decoded by another decoder than JSON's, drawn as the JSON of its value"
 
 
-class CrewAI(LibraryParser):
-    name = "crewai"
-    distribution, restates = "crewai", "1.15.30"
-    target = adapter("crewai_tool_input")
-    about = (
-        "1. json.loads. 2. ast.literal_eval, for Python's quotes, True, None. 3. json5.loads, for comments, bare "
-        "keys and trailing commas. 4. json_repair over the whole text, and json.loads of what it writes. The first of "
-        "them that gives an object is the result; lists and plain values are skipped.\n"
-        "Source: crewai 1.15.30, crewai/tools/tool_usage.py, ToolUsage._validate_tool_input. Step 3 needs json5; "
-        "without it the trace says that the step was not run."
-    )
-
-    def restate(self, tracer: Tracer) -> None:
-        everything = whole(tracer.raw)
-        if not tracer.raw.strip():
-            tracer.reject("whole", everything, "Tool input must be a valid dictionary: it is empty")
+def run(tracer: Tracer) -> None:
+    everything = whole(tracer.raw)
+    if not tracer.raw.strip():
+        tracer.reject("whole", everything, "Tool input must be a valid dictionary: it is empty")
+        return
+    first = tracer.attempt("whole", everything)
+    if _object(tracer, first) or (first.error and first.error.type == "RecursionError"):
+        return
+    for decoder in ("literal", "json5"):
+        attempt = _decoders.decode(tracer, decoder, everything, _OTHER)
+        if _object(tracer, attempt) or (attempt.reason or "").startswith(_ESCAPES):
             return
-        first = tracer.attempt("whole", everything)
-        if _object(tracer, first) or (first.error and first.error.type == "RecursionError"):
-            return
-        for decoder in ("literal", "json5"):
-            attempt = _optional.decode(tracer, decoder, everything, _OTHER)
-            if _object(tracer, attempt) or (attempt.reason or "").startswith(_ESCAPES):
-                return
-        text = repaired_text(tracer, everything)
-        if text is not None:
-            note = "json.loads of what json_repair wrote"
-            _object(tracer, rewritten(tracer, "json_repair", everything, json.loads(text), note))
+    text = repaired_text(tracer, everything)
+    if text is not None:
+        note = "json.loads of what json_repair wrote"
+        _object(tracer, rewritten(tracer, "json_repair", everything, json.loads(text), note))
 
 
 def _object(tracer: Tracer, attempt: Attempt) -> bool:
@@ -55,4 +44,15 @@ def _object(tracer: Tracer, attempt: Attempt) -> bool:
     return False
 
 
-plugin = CrewAI()
+plugin = Described(
+    name="crewai",
+    group=LIBRARIES,
+    version=restated("1.15.30", "json-repair", "json5"),
+    about=(
+        "1. json.loads. 2. ast.literal_eval, for Python's quotes, True, None. 3. json5.loads, for comments, bare "
+        "keys and trailing commas. 4. json_repair over the whole text, and json.loads of what it writes. The first of "
+        "them that gives an object is the result; lists and plain values are skipped.\n"
+        "Source: crewai 1.15.30, crewai/tools/tool_usage.py, ToolUsage._validate_tool_input."
+    ),
+    parser=run,
+)

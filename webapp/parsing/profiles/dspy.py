@@ -6,30 +6,21 @@ import json
 import re
 
 from webapp.parsing.engine import Tracer
+from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profiles._about import Described, restated
 from webapp.parsing.profiles._cutting import rewritten, whole
-from webapp.parsing.profiles._library import LibraryParser, adapter
 from webapp.parsing.profiles.json_repair import repaired_text
 from webapp.parsing.span import Span
 
 _BRACE = re.compile("[{}]")
 
 
-class DSPy(LibraryParser):
-    name = "dspy"
-    distribution, target, restates = "dspy", adapter("dspy_fields"), "3.4.1"
-    about = (
-        "1. json_repair.loads over the whole response, including prose. 2. If that gives no object, json_repair.loads "
-        "over the first { that some } balances, ignoring strings. 3. If that is no object either, it raises. "
-        "What the signature asks for, by which DSPy then drops and casts fields, is not known here.\n"
-        "Source: dspy 3.4.1, dspy/adapters/json_adapter.py, JSONAdapter.parse."
-    )
-
-    def restate(self, tracer: Tracer) -> None:
-        if _fields(tracer, "whole", whole(tracer.raw)):
-            return
-        braces = first_balanced(tracer.raw)
-        if braces:
-            _fields(tracer, "balanced", braces)
+def run(tracer: Tracer) -> None:
+    if _fields(tracer, "whole", whole(tracer.raw)):
+        return
+    braces = first_balanced(tracer.raw)
+    if braces:
+        _fields(tracer, "balanced", braces)
 
 
 def _fields(tracer: Tracer, strategy: str, span: Span) -> bool:
@@ -64,4 +55,15 @@ def first_balanced(raw: str) -> Span | None:
     return best
 
 
-plugin = DSPy()
+plugin = Described(
+    name="dspy",
+    group=LIBRARIES,
+    version=restated("3.4.1", "json-repair"),
+    about=(
+        "1. json_repair.loads over the whole response, including prose. 2. If that gives no object, json_repair.loads "
+        "over the first { that some } balances, ignoring strings. 3. If that is no object either, it raises. "
+        "What the signature asks for, by which DSPy then drops and casts fields, is not known here.\n"
+        "Source: dspy 3.4.1, dspy/adapters/json_adapter.py, JSONAdapter.parse."
+    ),
+    parser=run,
+)

@@ -6,8 +6,9 @@ import re
 
 from webapp.parsing.decode import read
 from webapp.parsing.engine import Tracer
+from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profiles._about import Described, restated
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
-from webapp.parsing.profiles._library import LibraryParser, adapter
 from webapp.parsing.span import Span
 
 LONGEST = 1024 * 1024
@@ -15,42 +16,42 @@ WORK = 16  # a failed start is charged with the rest of the text, up to this man
 _OPENER = re.compile(r"[\[{]")
 
 
-class Instructor(LibraryParser):
-    name = "instructor"
-    distribution, restates = "instructor", "1.17.0"
-    target = adapter("instructor_last_value")
-    roots = "last"
-    about = (
+def run(tracer: Tracer) -> None:
+    raw = tracer.raw
+    if len(raw) > LONGEST:
+        tracer.fail("balanced", whole(raw), "ValueError: JSON extraction input exceeds the 1 MiB character limit")
+        return
+    last, at, work = None, 0, WORK * len(raw)
+    while opener := _OPENER.search(raw, at):
+        start = opener.start()
+        if work < len(raw) - start:
+            tracer.fail("balanced", Span(start, len(raw)), "ValueError: malformed-input work limit exceeded")
+            return
+        end = read(raw, start)[0]
+        if end < 0:
+            tracer.reject("balanced", Span(start, start + 1), "no value begins here")
+            work -= len(raw) - start
+            at = start + 1
+            continue
+        if last is not None:
+            tracer.amend(last, outcome="rejected", reason="a later value is taken")
+        last = tracer.attempt("balanced", Span(start, end))
+        work -= end - start
+        at = end
+    choose_if_ok(tracer, last or tracer.attempt("whole", whole(raw), offers=bool(_OPENER.search(raw))))
+
+
+plugin = Described(
+    name="instructor",
+    group=LIBRARIES,
+    version=restated("1.17.0"),
+    roots="last",
+    about=(
         "1. Tries to decode at each { or [ that is not inside a value which was read already. 2. The last value that "
         "was read is the result: what comes earlier may be quoted from the prompt. 3. Without any, decodes the whole "
         "response. Texts of more than 1 MiB are refused, and so are texts with very many openers that start nothing.\n"
         "Source: instructor 1.17.0, instructor/v2/core/json.py, extract_json_from_codeblock; the model's schema, which "
         "is checked afterwards, is not known here."
-    )
-
-    def restate(self, tracer: Tracer) -> None:
-        raw = tracer.raw
-        if len(raw) > LONGEST:
-            tracer.fail("balanced", whole(raw), "ValueError: JSON extraction input exceeds the 1 MiB character limit")
-            return
-        last, at, work = None, 0, WORK * len(raw)
-        while opener := _OPENER.search(raw, at):
-            start = opener.start()
-            if work < len(raw) - start:
-                tracer.fail("balanced", Span(start, len(raw)), "ValueError: malformed-input work limit exceeded")
-                return
-            end = read(raw, start)[0]
-            if end < 0:
-                tracer.reject("balanced", Span(start, start + 1), "no value begins here")
-                work -= len(raw) - start
-                at = start + 1
-                continue
-            if last is not None:
-                tracer.amend(last, outcome="rejected", reason="a later value is taken")
-            last = tracer.attempt("balanced", Span(start, end))
-            work -= end - start
-            at = end
-        choose_if_ok(tracer, last or tracer.attempt("whole", whole(raw), offers=bool(_OPENER.search(raw))))
-
-
-plugin = Instructor()
+    ),
+    parser=run,
+)

@@ -7,16 +7,15 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
-from importlib import import_module
+from importlib import import_module, metadata
 from types import FrameType
 from typing import Any
 
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profiles._about import Described
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
-from webapp.parsing.profiles._library import installed_release
 from webapp.parsing.span import Span, stripped
 from webapp.parsing.verdicts import PLACES
 
@@ -29,43 +28,17 @@ RAISES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeE
 _UNLOCATED = "unlocated: the library gives no positions, so its own output stands for the whole response"
 
 
-class JsonRepair:
-    """The library as a profile; `version` is the library's, or "absent"."""
-
-    name = "json-repair"
-    roots = "list"
-    report = None
-    group = LIBRARIES
-    about = (
-        "1. Decodes the whole response, as the library does first. 2. Else hands it to json_repair.loads. The library "
-        "says nothing of where its value comes from. Where exactly that value stands unchanged behind one of the first "
-        f"{PLACES} brackets of the response, that place is shown. Elsewhere its own output is shown as one edit that "
-        "replaces the whole response, and the note says that it is unlocated.\n"
-        f"Responses of more than {LONGEST:,} characters are not given to it, and on shorter ones it is stopped after a "
-        "fixed number of calls, since on some it would take minutes; the trace then says that it was exhausted. The "
-        "library comes with Fencepost; where it was taken out, this profile decodes whole responses only and says so."
-    )
-
-    @cached_property
-    def version(self) -> str:
-        return installed_release("json-repair") or "absent"
-
-    @property
-    def absent(self) -> str | None:
-        """What has to be installed for it to run."""
-        return "json-repair" if self.version == "absent" else None
-
-    def run(self, tracer: Tracer) -> None:
-        everything = whole(tracer.raw)
-        attempt = tracer.attempt("whole", everything, offers=False)
-        if choose_if_ok(tracer, attempt):
-            return
-        if attempt.error and attempt.error.type == "RecursionError":
-            tracer.fail("library", everything, f"{attempt.error.said}: the library lets this error escape")
-        elif (text := repaired_text(tracer, everything)) == '""':
-            tracer.reject("library", everything, "the library finds no JSON in it and answers with an empty string")
-        elif text is not None:
-            _choose(tracer, text)
+def run(tracer: Tracer) -> None:
+    everything = whole(tracer.raw)
+    attempt = tracer.attempt("whole", everything, offers=False)
+    if choose_if_ok(tracer, attempt):
+        return
+    if attempt.error and attempt.error.type == "RecursionError":
+        tracer.fail("library", everything, f"{attempt.error.said}: the library lets this error escape")
+    elif (text := repaired_text(tracer, everything)) == '""':
+        tracer.reject("library", everything, "the library finds no JSON in it and answers with an empty string")
+    elif text is not None:
+        _choose(tracer, text)
 
 
 def repaired_text(tracer: Tracer, span: Span) -> str | None:
@@ -74,11 +47,7 @@ def repaired_text(tracer: Tracer, span: Span) -> str | None:
     if len(text) > LONGEST:
         _stop(tracer, span, f"longer than {LONGEST:,} characters: not given to the library")
         return None
-    try:
-        library: Any = import_module("json_repair")
-    except ImportError:
-        tracer.reject("library", span, "not run: json-repair is not installed")
-        return None
+    library: Any = import_module("json_repair")
     try:
         with _limited(CALLS * len(text) + MORE_CALLS):
             return json.dumps(library.repair_json(text, return_objects=True, skip_json_loads=True))
@@ -124,4 +93,18 @@ def _choose(tracer: Tracer, text: str) -> None:
     choose_if_ok(tracer, tracer.attempt("library", span, [edit], note=_UNLOCATED))
 
 
-plugin = JsonRepair()
+plugin = Described(
+    name="json-repair",
+    group=LIBRARIES,
+    version=metadata.version("json-repair"),
+    roots="list",
+    about=(
+        "1. Decodes the whole response, as the library does first. 2. Else hands it to json_repair.loads. The library "
+        "says nothing of where its value comes from. Where exactly that value stands unchanged behind one of the first "
+        f"{PLACES} brackets of the response, that place is shown. Elsewhere its own output is shown as one edit that "
+        "replaces the whole response, and the note says that it is unlocated.\n"
+        f"Responses of more than {LONGEST:,} characters are not given to it, and on shorter ones it is stopped after a "
+        "fixed number of calls, since on some it would take minutes; the trace then says that it was exhausted."
+    ),
+    parser=run,
+)

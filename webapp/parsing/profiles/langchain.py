@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 
+from webapp.parsing import verdicts
 from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
+from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profiles._about import Described, restated
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
-from webapp.parsing.profiles._library import LibraryParser
 from webapp.parsing.span import Span, stripped
 
 _STRIPPED = " \n\r\t`"
@@ -20,25 +22,12 @@ _CLOSERS = {"{": "}", "[": "]"}
 _MARK = re.compile(r'["\\\n{}\[\]]')
 
 
-class LangChain(LibraryParser):
-    name = "langchain"
-    distribution, target, restates = "langchain-core", "langchain_core.utils.json:parse_json_markdown", "1.8.2"
-    about = (
-        "1. Cuts white space and backticks off both ends, escapes raw newlines and tabs in the string behind "
-        '"action_input", and decodes with strict=False. 2. If that fails, escapes newlines inside strings, closes '
-        "an open string and what is still open, and decodes; then drops characters from the end until something "
-        "decodes: a value may lose its end silently. 3. If a closing bracket does not match it gives None, which no "
-        "caller sees as an error. 4. If nothing decodes, all of it again over what follows the first ``` or "
-        "```json.\n"
-        "Source: langchain-core 1.8.2, langchain_core/utils/json.py, parse_json_markdown."
-    )
-
-    def restate(self, tracer: Tracer) -> None:
-        if _parse(tracer, "whole", whole(tracer.raw)):
-            return
-        fence = _FENCE.search(tracer.raw)
-        strategy, span = ("fenced", Span(*fence.span(1))) if fence else ("whole", whole(tracer.raw))
-        _parse(tracer, strategy, span)
+def run(tracer: Tracer) -> None:
+    if _parse(tracer, "whole", whole(tracer.raw)):
+        return
+    fence = _FENCE.search(tracer.raw)
+    strategy, span = ("fenced", Span(*fence.span(1))) if fence else ("whole", whole(tracer.raw))
+    _parse(tracer, strategy, span)
 
 
 def _parse(tracer: Tracer, strategy: str, span: Span) -> bool:
@@ -148,6 +137,18 @@ class _Completion:
         return bisect_right(range(count), at, key=lambda number: number + 1 + bisect_right(self.feeds, number))
 
 
+def _cut(span: Span, edits: list[Edit]) -> tuple[Span, list[Edit]]:
+    """Other text that was dropped from the end is no repair: the span ends before it. Closers and commas are one."""
+    last = edits[-1] if edits else None
+    if last is None or last.repair != "truncation" or not last.old.startswith(last.new):
+        return span, edits
+    end = last.span.start + len(last.new)
+    dropped = Edit("truncation", Span(end, last.span.end), last.old[len(last.new) :], "")
+    if dropped.old.strip(verdicts.SURPLUS):
+        return Span(span.start, end), edits[:-1]
+    return span, [*edits[:-1], dropped]
+
+
 def _dropping(tracer: Tracer, strategy: str, completed: _Completion) -> bool:
     """Decode, and where that fails cut at the place of the error and try again, until something decodes."""
     count, tries = completed.count, 0
@@ -162,7 +163,7 @@ def _dropping(tracer: Tracer, strategy: str, completed: _Completion) -> bool:
         if probe is None:
             note = f"after {tries:,} tries" if tries > 1 else None
             tracer.truncated = True
-            tracer.choose(tracer.attempt(strategy, completed.span, edits, strict=False, note=note))
+            tracer.choose(tracer.attempt(strategy, *_cut(completed.span, edits), strict=False, note=note))
             return True
         if probe.type != "JSONDecodeError":
             tracer.fail(strategy, completed.span, f"{probe.wording}: the library lets this error escape")
@@ -174,4 +175,18 @@ def _dropping(tracer: Tracer, strategy: str, completed: _Completion) -> bool:
     return False
 
 
-plugin = LangChain()
+plugin = Described(
+    name="langchain",
+    group=LIBRARIES,
+    version=restated("1.8.2"),
+    about=(
+        "1. Cuts white space and backticks off both ends, escapes raw newlines and tabs in the string behind "
+        '"action_input", and decodes with strict=False. 2. If that fails, escapes newlines inside strings, closes '
+        "an open string and what is still open, and decodes; then drops characters from the end until something "
+        "decodes: a value may lose its end silently. 3. If a closing bracket does not match it gives None, which no "
+        "caller sees as an error. 4. If nothing decodes, all of it again over what follows the first ``` or "
+        "```json.\n"
+        "Source: langchain-core 1.8.2, langchain_core/utils/json.py, parse_json_markdown."
+    ),
+    parser=run,
+)

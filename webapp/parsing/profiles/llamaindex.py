@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from webapp.parsing.engine import Tracer
-from webapp.parsing.profiles import _optional
+from webapp.parsing.profile_groups import LIBRARIES
+from webapp.parsing.profiles import _decoders
+from webapp.parsing.profiles._about import Described, restated
 from webapp.parsing.profiles._cutting import choose_if_ok, whole
-from webapp.parsing.profiles._library import LibraryParser
 from webapp.parsing.span import Span, stripped
 
 
-class LlamaIndex(LibraryParser):
-    name = "llamaindex"
-    distribution, restates = "llama-index-core", "0.14.25"
-    target = "llama_index.core.output_parsers.utils:parse_json_markdown"
-    about = (
-        "1. If there is a ```json, only the text between the first and the second of them counts, without "
-        "backticks at its end. 2. Takes from the first { or [, whichever comes first, to the last closer of that kind. "
-        "3. json.loads. 4. If that fails, yaml.safe_load of the same text: single quotes, bare words and trailing "
-        "commas pass, and so do texts that were never meant as JSON. A response without brackets becomes '' and is "
-        "None by YAML, which no caller sees as an error.\n"
-        "Source: llama-index-core 0.14.25, llama_index/core/output_parsers/utils.py, parse_json_markdown. Step 4 needs "
-        "PyYAML; without it the trace says that the step was not run."
-    )
-
-    def restate(self, tracer: Tracer) -> None:
-        strategy, span = _marshalled(tracer.raw)
-        attempt = tracer.attempt(strategy, span, offers=span.start < span.end)
-        if not choose_if_ok(tracer, attempt) and attempt.error and attempt.error.type == "JSONDecodeError":
-            _yaml(tracer, span)
+def run(tracer: Tracer) -> None:
+    strategy, span = _marshalled(tracer.raw)
+    attempt = tracer.attempt(strategy, span, offers=span.start < span.end)
+    if not choose_if_ok(tracer, attempt) and attempt.error and attempt.error.type == "JSONDecodeError":
+        _yaml(tracer, span)
 
 
 def _marshalled(raw: str) -> tuple[str, Span]:
@@ -50,7 +37,7 @@ def _marshalled(raw: str) -> tuple[str, Span]:
 
 def _yaml(tracer: Tracer, span: Span) -> None:
     note = "decoded by yaml.safe_load, drawn as the JSON of its value"
-    attempt = _optional.decode(tracer, "yaml", span, note)
+    attempt = _decoders.decode(tracer, "yaml", span, note)
     if attempt.ok and attempt.value is None:
         reason = "YAML reads None, which no caller sees as an error"
         tracer.amend(attempt, outcome="rejected", reason=reason, edits=(), note=None)
@@ -58,4 +45,17 @@ def _yaml(tracer: Tracer, span: Span) -> None:
         choose_if_ok(tracer, attempt)
 
 
-plugin = LlamaIndex()
+plugin = Described(
+    name="llamaindex",
+    group=LIBRARIES,
+    version=restated("0.14.25", "PyYAML"),
+    about=(
+        "1. If there is a ```json, only the text between the first and the second of them counts, without "
+        "backticks at its end. 2. Takes from the first { or [, whichever comes first, to the last closer of that kind. "
+        "3. json.loads. 4. If that fails, yaml.safe_load of the same text: single quotes, bare words and trailing "
+        "commas pass, and so do texts that were never meant as JSON. A response without brackets becomes '' and is "
+        "None by YAML, which no caller sees as an error.\n"
+        "Source: llama-index-core 0.14.25, llama_index/core/output_parsers/utils.py, parse_json_markdown."
+    ),
+    parser=run,
+)

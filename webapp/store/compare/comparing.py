@@ -233,7 +233,7 @@ def _coverage(profile: str, side: str, counts: dict[str, int]) -> ProfileCoverag
 
 
 def _labels(db: orm.Session, first: str, second: str, only: set[int] | None) -> LabelMatrix:
-    if any(installing.absent(parsing.profile(name)) for name in (first, second)):
+    if any(installing.reason(parsing.profile(name)) for name in (first, second)):
         return LabelMatrix()
     waiting = profile_results.refresh(db)
     counts: Counter[tuple[str, str]] = Counter()

@@ -44,7 +44,7 @@ def refresh(db: orm.Session, *, seconds: float | None = None) -> int:
     many people save at once.
     """
     ends = time.monotonic() + (SECONDS if seconds is None else seconds)
-    profiles = [profile for profile in parsing.profiles().values() if not installing.absent(profile)]
+    profiles = [profile for profile in parsing.profiles().values() if not installing.reason(profile)]
     ids = pending(db)
     count = 0
     try:

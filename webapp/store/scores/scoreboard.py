@@ -197,7 +197,7 @@ def _lines(db: orm.Session, by_turn: ByTurn) -> list[Line]:
 def _add(board_so_far: Scoreboard, names: Iterable[str], model: str, cause: str, results: Results, count: int) -> None:
     for name in names:
         if (result := results.get(name)) is None:
-            if not installing.absent(parsing.profile(name)):
+            if not installing.reason(parsing.profile(name)):
                 board_so_far.too_long += count
             continue
         board_so_far.scores[name].add(result, count)

@@ -217,7 +217,7 @@ def text_answer(text: str) -> Response:
     "Read a turn with its trace",
     json(
         ref("Turn"),
-        "The turn; `trace` is null if no model wrote it, if the profile's library is not installed (`not_run`), or if"
+        "The turn; `trace` is null if no model wrote it, if the profile cannot run here (`not_run`), or if"
         " the stored parse does not fit the text (`unfit`)",
     ),
     query=(Parameter("profile", TEXT, "the profile whose trace it is; unset: the session's own"),),

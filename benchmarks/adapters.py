@@ -1,21 +1,8 @@
-"""Entry points of libraries whose parser is a method: each a function from a response to its value, run in the child.
-
-This file is given to `child.py` by its path and imports nothing of Fencepost: only the library that it stands for.
-"""
+"""Entry points of libraries whose parser is a method or a part of one: each a function from a response to its value."""
 
 from __future__ import annotations
 
 from typing import Any
-
-
-def crewai_tool_input(text: str) -> Any:
-    """`ToolUsage._validate_tool_input`, without a crew around it."""
-    from types import SimpleNamespace
-
-    from crewai.tools.tool_usage import ToolUsage
-
-    usage = SimpleNamespace(agent=None, _emit_validate_input_error=lambda error: None)
-    return ToolUsage._validate_tool_input(usage, text)
 
 
 def _as_it_is(value: Any, annotation: Any) -> Any:
