@@ -88,7 +88,7 @@ def test_a_hundred_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path
             page.keyboard.press("c")
             judge(page, "Control+Enter")
         elif number % 10 == 1:
-            judge(page, "4", "n", "Enter")
+            judge(page, "1", "n", "Enter")
         else:
             expect(page.locator("[name=judgement]:checked")).to_have_value("missed")
             judge(page, *(("f", "Enter") if number % 3 else ("a",)))
@@ -108,9 +108,9 @@ def test_a_hundred_labels_by_keyboard_alone(browser: Browser, filled: tuple[Path
     expect(page.locator("#progress")).to_contain_text(f"99 of {COUNT}")
     page.keyboard.press("b")
     expect(page.locator("#said")).to_contain_text("Your label, saved")
-    judge(page, "2", "Enter")
+    judge(page, "5", "Enter")
     page.keyboard.press("l")
-    expect(page.locator("table.labels tbody tr").first).to_contain_text("wrong")
+    expect(page.locator("table.labels tbody tr").first).to_contain_text("unsure")
     context.close()
 
 
