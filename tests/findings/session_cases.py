@@ -21,7 +21,7 @@ from webapp.parsing import parse
 
 _real = re.compile(r"^found in (\S+?)/(\S+) (.+): ([\d ]+)$", re.MULTILINE)
 _fact = re.compile(r"(\w+)=(\S+)")
-_NUMBERS = ("sounding", "round", "answers", "entry", "most_rounds")
+_NUMBERS = ("sounding", "round", "answers", "entry", "most_rounds", "is_error", "tokens_in", "tokens_out", "reasoning")
 _MODEL = ("response", "tool_call")
 _READ = ("clean", "extracted", "repaired")
 

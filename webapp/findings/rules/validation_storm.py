@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from webapp.findings.phrases import number
 from webapp.findings.rule import Detail, Observer, Rule, RuleContext
+from webapp.findings.tool_errors import is_validation_error
 from webapp.findings.turn_view import TurnView
 
 _ENOUGH = 3
@@ -31,6 +32,11 @@ class ErrorStorms(Observer):
         if turn.kind == "error":
             if turn.answers is not None:
                 self._error(turn, turn.answers)
+        elif turn.kind == "tool_result":
+            if is_validation_error(turn):
+                self._error(turn, turn.position)
+            elif (row := self.rows.get(turn.sounding)) is not None:
+                self._close(row)
         elif turn.kind == "again":
             if turn.role != "response" and (row := self.rows.get(turn.sounding)) is not None and row.errors:
                 row.logged += 1
@@ -78,4 +84,4 @@ def says(detail: Detail) -> str:
     return clause + (f"; logged as {logged:,} entries" if logged > errors else "")
 
 
-plugin = Rule("validation_storm", "high", 30, ("response", "error", "again"), ErrorStorms, says)
+plugin = Rule("validation_storm", "high", 30, ("response", "error", "again", "tool_result"), ErrorStorms, says)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from webapp import parsing
 from webapp.dumps.records import Turn
 from webapp.findings import RuleContext, RuleFinding, RuleRunner, TurnView
-from webapp.findings.entry_facts import most_rounds
+from webapp.findings.entry_facts import most_rounds, reasoning_tokens, says_error
 from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db.ids import TURNS_A_SESSION
@@ -166,4 +166,9 @@ def turn_view(placed: PlacedTurn, is_home_known: bool) -> TurnView:
         placed.traces[-1] if placed.traces else None,
         None if turn.stop is None else turn.stop.reason,
         most_rounds(source) if source is not None and turn.kind == "event" else None,
+        turn.tokens_in,
+        turn.tokens_out,
+        turn.cost,
+        reasoning_tokens(source) if source is not None else None,
+        says_error(source) if source is not None and turn.kind == "tool_result" else None,
     )

@@ -49,11 +49,12 @@ _PLACE = (
     (StoredTurn.duplicate_of - (StoredTurn.id - StoredTurn.ordinal)).label("original"),
 )
 _NAMES = ("role", "agent", "phase", "sounding", "round", "raw", "tool_calls", "source")
-_SAME = ("entry", "kind", "model", "sent_at", *_NAMES)
+_SPENT = ("tokens_in", "tokens_out", "cost")
+_SAME = ("entry", "kind", "model", "sent_at", *_NAMES, *_SPENT)
 _OTHERS = ("recorded_failure", "stop", "stop_said")
 """columns that a turn has under the same name"""
 _next_turns = (
-    _with_parses("trace", StoredTurn.id, *_PLACE, *(getattr(StoredTurn, name) for name in (*_NAMES, *_OTHERS)))
+    _with_parses("trace", StoredTurn.id, *_PLACE, *(getattr(StoredTurn, name) for name in (*_NAMES, *_SPENT, *_OTHERS)))
     .where(StoredTurn.ordinal >= sa.bindparam("next"))
     .limit(sa.bindparam("most"))
 )

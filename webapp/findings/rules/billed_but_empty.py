@@ -1,0 +1,70 @@
+"""Output tokens were billed, and neither a text nor a call arrived."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from webapp.findings.phrases import number
+from webapp.findings.rule import EVERY_KIND, Detail, Observer, Rule, RuleContext
+from webapp.findings.turn_view import TurnView
+
+_MODEL = ("response", "tool_call")
+_EXPLAINED = ("filtered", "refused", "error", "paused")
+"""reasons to stop that say why nothing arrived"""
+
+
+class _Empty(NamedTuple):
+    position: int
+    tokens: int
+    stop: str | None
+
+
+class BilledButEmpty(Observer):
+    def __init__(self, context: RuleContext) -> None:
+        super().__init__(context)
+        self.entry = -1
+        self.reasoning: int | None = None
+        self.said = False
+        self.empty: _Empty | None = None
+        self.tokens = self.thought = self.thought_alone = self.no_call = 0
+
+    def see(self, turn: TurnView) -> None:
+        if turn.entry != self.entry:
+            if turn.kind in _MODEL and self.empty is not None and turn.tokens_out in (None, self.empty.tokens):
+                self.empty = None  # one answer, logged in several entries
+            self.settle()
+            self.entry, self.reasoning, self.said = turn.entry, None, False
+        if turn.reasoning is not None:
+            self.reasoning = turn.reasoning
+        if turn.kind not in _MODEL:
+            return
+        if turn.kind == "tool_call" or turn.tool_calls or (turn.raw or "").strip():
+            self.said = True
+        elif turn.tokens_out and turn.stop not in _EXPLAINED and turn.failure is None:
+            self.empty = _Empty(turn.position, turn.tokens_out, turn.stop)
+
+    def settle(self) -> None:
+        """An entry is over: whether it was empty shows now."""
+        if self.empty is not None and not self.said:
+            self.marked.add(self.empty.position)
+            self.tokens += self.empty.tokens
+            self.thought += self.reasoning or 0
+            self.thought_alone += (self.reasoning or 0) >= self.empty.tokens
+            self.no_call += self.empty.stop == "tool_call"
+        self.empty = None
+
+    def detail(self) -> Detail:
+        return {"tokens": self.tokens, "thought": self.thought, "alone": self.thought_alone, "no_call": self.no_call}
+
+
+def says(detail: Detail) -> str:
+    count, tokens = detail["turns"], number(detail["tokens"], "token")
+    where = "" if count == 1 else f" in {count:,} responses"
+    if detail["alone"] == count:
+        return f"{tokens} billed{where}, reasoning alone, no answer"
+    thought = f", {detail['thought']:,} of them for reasoning" if detail["thought"] else ""
+    no_call = "; it stopped to call a tool, and no call arrived" if count == 1 and detail["no_call"] else ""
+    return f"{tokens} billed{thought}, nothing arrived{where}{no_call}"
+
+
+plugin = Rule("billed_but_empty", "high", 26, EVERY_KIND, BilledButEmpty, says)
