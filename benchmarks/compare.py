@@ -52,14 +52,14 @@ def measured(folder: Path, responses: int) -> dict[str, Any]:
     fill(engine, settings, responses)
     filled = time.perf_counter() - started
     with orm.Session(engine) as db:
-        first = seconds(lambda: comparing.compare(db, A, B, Filters(), settings))
-        best = min(seconds(lambda: comparing.compare(db, A, B, Filters(), settings)) for _ in range(3))
+        first = seconds(lambda: comparing.compare(db, A, B, Filters()))
+        best = min(seconds(lambda: comparing.compare(db, A, B, Filters())) for _ in range(3))
         started = time.process_time()
-        compared = comparing.compare(db, A, B, Filters(), settings)
+        compared = comparing.compare(db, A, B, Filters())
         processor = time.process_time() - started
-        cell = seconds(lambda: listing.page(db, A, B, "only_b", Filters(), settings=settings))
+        cell = seconds(lambda: listing.page(db, A, B, "only_b", Filters()))
         of_m1 = Filters(model="m1")
-        narrowed = seconds(lambda: comparing.compare(db, A, B, of_m1, settings)) if responses <= 10_000 else None
+        narrowed = seconds(lambda: comparing.compare(db, A, B, of_m1)) if responses <= 10_000 else None
     engine.dispose()
     times = {
         "first": first,

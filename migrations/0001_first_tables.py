@@ -290,23 +290,6 @@ def upgrade() -> None:
     )
     op.create_index("ix_run_chunk_state", "run_chunk", ["run_id", "state", "low"], unique=False)
     op.create_table(
-        "run_part",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("run_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("profile", sa.String(length=64).with_variant(sa.String(length=255), "postgresql"), nullable=False),
-        sa.Column("version", sa.String(length=16), nullable=False),
-        sa.Column("low", sa.BigInteger(), nullable=False),
-        sa.Column("high", sa.BigInteger(), nullable=False),
-        sa.Column("responses", sa.Integer(), nullable=False),
-        sa.Column("name", sa.String(length=128), nullable=False),
-        sa.Column("bytes", sa.BigInteger(), nullable=False),
-        sa.Column("sha256", sa.String(length=64), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_run_part_run_id_run"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_run_part")),
-    )
-    op.create_index("ix_run_part_profile_low", "run_part", ["profile", "low"], unique=False)
-    op.create_index(op.f("ix_run_part_run_id"), "run_part", ["run_id"], unique=False)
-    op.create_table(
         "session",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("dump_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -495,18 +478,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("trace", "span", "session_id", name=op.f("pk_live_span")),
     )
     op.create_index("ix_live_span_order", "live_span", ["session_id", "started", "entry"], unique=False)
-    op.create_table(
-        "run_part_removal",
-        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("part_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("low", sa.BigInteger(), nullable=False),
-        sa.Column("high", sa.BigInteger(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["part_id"], ["run_part.id"], name=op.f("fk_run_part_removal_part_id_run_part"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_run_part_removal")),
-    )
-    op.create_index(op.f("ix_run_part_removal_part_id"), "run_part_removal", ["part_id"], unique=False)
     op.create_table(
         "session_facet",
         sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),

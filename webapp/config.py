@@ -57,8 +57,6 @@ class Settings:
     queue: str = "fencepost"
     pool: int | None = None
     """connections to PostgreSQL that a process keeps open; None: `database.POOLED`"""
-    parts_from: int = 10_000_000
-    """responses; 0: never"""
     export_days: int = 7
     accounts: bool = False
     newcomers: str = "none"
@@ -100,14 +98,13 @@ class Settings:
             broker=_broker(environ),
             queue=environ.get("FENCEPOST_QUEUE") or "fencepost",
             pool=_pool(environ),
-            parts_from=_number(environ, "FENCEPOST_PARTS_FROM", 10_000_000, "a number of responses, 0 for never"),
             export_days=_number(environ, "FENCEPOST_EXPORT_DAYS", 7, "a number of days from 1 to 3650", 1, 3650),
             **_access(environ),
         )
 
     def environment(self) -> dict[str, str]:
         """The variables that give another process of ours the same database, data and limits."""
-        as_they_are = ("data", "database", "home", "log", "parts_from", "export_days", "findings", "pool")
+        as_they_are = ("data", "database", "home", "log", "export_days", "findings", "pool")
         values = {name: getattr(self, name) for name in as_they_are}
         values |= {"max_dump": max(1, self.max_dump // MEGABYTE), "durable": int(self.durable)}
         values["store"] = self.store or ""
@@ -136,7 +133,6 @@ HELP = {
     "queue": "name of the broker's queue, if other programs use it too; unset: fencepost",
     "pool": "connections to PostgreSQL that a process keeps open, 1 to 200 (5), plus 10 when needed",
     "store": "fsspec URL for stored dumps, uploads and session dumps, such as s3://bucket/fencepost; unset: data",
-    "parts_from": "number of responses from which a run writes Parquet parts (10000000), 0: never (docs/scaling.md)",
     "export_days": "number of days after which a background export is removed (7)",
     "accounts": "1: everybody needs an account (fencepost user add; docs/accounts.md)",
     "newcomers": "role of people who sign in by OpenID or proxy without an account: none (refused), reader or labeler",

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -18,7 +17,6 @@ from webapp.extensions import db
 from webapp.gate import differences
 from webapp.parsing import parse
 from webapp.store.jobs import runs
-from webapp.store.models import RunPart
 from webapp.web.comparing import side_by_side
 
 Post = Callable[..., Any]
@@ -100,25 +98,3 @@ def test_the_first_difference_is_lit_in_values_and_raw_text() -> None:
 def test_a_difference_says_where_it_is(a: list[Any], b: list[Any], where: str | None, missing: str | None) -> None:
     difference = differences.first(a, b)
     assert (difference and difference.where, difference and difference.missing) == (where, missing)
-
-
-def test_a_run_in_parts_shows_the_same_matrix_and_a_missing_part_is_named(stored: FlaskClient, app: Flask) -> None:
-    settings, url = app.config["SETTINGS"], "/api/compare?a=first-to-last-brace&b=fencepost"
-    with app.app_context():
-        run = runs.replay(db.engine, settings, "first-to-last-brace", processes=1, parts=True)
-    in_parts = stored.get(url).get_json()
-    page = stored.get(url.replace("/api", "") + "&cell=both_same").text
-    assert in_parts["compared"] == 5 and "/turns/" in page
-    assert stored.get(f"/api/runs/{run.id}").get_json()["run"]["parts"] is True
-    assert "in Parquet parts" in stored.get("/profiles/first-to-last-brace").text
-    [part] = (settings.data / "parts").glob("*.parquet")
-    part.rename(part.with_suffix(".away"))
-    for address in (url, url.replace("/api", "")):
-        answer = stored.get(address)
-        assert answer.status_code == 503 and part.name in answer.text and "is not there" in answer.text
-    part.with_suffix(".away").rename(part)
-    with app.app_context():
-        with db.engine.begin() as connection:
-            connection.execute(sa.delete(RunPart))
-        runs.replay(db.engine, settings, "first-to-last-brace", processes=1)
-    assert stored.get(url).get_json() == in_parts

@@ -17,7 +17,6 @@ from webapp.config import Settings
 from webapp.store.db import database, locks
 from webapp.store.jobs import claims, export_jobs, jobs, reindex, runs, worker
 from webapp.store.models import RunChunk
-from webapp.store.parts import manifest
 from webapp.store.sessions import deletion
 
 READ_DUMP, BEGIN_RUN, REPLAY_CHUNK = "fencepost.read_dump", "fencepost.begin_run", "fencepost.replay_chunk"
@@ -80,7 +79,6 @@ def _functions(celery: Celery, settings: Settings) -> dict[str, Callable[..., No
 
     def purge(_: Any) -> None:
         deletion.purge(here(settings)[0])
-        manifest.purge(here(settings)[0], settings)
         export_jobs.purge(here(settings)[0], settings)
 
     def catch_up(_: Any) -> None:

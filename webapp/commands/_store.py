@@ -27,7 +27,6 @@ from webapp.store.accounts.roles import BadRole
 from webapp.store.db import database
 from webapp.store.files import StoreUnreachable
 from webapp.store.labels.label_content import BadLabel
-from webapp.store.parts.part_files import PartDamaged
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.sessions import NoSuchSession
 from webapp.store.sessions.turns import NoSuchTurn
@@ -42,7 +41,6 @@ MISSING = (
     BadPassword,
     MissingLibrary,
     NotInstalled,
-    PartDamaged,
     StoreUnreachable,
     database.NewerDatabase,
 )

@@ -28,9 +28,8 @@ def command(a: str, b: str, as_json: bool, **filters: Any) -> None:
 
     Exits with 0 when compared, with 1 when no response was parsed by both, with 2 when used wrongly.
     """
-    settings = _store.settings()
     with _store.session() as db:
-        comparison = compare(db, a, b, _filters.chosen(filters) or Filters(), settings)
+        comparison = compare(db, a, b, _filters.chosen(filters) or Filters())
     if as_json:
         _store.print_json(comparison.as_dict())
     else:

@@ -18,7 +18,6 @@ from webapp.store.jobs import runs
 @click.option("--profile", "name", type=PROFILE, metavar="P", help="The same as PROFILE.")
 @click.option("--session", "ident", metavar="ID", help="Only this session.")
 @click.option("--processes", type=click.IntRange(1), metavar="N", help="Number of processes [one per processor].")
-@click.option("--parts", is_flag=True, help="Write Parquet parts, for very many responses (extra analytics).")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and its counts as JSON.")
 @_filters.options
 def command(
@@ -26,7 +25,6 @@ def command(
     name: str | None,
     ident: str | None,
     processes: int | None,
-    parts: bool,
     as_json: bool,
     **filters: Any,
 ) -> None:
@@ -34,8 +32,6 @@ def command(
 
     Without a filter it parses all responses. It counts responses that this version of the profile parsed before without
     parsing them again, so after Ctrl-C or kill -9 the same command continues. On a terminal, a bar shows the progress.
-    With --parts, or for FENCEPOST_PARTS_FROM responses or more, new results are written to Parquet files next to the
-    database; compare reads them.
 
     Exits with 0 when done, with 1 when there is no such session, when it was cancelled, or when the profile cannot
     run here (the reason is named), with 2 when used wrongly.
@@ -49,7 +45,7 @@ def command(
         raise click.UsageError("--session names one session, so filters do not apply")
     with _store.engine(settings) as engine, _progress.bar(chosen, counts=True) as on_progress:
         try:
-            options: dict[str, Any] = {"session": ident, "filters": narrowed, "processes": processes, "parts": parts}
+            options: dict[str, Any] = {"session": ident, "filters": narrowed, "processes": processes}
             run = runs.replay(engine, settings, chosen, on_progress=on_progress, **options)
         except runs.ParserDied as died:
             raise click.ClickException(str(died)) from None
@@ -62,9 +58,8 @@ def command(
 
 def _print(run: runs.Replay) -> None:
     state = "" if run.state == "done" else f", {run.state}"
-    where = ", new ones in Parquet parts" if run.scope.get("parts") else ""
     responses = counted(run.counts["responses"], "response")
-    click.echo(f"{run.profile} {run.version}: {responses}, {run.new:,} of them parsed now{state}{where}")
+    click.echo(f"{run.profile} {run.version}: {responses}, {run.new:,} of them parsed now{state}")
     for verdict, mark in MARKS.items():
         click.echo(f"  {mark} {verdict:<10} {run.counts[verdict]:>8,}")
     click.echo(f"  {run.counts['rescued']:,} of the failed responses can be read by {run.profile}")

@@ -37,7 +37,6 @@ from webapp.store.jobs.export_jobs import ExportRemoved, NotReady
 from webapp.store.jobs.jobs import NoSuchJob
 from webapp.store.jobs.mappings import NoSuchMapping
 from webapp.store.jobs.run_queue import NoSuchRun
-from webapp.store.parts.part_files import PartDamaged
 from webapp.store.sessions.dumps import NoSuchDump
 from webapp.store.sessions.filters import BadFilter
 from webapp.store.sessions.sessions import BadCursor, NoSuchSession
@@ -77,7 +76,6 @@ def init_app(app: Flask) -> None:
             app.register_error_handler(kind, partial(in_its_words, status, code))
     handlers: dict[type[Exception], Callable[..., Answer | AnyResponse]] = {
         HTTPException: on_http,
-        PartDamaged: on_damaged_part,
         OperationalError: on_busy,
         PoolTimeout: on_no_connection,
         BadDump: on_damaged,
@@ -138,12 +136,6 @@ def _without_slash() -> AnyResponse | None:
 
 def in_its_words(status: int, code: str, error: Exception) -> Answer:
     return answer(status, code, str(error))
-
-
-def on_damaged_part(error: PartDamaged) -> Answer:
-    """A part of a large run is missing or damaged: no number is given without it."""
-    current_app.logger.error("%s", error)
-    return answer(503, "part_damaged", str(error))
 
 
 def on_busy(error: OperationalError) -> Answer:

@@ -92,7 +92,6 @@ def run_dict(run: store.RunLine) -> dict[str, Any]:
     """A run as the API shows it; `progress` goes from 0 to 1, `counts` is null before the first chunk."""
     return {
         **{name: getattr(run, name) for name in ("id", "profile", "filters", "state", "progress")},
-        "parts": run.in_parts,
         "counts": run.counts or None,
         "started_at": run.started_at and run.started_at.isoformat(),
         "finished_at": run.finished_at and run.finished_at.isoformat(),

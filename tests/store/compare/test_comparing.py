@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
 from math import comb
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,13 +22,8 @@ DEEP = "[" * 2_000 + "]" * 2_000
 TEXTS = (CALL, BROKEN, "Nothing.", '{"a": 1, "a": 2,}', '{"a": 1}')
 
 
-NO_PARTS = Settings(data=Path("nowhere"), database="sqlite://")
-"""no run here writes parts"""
-page_of = partial(listing.page, settings=NO_PARTS)
-
-
 def compare(db: orm.Session, a: str, b: str, filters: Filters | None = None) -> comparing.Comparison:
-    return comparing.compare(db, a, b, filters or Filters(), NO_PARTS)
+    return comparing.compare(db, a, b, filters or Filters())
 
 
 @pytest.fixture
@@ -86,7 +79,7 @@ def test_filters_hold_for_the_one_response(stored: orm.Session) -> None:
 def test_deleted_sessions_are_in_no_cell(stored: orm.Session) -> None:
     deletion.delete(stored, [sessions.find(stored, "s").key])
     assert counts(stored, "direct", "fencepost") == {"not_run_a": 1}
-    assert not page_of(stored, "direct", "fencepost", "only_b", Filters()).lines
+    assert not listing.page(stored, "direct", "fencepost", "only_b", Filters()).lines
 
 
 def test_the_pages_of_the_cells_hold_what_the_matrix_counts(stored: orm.Session) -> None:
@@ -94,26 +87,26 @@ def test_the_pages_of_the_cells_hold_what_the_matrix_counts(stored: orm.Session)
         comparison = compare(stored, "direct", "fencepost", filters)
         for cell in cells.CELLS:
             for by in listing.BY:
-                page = page_of(stored, "direct", "fencepost", cell, filters, by=by)
+                page = listing.page(stored, "direct", "fencepost", cell, filters, by=by)
                 assert len(page.lines) == comparison.counts[cell] == page.grouped, (cell, by, filters)
                 assert sum(count for _, count in page.groups) == page.grouped
                 for value, count in page.groups:
-                    one = page_of(stored, "direct", "fencepost", cell, filters, by=by, value=value)
+                    one = listing.page(stored, "direct", "fencepost", cell, filters, by=by, value=value)
                     assert [line.value for line in one.lines] == [value] * count
     with pytest.raises(BadFilter, match="cell takes both_same"):
-        page_of(stored, "direct", "fencepost", "nothing", Filters())
+        listing.page(stored, "direct", "fencepost", "nothing", Filters())
 
 
 def test_pages_follow_each_other_and_say_where_grouping_ended(
     stored: orm.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = page_of(stored, "direct", "fencepost", "only_b", Filters(), limit=2)
-    rest = page_of(stored, "direct", "fencepost", "only_b", Filters(), limit=2, after=first.next or 0)
+    first = listing.page(stored, "direct", "fencepost", "only_b", Filters(), limit=2)
+    rest = listing.page(stored, "direct", "fencepost", "only_b", Filters(), limit=2, after=first.next or 0)
     positions = [line.response.position for line in (*first.lines, *rest.lines)]
     assert positions == [0, 1, 3] and rest.next is None and not first.cut
     assert [(line.a, line.b) for line in first.lines] == [("failed", "extracted"), ("failed", "repaired")]
     monkeypatch.setattr(listing, "GROUPED", 1)
-    cut = page_of(stored, "direct", "fencepost", "only_b", Filters())
+    cut = listing.page(stored, "direct", "fencepost", "only_b", Filters())
     assert cut.cut and cut.grouped == 1 and len(cut.lines) == 3
 
 

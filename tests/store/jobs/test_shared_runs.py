@@ -158,7 +158,7 @@ def test_who_lost_a_chunk_stores_nothing_of_it(stored: None, engine: sa.Engine, 
     silent(engine)
     assert runs.replay_chunk(engine, number, chunk.low, OTHER, settings) is True
     before = all_rows(engine)
-    assert chunk_writing.store(engine, number, "direct", MINE, parsed, settings) is False
+    assert chunk_writing.store(engine, number, "direct", MINE, parsed) is False
     assert all_rows(engine) == before
 
 

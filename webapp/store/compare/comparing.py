@@ -11,13 +11,11 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import parsing
-from webapp.config import Settings
 from webapp.parsing import installing
-from webapp.store.compare import cells, parts_cells
+from webapp.store.compare import cells
 from webapp.store.compare.cells import CELLS
 from webapp.store.compare.sign_test import SignTest
 from webapp.store.models import UNDIGESTED, Parse
-from webapp.store.parts import manifest, reading
 from webapp.store.scores import profile_results
 from webapp.store.sessions import responses
 from webapp.store.sessions.coverage import ProfileCoverage
@@ -122,18 +120,17 @@ class Comparison:
         }
 
 
-def compare(db: orm.Session, first: str, second: str, filters: Filters, settings: Settings) -> Comparison:
+def compare(db: orm.Session, first: str, second: str, filters: Filters) -> Comparison:
     """Compare the profiles `first` (A) and `second` (B) over the responses that `filters` leave.
 
-    By stored parses alone: what was not run is counted as not run. `settings` say where the parts of large runs lie.
-    Raises `UnknownProfile`, `BadFilter`, and of parts `PartDamaged` and `MissingLibrary`.
+    By stored parses alone: what was not run is counted as not run. Raises `UnknownProfile`, `BadFilter`.
     """
     parsing.profile(first), parsing.profile(second)
     cut, turn_ids = False, None
     if is_everything(filters):
-        counts = _of_everything(db, settings, first, second)
+        counts = _of_everything(db, first, second)
     else:
-        counts, cut, turn_ids = _of_some(db, settings, responses.view_of(db, filters), first, second)
+        counts, cut, turn_ids = _of_some(db, responses.view_of(db, filters), first, second)
     by_cell = {cell: counts.get(cell, 0) for cell in CELLS}
     a_runs, b_runs = (_coverage(name, side, by_cell) for name, side in ((first, "a"), (second, "b")))
     labels = _labels(db, first, second, turn_ids)
@@ -145,11 +142,8 @@ def is_everything(filters: Filters) -> bool:
     return not set(filters.active()) - {"under", "sort"}
 
 
-def _of_everything(db: orm.Session, settings: Settings, first: str, second: str) -> Counter[str]:
-    """Counted over the index of digests alone, unless a value that was read has none, or runs wrote parts."""
-    if manifest.are_any(db.connection(), first, second):
-        counts = Counter(parts_cells.counts(db.connection(), settings, first, second))
-        return counts | Counter(not_run_both=_parses(db, OURS) - counts.total())
+def _of_everything(db: orm.Session, first: str, second: str) -> Counter[str]:
+    """Counted over the index of digests alone, unless a value that was read has none."""
     undigested = sa.select(Parse.turn_id).where(Parse.profile.in_((first, second)), sa.text(UNDIGESTED)).limit(1)
     count = _by_digest if db.scalar(undigested) is None else _by_verdict
     counts = Counter(count(db, first, second))
@@ -192,36 +186,29 @@ def _parses(db: orm.Session, profile: str) -> int:
     return db.scalar(select.with_hint(Parse, cells.INDEX, "sqlite")) or 0
 
 
-def _of_some(
-    db: orm.Session, settings: Settings, view: View, first: str, second: str
-) -> tuple[Counter[str], bool, set[int]]:
+def _of_some(db: orm.Session, view: View, first: str, second: str) -> tuple[Counter[str], bool, set[int]]:
     """The cells of the responses under filters, one by one, and their turns."""
     counts: Counter[str] = Counter()
     counted_ids: set[int] = set()
     for ids in responses.turn_ids(db, view):
         if len(counted_ids) + len(ids) > MOST:
             return counts, True, counted_ids
-        counts.update(cells_of(db, ids, first, second, settings).values())
+        counts.update(cells_of(db, ids, first, second).values())
         counted_ids.update(ids)
     return counts, False, counted_ids
 
 
 def parses_of(
-    db: orm.Session, settings: Settings, ids: Sequence[int], *profiles: str
+    db: orm.Session, ids: Sequence[int], *profiles: str
 ) -> dict[tuple[int, str], tuple[str, int | None, str | None]]:
-    """By turn and profile verdict, digest and failure group of what is stored, in parts or in the database."""
-    parses = {
-        (turn_id, profile): made
-        for profile in profiles
-        for turn_id, made in reading.of_turns(db.connection(), settings, profile, ids).items()
-    }
+    """By turn and profile verdict, digest and failure group of what is stored."""
     select = sa.select(Parse.turn_id, Parse.profile, Parse.verdict, Parse.value_digest, Parse.failure_group)
     rows = db.execute(select.where(Parse.turn_id.in_(ids), Parse.profile.in_(profiles))) if ids else ()
-    return parses | {(row.turn_id, row.profile): (row.verdict, row.value_digest, row.failure_group) for row in rows}
+    return {(row.turn_id, row.profile): (row.verdict, row.value_digest, row.failure_group) for row in rows}
 
 
-def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str, settings: Settings) -> dict[int, str]:
-    parses = {key: made[:2] for key, made in parses_of(db, settings, ids, first, second).items()}
+def cells_of(db: orm.Session, ids: Sequence[int], first: str, second: str) -> dict[int, str]:
+    parses = {key: made[:2] for key, made in parses_of(db, ids, first, second).items()}
     return {turn_id: cells.classified(parses.get((turn_id, first)), parses.get((turn_id, second))) for turn_id in ids}
 
 

@@ -10,10 +10,8 @@ from itertools import islice
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.config import Settings
-from webapp.store.compare import cells, comparing, parts_cells
+from webapp.store.compare import cells, comparing
 from webapp.store.models import Label, Turn
-from webapp.store.parts import manifest
 from webapp.store.sessions import responses
 from webapp.store.sessions.filters import BadFilter, Filters
 from webapp.store.sessions.responses import ResponseLine
@@ -58,7 +56,6 @@ def page(
     value: str | None = None,
     after: int = -1,
     limit: int = 30,
-    settings: Settings,
 ) -> CellPage:
     """The responses of one cell behind the turn `after`, in the order of turns; those with `value` of `by` where one is
     named. Raises `BadFilter`."""
@@ -67,39 +64,34 @@ def page(
     if by not in BY:
         raise BadFilter(f"by takes {', '.join(BY)}, not {by[:100]!r}")
     pair = (first, second)
-    ids = list(islice(_ids(db, settings, pair, cell, filters, -1), GROUPED + 1))
+    ids = list(islice(_ids(db, pair, cell, filters, -1), GROUPED + 1))
     cut, grouped = len(ids) > GROUPED, ids[:GROUPED]
     values: dict[int, str] = {}
     for start in range(0, len(grouped), _AT_ONCE):
-        values |= _values(db, settings, grouped[start : start + _AT_ONCE], pair, by)
+        values |= _values(db, grouped[start : start + _AT_ONCE], pair, by)
     counts = Counter(values.values())
     chosen: dict[int, str] = {}
-    rest = _ids(db, settings, pair, cell, filters, after) if cut else (ident for ident in ids if ident > after)
+    rest = _ids(db, pair, cell, filters, after) if cut else (ident for ident in ids if ident > after)
     while len(chosen) <= limit and (batch := list(islice(rest, _AT_ONCE))):
-        values |= _values(db, settings, [turn_id for turn_id in batch if turn_id not in values], pair, by)
+        values |= _values(db, [turn_id for turn_id in batch if turn_id not in values], pair, by)
         chosen.update((turn_id, values[turn_id]) for turn_id in batch if value is None or values[turn_id] == value)
     turn_ids = list(chosen)[:limit]
     following = turn_ids[-1] if len(chosen) > limit else None
     groups = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return CellPage(_lines(db, settings, turn_ids, chosen, pair), following, groups, len(grouped), cut)
+    return CellPage(_lines(db, turn_ids, chosen, pair), following, groups, len(grouped), cut)
 
 
-def _ids(
-    db: orm.Session, settings: Settings, pair: tuple[str, str], cell: str, filters: Filters, after: int
-) -> Iterator[int]:
+def _ids(db: orm.Session, pair: tuple[str, str], cell: str, filters: Filters, after: int) -> Iterator[int]:
     """The turns of a cell behind `after`, ascending."""
     first, second = pair
     if not comparing.is_everything(filters):
         listed_ids: list[int] = []
         for ids in responses.turn_ids(db, responses.view_of(db, filters)):
-            by_turn = comparing.cells_of(db, ids, first, second, settings)
+            by_turn = comparing.cells_of(db, ids, first, second)
             listed_ids += [ident for ident in ids if by_turn[ident] == cell and ident > after]
             if len(listed_ids) > comparing.MOST:
                 break
         yield from sorted(listed_ids)
-        return
-    if manifest.are_any(db.connection(), first, second):
-        yield from parts_cells.turn_ids(db.connection(), settings, first, second, cell, after)
         return
     if cell in cells.READ:
         turn_id = cells.a.turn_id
@@ -112,7 +104,7 @@ def _ids(
         after = batch[-1]
 
 
-def _values(db: orm.Session, settings: Settings, ids: Sequence[int], pair: tuple[str, str], by: str) -> dict[int, str]:
+def _values(db: orm.Session, ids: Sequence[int], pair: tuple[str, str], by: str) -> dict[int, str]:
     """The value of `by` of each turn. The failure group is that of the profile that fails, of A where both do."""
     values: dict[int, str | None] = {}
     if by == "model":
@@ -121,17 +113,15 @@ def _values(db: orm.Session, settings: Settings, ids: Sequence[int], pair: tuple
         newest = sa.select(Label.turn_id, Label.cause).where(Label.turn_id.in_(ids)).order_by(Label.made_at)
         values = {row.turn_id: row.cause for row in db.execute(newest) if row.cause}
     else:
-        parses = comparing.parses_of(db, settings, ids, *pair)
+        parses = comparing.parses_of(db, ids, *pair)
         for (turn_id, _), (_, _, group) in sorted(parses.items(), key=lambda item: item[0][1] == pair[0]):
             values[turn_id] = group or values.get(turn_id)
     return {turn_id: values.get(turn_id) or NONE[by] for turn_id in ids}
 
 
-def _lines(
-    db: orm.Session, settings: Settings, ids: list[int], values: dict[int, str], pair: tuple[str, str]
-) -> list[CellLine]:
+def _lines(db: orm.Session, ids: list[int], values: dict[int, str], pair: tuple[str, str]) -> list[CellLine]:
     first, second = pair
-    verdicts = {key: made[0] for key, made in comparing.parses_of(db, settings, ids, first, second).items()}
+    verdicts = {key: made[0] for key, made in comparing.parses_of(db, ids, first, second).items()}
     return [
         CellLine(turn_id, line, verdicts.get((turn_id, first)), verdicts.get((turn_id, second)), values[turn_id])
         for turn_id, line in responses.lines(db, Filters(), ids).items()

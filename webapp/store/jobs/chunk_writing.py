@@ -8,13 +8,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from webapp.config import Settings
 from webapp.store.db.database import writing_long
 from webapp.store.db.dialect import change
 from webapp.store.jobs import run_chunks
 from webapp.store.jobs.response_chunks import COUNTED, ParsedChunk
 from webapp.store.models import TURNS_A_SESSION, Parse, ParseRepair, Run, Session
-from webapp.store.parts import manifest, part_files
 from webapp.store.write import derived, facets, list_rows, regrouping, row_values, rows
 from webapp.store.write.parser import OURS
 
@@ -30,26 +28,17 @@ class Cancelled(Exception):
     """The run has ended meanwhile; what it stored before stays."""
 
 
-def store(engine: sa.Engine, run_id: int, profile: str, owner: str, parsed: ParsedChunk, settings: Settings) -> bool:
+def store(engine: sa.Engine, run_id: int, profile: str, owner: str, parsed: ParsedChunk) -> bool:
     """Keep a chunk's traces, count them and note the run's progress; False where `owner` has lost the chunk.
 
     Rows are locked in one order: the chunk, its sessions, the run. Raises `Cancelled`.
-
-    The file of its part, which lies where `settings` say, is written before; without its row it does not count.
     """
-    part, written = parsed.part, None
-    if part is not None and part.columns.turn_id:
-        written = part_files.write(settings, run_id, part.columns)
     with writing_long(engine) as connection:
         if not run_chunks.is_held(connection, run_id, parsed.chunk.low, owner):
             if connection.scalar(sa.select(Run.state).where(Run.id == run_id)) != "running":
                 raise Cancelled
             return False
         folded = _keep(connection, profile, parsed)
-        if part is not None:
-            manifest.forget(connection, part.damaged)
-        if part is not None and written is not None:
-            manifest.add(connection, run_id, (profile, part.version), part.columns, written)
         if (session_id := parsed.chunk.part_of) is None:
             run_chunks.note_stored(connection, run_id, parsed.chunk)
         else:

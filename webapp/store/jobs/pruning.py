@@ -11,7 +11,6 @@ from sqlalchemy import orm
 from webapp.config import Settings
 from webapp.store.ingest import kept_dumps
 from webapp.store.models import Dump, DumpSession, Session
-from webapp.store.parts import manifest
 from webapp.store.sessions import deletion
 
 _AT_ONCE = 200
@@ -74,7 +73,6 @@ def prune(engine: sa.Engine, settings: Settings, before: datetime, *, keep_faile
         removed = deletion.purge_just_hidden(engine, ids)
         gone, left = gone + removed, left + len(ids) - removed
     files, file_bytes = _drop_files(engine, settings, before)
-    manifest.purge(engine, settings)
     return Pruned(gone, left, files, file_bytes)
 
 

@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +24,6 @@ from webapp.parsing import Profile, Trace
 from webapp.store.db import database
 from webapp.store.db.types import PackedJson, PackedText
 from webapp.store.models import TURNS_A_SESSION, Parse, Session, Turn, is_response, is_unfinished
-from webapp.store.parts.part_files import Columns
 from webapp.store.write import regrouping, relaxed_gc, row_values
 from webapp.store.write.facets import Digest, digest
 from webapp.store.write.tally import READABLE
@@ -73,15 +72,6 @@ class Chunk:
 
 
 @dataclass(slots=True)
-class ParsedPart:
-    """What came of a chunk of a run that writes Parquet parts; `damaged` are the numbers of parts that it replaces."""
-
-    version: str
-    columns: Columns
-    damaged: list[int]
-
-
-@dataclass(slots=True)
 class ParsedChunk:
     """What came of a chunk: `counts` of all its responses, and rows and digests of those that were parsed anew.
 
@@ -95,7 +85,6 @@ class ParsedChunk:
     added: dict[int, list[Digest]] = field(default_factory=dict)
     removed: dict[int, list[Digest]] = field(default_factory=dict)
     versions: dict[int, str] = field(default_factory=dict)
-    part: ParsedPart | None = None
 
     def count(self, verdict: str, failed: bool) -> None:
         self.counts["responses"] += 1
@@ -116,7 +105,6 @@ class ParsedChunk:
 
 
 Chunks = Generator[ParsedChunk, None, None]
-ParseChunk = Callable[[sa.Connection, Profile, Chunk], ParsedChunk]
 
 
 def total(connection: sa.Connection, session_ids: set[int] | None) -> int:
@@ -126,7 +114,7 @@ def total(connection: sa.Connection, session_ids: set[int] | None) -> int:
     return sum(count for number, count in connection.execute(query) if session_ids is None or number in session_ids)
 
 
-def plan(connection: sa.Connection, session_ids: set[int] | None, at_once: int = AT_ONCE) -> list[Chunk]:
+def plan(connection: sa.Connection, session_ids: set[int] | None) -> list[Chunk]:
     """The chunks of these sessions, in the order of their numbers, of so many turns; None for all sessions."""
     query = sa.select(Session.id, Session.turn_count).where(~is_unfinished).order_by(Session.id)
     chunks: list[Chunk] = []
@@ -135,12 +123,12 @@ def plan(connection: sa.Connection, session_ids: set[int] | None, at_once: int =
     for number, turns in connection.execute(query).all():
         if session_ids is not None and number not in session_ids:
             continue
-        is_long = turns > 2 * at_once
-        if together and (is_long or size + turns > at_once or len(together) == most_sessions):
+        is_long = turns > 2 * AT_ONCE
+        if together and (is_long or size + turns > AT_ONCE or len(together) == most_sessions):
             chunks.append(_whole(together, session_ids))
             together, size = [], 0
         if is_long:
-            chunks += _parts(connection, number, at_once)
+            chunks += _parts(connection, number)
         else:
             together.append(number)
             size += turns
@@ -152,10 +140,10 @@ def _whole(together: list[int], session_ids: set[int] | None) -> Chunk:
     return Chunk(low, high, None if session_ids is None else tuple(together))
 
 
-def _parts(connection: sa.Connection, session_id: int, at_once: int) -> list[Chunk]:
+def _parts(connection: sa.Connection, session_id: int) -> list[Chunk]:
     last = connection.scalar(_last_ordinal, {"session": session_id}) or 0
     first, end = session_id * TURNS_A_SESSION, (session_id + 1) * TURNS_A_SESSION
-    lows = [first + ordinal for ordinal in range(0, last + 1, at_once)]
+    lows = [first + ordinal for ordinal in range(0, last + 1, AT_ONCE)]
     return [Chunk(low, high - 1) for low, high in zip(lows, [*lows[1:], end], strict=True)]
 
 
@@ -186,28 +174,24 @@ def parse_chunk(connection: sa.Connection, parser: Profile, chunk: Chunk) -> Par
     return parsed
 
 
-def parsed_chunks(
-    engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], processes: int, parse: ParseChunk
-) -> Chunks:
+def parsed_chunks(engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], processes: int) -> Chunks:
     """All chunks in order, parsed by so many processes, this one among them; `chunks` is read on as needed."""
     with relaxed_gc.seldom():
         if processes > 1:
-            yield from _in_processes(engine, parser, chunks, processes - 1, parse)
+            yield from _in_processes(engine, parser, chunks, processes - 1)
             return
         for chunk in chunks:
-            yield _parse(engine, parser, chunk, parse)
+            yield _parse(engine, parser, chunk)
 
 
-def _parse(engine: sa.Engine, parser: Profile, chunk: Chunk, parse: ParseChunk) -> ParsedChunk:
+def _parse(engine: sa.Engine, parser: Profile, chunk: Chunk) -> ParsedChunk:
     with engine.connect() as connection:
-        return parse(connection, parser, chunk)
+        return parse_chunk(connection, parser, chunk)
 
 
-def _in_processes(
-    engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], helpers: int, parse: ParseChunk
-) -> Chunks:
+def _in_processes(engine: sa.Engine, parser: Profile, chunks: Iterator[Chunk], helpers: int) -> Chunks:
     """A few chunks are always under way; what no helper has begun, while none has ended, this process parses itself."""
-    about = (engine.url.render_as_string(hide_password=False), parser.name, parse)
+    about = (engine.url.render_as_string(hide_password=False), parser.name)
     fresh = multiprocessing.get_context("spawn")  # this process may have threads, which a fork would not survive
     following = next(chunks, None)
     with ProcessPoolExecutor(helpers, fresh, _begin_worker, about) as pool:
@@ -220,7 +204,7 @@ def _in_processes(
                     following = next(chunks, None)
                     under_way += 1
                 if following and not waiting[0].done() and len(waiting) < _MOST_WAITING * helpers:
-                    waiting.append(_finished(_parse(engine, parser, following, parse)))
+                    waiting.append(_finished(_parse(engine, parser, following)))
                     following = next(chunks, None)
                 else:
                     yield waiting.popleft().result()
@@ -238,12 +222,12 @@ _here: dict[str, Any] = {}
 """what a worker process gives to `_parse`: its engine, the profile, and how it parses a chunk"""
 
 
-def _begin_worker(url: str, profile: str, parse: ParseChunk) -> None:
+def _begin_worker(url: str, profile: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.freeze()
     relaxed_gc.seldom().__enter__()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _here.update(engine=database.connect(url), parser=parsing.profile(profile), parse=parse)
+    _here.update(engine=database.connect(url), parser=parsing.profile(profile))
 
 
 def _end_with_parent() -> None:

@@ -42,8 +42,6 @@ class RunLine:
     counts: dict[str, int]
     started_at: datetime | None
     finished_at: datetime | None
-    in_parts: bool = False
-    """whether it writes Parquet parts"""
 
     @property
     def live(self) -> bool:
@@ -135,4 +133,4 @@ def _line(row: sa.Row[Any]) -> RunLine:
     names = ("id", "profile", "state", "started_at", "finished_at")
     values = {name: getattr(row, name) for name in names}
     values |= {"progress": row.progress or 0.0, "counts": row.counts or {}}
-    return RunLine(**values, filters=row.scope.get("filters", {}), in_parts=bool(row.scope.get("parts")))
+    return RunLine(**values, filters=row.scope.get("filters", {}))

@@ -8,30 +8,26 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
 from webapp import parsing
 from webapp.config import Settings
-from webapp.exports.base import MissingLibrary
 from webapp.parsing.installing import refuse_absent
 from webapp.store.db import clock
 from webapp.store.db.database import writing
 from webapp.store.ingest import dump_files
 from webapp.store.ingest.helper_process import processors
-from webapp.store.jobs import chunk_writing, claims, heartbeat, part_chunks, response_chunks, run_chunks
+from webapp.store.jobs import chunk_writing, claims, heartbeat, response_chunks, run_chunks
 from webapp.store.jobs.chunk_writing import Cancelled
-from webapp.store.jobs.part_chunks import PARTS
-from webapp.store.jobs.response_chunks import COUNTED, Chunk, ParseChunk, ParsedChunk
+from webapp.store.jobs.response_chunks import COUNTED, Chunk, ParsedChunk
 from webapp.store.jobs.run_queue import QUEUED, filters_scope, session_ids, session_scope
 from webapp.store.models import Run, RunChunk
 from webapp.store.sessions.filters import Filters
 from webapp.store.write import relaxed_gc
 
 OnProgress = Callable[[int, int], None]
-_UNWRITABLE = (MissingLibrary, OSError)  # why a part cannot be written here
 _log = logging.getLogger(__name__)
 
 
@@ -66,7 +62,6 @@ def replay(
     filters: Filters | None = None,
     processes: int | None = None,
     on_progress: OnProgress = lambda *_: None,
-    parts: bool = False,
 ) -> Replay:
     """Parse every stored response (or one session's, or those under `filters`) with `profile` and keep the traces.
 
@@ -74,11 +69,10 @@ def replay(
     was. What is new is counted in its session's facets in the same transaction; where the profile is the session's
     home profile or `fencepost`, the session is folded anew. It parses in as many `processes` as there are processors,
     and `on_progress` hears after each chunk how many of how many responses are finished.
-    With `parts`, or from `FENCEPOST_PARTS_FROM` responses on, what is new goes into Parquet parts (`store.parts`).
-    Raises `UnknownProfile`, `NotInstalled`, `NoSuchSession`, `ParserDied`, `MissingLibrary`.
+    Raises `UnknownProfile`, `NotInstalled`, `NoSuchSession`, `ParserDied`.
     """
     refuse_absent(parsing.profile(profile))
-    scope = session_scope(engine, session) | filters_scope(filters) | ({PARTS: True} if parts else {})
+    scope = session_scope(engine, session) | filters_scope(filters)
     owner = claims.new_owner()
     try:
         with ExitStack() as lock:
@@ -103,7 +97,7 @@ def take_up(
         _go_through(engine, run, owner, processes, on_progress, settings)
     except ParserDied as died:
         _log.warning("run %d continues with the chunks of a dead process: %s", number, died)
-    except (parsing.UnknownProfile, run_chunks.KillsWorkers, *_UNWRITABLE) as error:
+    except (parsing.UnknownProfile, run_chunks.KillsWorkers) as error:
         _log.error("run %d ends: %s", number, error)
         _end(engine, number, "failed")
 
@@ -114,8 +108,8 @@ def start(engine: sa.Engine, number: int, settings: Settings) -> Replay | None:
     with engine.connect() as connection:
         run = connection.execute(query).one()
     if run.state == "queued":
-        scope, total, chunks = _plan(engine, settings, run.scope)
-        values = {"state": "running", "started_at": datetime.now(UTC), "total": total, "scope": scope}
+        total, chunks = _plan(engine, run.scope)
+        values = {"state": "running", "started_at": datetime.now(UTC), "total": total}
         with writing(engine) as connection:
             queued = sa.update(Run).where(Run.id == number, Run.state == "queued")
             if connection.execute(queued.values(values)).rowcount:
@@ -141,12 +135,12 @@ def replay_chunk(engine: sa.Engine, number: int, low: int, owner: str, settings:
         if chunk is None:
             return False
         with heartbeat.of_run(engine, number, owner), relaxed_gc.seldom(), engine.connect() as connection:
-            parsed = _parse_chunk(run.scope, settings)(connection, parsing.profile(run.profile), chunk)
+            parsed = response_chunks.parse_chunk(connection, parsing.profile(run.profile), chunk)
             connection.rollback()
-            chunk_writing.store(engine, number, run.profile, owner, parsed, settings)
+            chunk_writing.store(engine, number, run.profile, owner, parsed)
     except Cancelled:
         settle(engine, number)
-    except (parsing.UnknownProfile, run_chunks.KillsWorkers, *_UNWRITABLE) as error:
+    except (parsing.UnknownProfile, run_chunks.KillsWorkers) as error:
         _log.error("run %d ends: %s", number, error)
         _end(engine, number, "failed")
     finally:
@@ -195,7 +189,7 @@ def _begin(
     engine: sa.Engine, settings: Settings, profile: str, scope: dict[str, Any], owner: str, lock: ExitStack
 ) -> Replay:
     """A run of this process alone that goes on from now; its `lock` is held before anybody can see it."""
-    scope, total, chunks = _plan(engine, settings, scope)
+    total, chunks = _plan(engine, scope)
     values = {"profile": profile, "scope": scope, "state": "running", "total": total, "owner": owner}
     with writing(engine) as connection:
         values |= {"started_at": datetime.now(UTC), "beat_at": clock.now()}
@@ -205,18 +199,11 @@ def _begin(
     return Replay(run_id, profile, _version(profile), scope, total)
 
 
-def _plan(engine: sa.Engine, settings: Settings, scope: dict[str, Any]) -> tuple[dict[str, Any], int, list[Chunk]]:
-    """A scope, with parts where it has so many responses; how many it has as it is now, and the chunks of them."""
+def _plan(engine: sa.Engine, scope: dict[str, Any]) -> tuple[int, list[Chunk]]:
+    """How many responses a scope has as it is now, and the chunks of them."""
     ids = session_ids(engine, scope)
     with engine.connect() as connection:
-        total = response_chunks.total(connection, ids)
-        scope = part_chunks.scope(settings, total, scope)
-        at_once = part_chunks.AT_ONCE if scope.get(PARTS) else response_chunks.AT_ONCE
-        return scope, total, response_chunks.plan(connection, ids, at_once)
-
-
-def _parse_chunk(scope: dict[str, Any], settings: Settings) -> ParseChunk:
-    return partial(part_chunks.parse_chunk, settings) if scope.get(PARTS) else response_chunks.parse_chunk
+        return response_chunks.total(connection, ids), response_chunks.plan(connection, ids)
 
 
 def _insert_chunks(connection: sa.Connection, run_id: int, chunks: list[Chunk]) -> None:
@@ -232,14 +219,14 @@ def _go_through(
     parser = parsing.profile(run.profile)
     chunks = run_chunks.claimed(engine, run.id, owner)
     processes = processes if run.total > processes * response_chunks.AT_ONCE else 1
-    parse, killed = _parse_chunk(run.scope, settings), False
+    killed = False
     try:
         with (
             heartbeat.of_run(engine, run.id, owner),
-            closing(response_chunks.parsed_chunks(engine, parser, chunks, processes, parse)) as parsed_chunks,
+            closing(response_chunks.parsed_chunks(engine, parser, chunks, processes)) as parsed_chunks,
         ):
             for parsed in parsed_chunks:
-                if chunk_writing.store(engine, run.id, run.profile, owner, parsed, settings):
+                if chunk_writing.store(engine, run.id, run.profile, owner, parsed):
                     _count(run, parsed)
                 on_progress(run.counts["responses"], run.total)
     except Cancelled:
@@ -256,7 +243,7 @@ def _go_through(
 def _count(run: Replay, parsed: ParsedChunk) -> None:
     for name, count in parsed.counts.items():
         run.counts[name] += count
-    run.new += len(parsed.parses) + (len(parsed.part.columns.turn_id) if parsed.part else 0)
+    run.new += len(parsed.parses)
 
 
 def _end(engine: sa.Engine, run_id: int, state: str) -> bool:

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 from webapp.config import Settings
 from webapp.store.jobs import export_jobs, failure_webhook, runs
 from webapp.store.live import Gate
-from webapp.store.parts import manifest
 from webapp.store.sessions import deletion
 
 _EVERY, _OVERDUE, _ALERTS = 600.0, 20.0, 60.0
@@ -24,7 +23,6 @@ _log = logging.getLogger(__name__)
 def start(engine: sa.Engine, settings: Settings) -> None:
     """Begin a thread for each task, so that none ends another; they end with the process."""
     _begin(deletion.purge, engine)
-    _begin(manifest.purge, engine, settings)
     _begin(export_jobs.purge, engine, settings)
     _begin(runs.end_killed, engine, settings)
     _begin(failure_webhook.deliver, engine, settings, every=_ALERTS)

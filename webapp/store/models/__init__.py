@@ -18,7 +18,7 @@ from webapp.store.models.labels import (
     LabelQueue,
     LabelQueueItem,
 )
-from webapp.store.models.parses import UNDIGESTED, Parse, ParseRepair, Run, RunChunk, RunPart, RunPartRemoval
+from webapp.store.models.parses import UNDIGESTED, Parse, ParseRepair, Run, RunChunk
 from webapp.store.models.secrets import DatabaseSecret
 from webapp.store.models.sessions import (
     MODEL_KINDS,

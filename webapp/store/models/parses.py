@@ -95,30 +95,3 @@ class RunChunk(Base):
     """how many workers died over it"""
     uncounted: orm.Mapped[bool] = orm.mapped_column(default=False)
     """its session, of which it is a part, is folded once the last part is stored"""
-
-
-class RunPart(Numbered):
-    """A Parquet file with what a run made of responses: the row is what makes the file count (`store.parts`)."""
-
-    __table_args__ = (sa.Index("ix_run_part_profile_low", "profile", "low"),)
-
-    run_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("run.id", ondelete="CASCADE"), index=True)
-    profile: orm.Mapped[str] = orm.mapped_column(ProfileName)
-    version: orm.Mapped[str] = orm.mapped_column(sa.String(16))
-    low: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    """the first turn id in it; the last one is `high`"""
-    high: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    responses: orm.Mapped[int]
-    name: orm.Mapped[str] = orm.mapped_column(sa.String(128))
-    """in `store.files`"""
-    bytes: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    sha256: orm.Mapped[str] = orm.mapped_column(sa.String(64))
-
-
-class RunPartRemoval(Numbered):
-    """Turns of a part that were removed for good: they do not count, and the purge writes the part without them."""
-
-    part_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("run_part.id", ondelete="CASCADE"), index=True)
-    low: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    high: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    """the last turn id, removed too"""

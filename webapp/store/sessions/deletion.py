@@ -20,8 +20,6 @@ from webapp.store.models import (
     FinalLabel,
     Label,
     LabelEvent,
-    RunPart,
-    RunPartRemoval,
     Session,
     Turn,
     is_unfinished,
@@ -198,9 +196,6 @@ def _remove(connection: sa.Connection, session_id: int, first: int, *, leaves_ro
     """Delete the turns from the ordinal `first` on; with the very first the session itself."""
     search.remove(connection, session_id, first)
     low, high = session_id * TURNS_A_SESSION + first, (session_id + 1) * TURNS_A_SESSION
-    in_parts = sa.select(RunPart.id, sa.literal(low, sa.BigInteger), sa.literal(high - 1, sa.BigInteger))
-    in_parts = in_parts.where(RunPart.low < high, RunPart.high >= low)
-    connection.execute(sa.insert(RunPartRemoval).from_select(["part_id", "low", "high"], in_parts))
     if first == 0:
         row = connection.execute(_find_row, {"session": session_id}).mappings().one_or_none()
         next_change = connection.scalar(sa.select(change())) if leaves_row else None  # before the highest may go

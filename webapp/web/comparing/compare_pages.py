@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import Any
 
-from flask import Blueprint, Response, current_app, jsonify, redirect, request, url_for
+from flask import Blueprint, Response, jsonify, redirect, request, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from webapp.extensions import db
@@ -37,12 +37,11 @@ def index() -> Response | AnyResponse:
         return redirect(url_for("selection.compare", ids=request.args.getlist("ids")))
     filters = list_filters.of_request()
     a, b = _pair()
-    settings = current_app.config["SETTINGS"]
-    comparison = comparing.compare(db.session, a, b, filters, settings)
+    comparison = comparing.compare(db.session, a, b, filters)
     cell = request.args.get("cell") or next((name for name in ORDER if comparison.counts[name]), "both_same")
     by, value = request.args.get("by", "group"), request.args.get("value")
     after = request.args.get("after", -1, type=int)
-    about: dict[str, Any] = {"by": by, "value": value, "after": after, "settings": settings}
+    about: dict[str, Any] = {"by": by, "value": value, "after": after}
     listed = listing.page(db.session, a, b, cell, filters, limit=A_PAGE, **about)
     over = {name: value for name, value in filters.active().items() if name not in ("under", "sort")}
     state: dict[str, Any] = {"a": a, "b": b, **filters.active(), "cell": cell, "by": by, "value": value}
@@ -68,7 +67,7 @@ def index() -> Response | AnyResponse:
 )
 def compare_api() -> Response:
     a, b = _pair()
-    comparison = comparing.compare(db.session, a, b, list_filters.of_request(), current_app.config["SETTINGS"])
+    comparison = comparing.compare(db.session, a, b, list_filters.of_request())
     return jsonify(comparison.as_dict())
 
 
