@@ -87,7 +87,6 @@ RUN = record(
     id=COUNT,
     profile=TEXT,
     filters=each(ANYTHING),
-    parts=FLAG,
     state=one_of(("queued", "running", "done", "cancelled", "failed", "interrupted")),
     progress=SHARE,
     counts=maybe(each(COUNT)),
