@@ -26,6 +26,7 @@ FOR_NAMES = {
     "JUDGEMENT": ["missed"],
     "NUMBER": ["1"],
     "P": ["direct"],
+    "PROFILE": ["direct"],
     "A": ["direct"],
     "B": ["fencepost"],
     "F": ["jsonl"],
@@ -37,6 +38,7 @@ FOR_VALUES = {"--format": "windlass", "--map": "mine", "--profile": "direct", "u
 """what stands for NAME, or for a value that a message puts in, behind an option or a command"""
 TO_END = {
     "compare": ["direct", "fencepost"],
+    "contract": ["session.json"],
     "db backup": ["monday.sqlite3"],
     "db copy": ["data/fencepost.sqlite3", "sqlite:///copy.sqlite3"],
     "dump": ["a/b"],
@@ -59,12 +61,13 @@ NOT_RUN = {
     "FENCEPOST_ROLE=worker serve": "needs PostgreSQL, as the page says: tests/store/jobs",
     "work --stay": "takes PostgreSQL and goes on until it is stopped: tests/store/jobs run it there",
     "ingest --watch session.json": "goes on until it is stopped: tests/commands/test_ingest_watch.py runs it",
+    "scan": "reads what is on this machine: tests/commands/test_scan.py gives it a home of its own",
     "mcp": "talks to a program on its standard input: tests/commands/test_mcp.py does",
 }
 TYPED = json.dumps({"id": "a", "text": BROKEN}) + "\n"
 """a response for `parse`; typed twice, as good a password as any"""
 EXPORT = ["label", "export", "--format", "gate"]
-NO = {"check": "there is no baseline at first"}
+NO = {"check": "there is no baseline at first", "scan more/": "a response there is broken"}
 """commands whose answer is no in this folder, which is exit 1"""
 
 
@@ -166,6 +169,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     dump(made / ".fencepost" / "spool" / "two.json", "d", BROKEN)
     (made / "runs.jsonl").write_text(json.dumps({"output": {"text": BROKEN}, "run_id": "e"}))
     (made / "response.txt").write_text(BROKEN)
+    (made / "tools.json").write_text('[{"type": "function", "function": {"name": "run_code", "parameters": {}}}]')
     for name in ("acme_parser.py", "acme/parsers.py"):
         (made / name).write_text("import json\n\ndef parse(text):\n    return json.loads(text)\n")
     for words in (
