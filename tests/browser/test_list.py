@@ -291,6 +291,7 @@ def test_a_row_with_the_focus_shows_the_exact_time_without_a_shift(page: Page) -
     page.goto("/")
     expect(page.locator("#question[hx-trigger]")).to_have_count(0)  # it grows while it counts
     row = page.locator(ROWS).filter(has_text=STORY)
+    row.scroll_into_view_if_needed()  # else the focus scrolls
     before = row.bounding_box()
     page.keyboard.press("j")
     row.locator("[data-row]").focus()
