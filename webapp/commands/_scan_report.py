@@ -81,7 +81,7 @@ def _checks(scan: Scan) -> Iterator[str]:
     told = document(Scan(scan.found, scan.files))["checks"]
     yield f"{'':17} {'kept':>8} {'broken':>8} {'not knowable':>13}"
     for check in told:
-        state = "broken" if check["broken"] else "kept" if check["kept"] else "unknown"
+        state = "broken" if check["broken"] else "unknown" if check["unknown"] or not check["kept"] else "kept"
         why = f"  {check['why'][0]['reason']}" if check["why"] else ""
         counts = f"{check['kept']:>8,} {check['broken']:>8,} {check['unknown']:>13,}"
         yield f"{MARKS[state]} {check['words']:15} {counts}{why}"
