@@ -35,7 +35,7 @@ ROOMS = {
     "findings": ("finding",),
     "exports": ("export",),
 }
-ALIKE = ("test_fuzz.py", "profiles/test_differential.py")
+ALIKE = ("test_fuzz.py", "test_versions.py", "profiles/test_differential.py")
 AS_BEFORE = ("test_hostile", "test_linear", "test_bad_input", "test_released", "test_vllm")
 """Hostile input and released parsers take minutes, and new plugins change nothing for those that were there before."""
 CHOSEN = f"not ({' or '.join(AS_BEFORE)}) or last-line or chatty or responses"
@@ -99,6 +99,8 @@ def test_the_tests_of_the_room_pass_with_all_five(room: str, tree: Path) -> None
         "-v",
         "-p",
         "no:cacheprovider",
+        "-p",
+        "pytest_timeout",
         "-p",
         FEW,
         *chosen,

@@ -62,14 +62,3 @@ def test_what_was_not_run_is_named_with_its_command() -> None:
 def test_wrong_use_exits_with_2() -> None:
     assert compare("nobody", "fencepost").exit_code == 2 and compare("direct").exit_code == 2
     assert compare("direct", "fencepost", "--verdict", "x").exit_code == 2
-
-
-def test_runs_in_parts_are_compared_and_a_damaged_part_is_named(tmp_path: Path) -> None:
-    replay = ["replay", "--profile", "master-before", "--parts", "--processes", "1"]
-    assert "new ones in Parquet parts" in CliRunner().invoke(main, replay, catch_exceptions=False).output
-    document = json.loads(compare("master-before", "direct", "--json").output)
-    assert document["compared"] == 3 and document["a_runs"]["run"] == 3
-    [part] = (tmp_path / "parts").glob("*.parquet")
-    part.write_bytes(b"")
-    damaged = compare("master-before", "direct")
-    assert damaged.exit_code == 1 and f"{part.name} in {tmp_path}" in damaged.output

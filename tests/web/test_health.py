@@ -44,9 +44,9 @@ def test_both_answer_by_any_name_and_without_the_token(make: Callable[..., Flask
 
 def test_a_database_at_another_revision_is_not_ready(app: Flask, client: FlaskClient) -> None:
     with app.app_context(), db.engine.begin() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0001'"))
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '0000'"))
     answer = client.get("/readyz")
-    assert answer.status_code == 503 and "revision 0001" in answer.json["checks"]["database"]
+    assert answer.status_code == 503 and "revision 0000" in answer.json["checks"]["database"]
     assert answer.json["checks"]["data_folder"] == "ok"
     assert client.get("/healthz").status_code == 200
 

@@ -115,6 +115,7 @@ class UnreadTexts:
         said = _Said(raws)
         self.seen = self.seen if len(self.seen) < _MOST_SEEN else set()
         self.seen.update(map(hash, raws))
+        self.seen.update(hash(who) for turn, _ in turns for who in (turn.role, turn.model) if who)
         for path, text in _spoken(entry, least, self.seen):
             held = self.suspects.get(path, {})
             is_full = len(held) >= _MOST_AT_PATH or (not held and len(self.suspects) >= _MOST_PATHS)

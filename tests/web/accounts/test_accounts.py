@@ -253,11 +253,11 @@ def test_the_audit_log_has_a_size_and_an_age(guarded: Flask, monkeypatch: pytest
     with guarded.app_context(), db.engine.begin() as connection:
         for _ in range(400):
             audit.begin(connection, act)
-        assert len(audit.page(connection, limit=1000)) == 150
+        assert 150 <= len(audit.page(connection, limit=1000)) < 150 + audit._EVERY
         connection.execute(sa.update(AuditEntry).values(at=datetime.now(UTC) - audit.OLDEST - timedelta(days=1)))
         for _ in range(100):
             audit.begin(connection, act)
-        assert len(audit.page(connection, limit=1000)) == 100
+        assert len(audit.page(connection, limit=1000)) <= 100
 
 
 @both
