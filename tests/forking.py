@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[1]
-IMPORTED = ("webapp.cli", "webapp.app", "webapp.commands.serve", "webapp.commands.work", "webapp.web.server.listener")
+IMPORTED = ("webapp.cli", "webapp.app", "webapp.commands.serve", "webapp.commands.work", "waitress")
 IMPORTED_IF_THERE = ("psycopg",)
 LENGTH = struct.Struct("!I")
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import click
 import pytest
+import waitress
 from click.testing import CliRunner, Result
 
 from tests.commands.stored import BROKEN, dump
 from tests.shown_commands import SHOWN, ShownCommand, of_file
 from webapp.cli import main
 from webapp.commands import work
-from webapp.web.server import listener
 
 FOR_NAMES = {
     "ID": ["a/b"],
@@ -213,7 +213,7 @@ def test_a_shown_command_does_what_it_is_shown_for(
     words: tuple[str, ...], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = Path(shutil.copytree(folder, tmp_path / "project"))
-    monkeypatch.setattr(listener, "serve", lambda *_, **__: StoppedServer())
+    monkeypatch.setattr(waitress, "create_server", lambda *_, **__: StoppedServer())
     monkeypatch.setattr(work, "work_on", lambda *_: None)
     command = [word.replace("/srv/acme/.venv/bin/python", sys.executable) for word in words]
     environment = dict(word.split("=", 1) for word in command[: len(COMMANDS[words].environment)])

@@ -1,9 +1,8 @@
-"""A server's threads share one heap; imports do without the garbage collector."""
+"""A server's threads share one heap."""
 
 from __future__ import annotations
 
 import ctypes
-import gc
 import subprocess
 import sys
 
@@ -50,23 +49,3 @@ def test_another_c_library_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
     assert memory.use_one_arena() is False
-
-
-def test_while_modules_are_imported_the_garbage_collector_rests() -> None:
-    frozen = gc.get_freeze_count()
-    with memory.importing():
-        assert not gc.isenabled()
-        made: list[object] = [[]]
-    assert gc.isenabled()
-    assert gc.get_freeze_count() <= frozen  # what was made is collected as ever once nothing refers to it
-    assert any(one is made for one in gc.get_objects(generation=2))
-
-
-def test_a_collector_that_was_off_stays_off() -> None:
-    gc.disable()
-    try:
-        with memory.importing():
-            pass
-        assert not gc.isenabled()
-    finally:
-        gc.enable()

@@ -6,7 +6,7 @@ import importlib
 
 import click
 
-from webapp import __version__, memory
+from webapp import __version__
 
 COMMANDS = {
     "serve": "Serve the web pages and the API.",
@@ -44,9 +44,7 @@ class Lazy(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        with memory.importing():
-            module = importlib.import_module(f"webapp.commands.{name}")
-        command: click.Command = module.command
+        command: click.Command = importlib.import_module(f"webapp.commands.{name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -10,32 +10,20 @@ import json
 import re
 import uuid
 from collections.abc import Callable, Sequence
-from json import encoder
 from typing import Any
 
-
-def _compact(*, sort_keys: bool) -> Callable[[Any], str]:
-    """What `json.JSONEncoder.encode` does, but for its C encoder, which that makes anew for each value."""
-    plain = json.JSONEncoder(separators=(",", ":"), check_circular=False, sort_keys=sort_keys)
-    make = getattr(encoder, "c_make_encoder", None)
-    if make is None:
-        return plain.encode
-    chunks = make(None, plain.default, encoder.encode_basestring_ascii, None, ":", ",", sort_keys, False, True)
-    return lambda value: "".join(chunks(value, 0))
-
-
-_dumps = _compact(sort_keys=False)
-_sorted = _compact(sort_keys=True)
+_plain = json.JSONEncoder(separators=(",", ":"), check_circular=False)
+_sorted = json.JSONEncoder(separators=(",", ":"), check_circular=False, sort_keys=True)
 
 
 def dumps(value: Any) -> str:
     """Compact ASCII JSON; NaN and Infinity as Python writes them."""
-    return _dumps(value)
+    return _plain.encode(value)
 
 
 def quoted(text: str) -> str:
     """`text` as `dumps` writes it, within whatever value it stands."""
-    return encoder.encode_basestring_ascii(text)
+    return _plain.encode(text)
 
 
 def loads(text: str | bytes) -> Any:
@@ -61,10 +49,10 @@ def canonical(values: Sequence[Any]) -> str | None:
     None where they are nested too deeply, or hold a number that is too long, to be written so.
     """
     try:
-        text = _sorted(list(values))
+        text = _sorted.encode(list(values))
         if not _fraction.search(text):
             return text
-        return _sorted(json.loads(dumps(list(values)), parse_float=_number))
+        return _sorted.encode(json.loads(dumps(list(values)), parse_float=_number))
     except (RecursionError, ValueError):
         return None
 
@@ -111,7 +99,7 @@ def unmarked(value: Any) -> Any:
 
 def _marked_leaf(value: Any) -> Any:
     if isinstance(value, float) and (value != value or value in (_FLOATS["Infinity"], _FLOATS["-Infinity"])):
-        return {MARK: _dumps(value)}
+        return {MARK: _plain.encode(value)}
     return value
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import re
 import signal
@@ -162,21 +161,16 @@ def test_settings_are_where_serve_reads_them() -> None:
     assert settings_for("127.0.0.1") == Settings.from_environment()
 
 
-@pytest.mark.parametrize(("path", "kind"), [("/api/dumps", "application/json"), ("/dumps", "text/plain")])
-def test_an_upload_that_is_too_large_is_refused_in_words_that_help(data: Path, path: str, kind: str) -> None:
+def test_an_upload_that_is_too_large_is_refused_before_it_is_read(data: Path) -> None:
+    """In the server's own words: the app is never asked."""
     with serving(data, FENCEPOST_MAX_UPLOAD="1") as (_, host):
         connection = http.client.HTTPConnection(host, timeout=120)
-        connection.putrequest("POST", path)
+        connection.putrequest("POST", "/api/dumps")
         connection.putheader("Content-Length", str(2**31))
         connection.endheaders()
         answer = connection.getresponse()
-        said = answer.read().decode()
         connection.close()
     assert answer.status == 413
-    assert (answer.getheader("Content-Type") or "").startswith(kind)
-    assert "may have 1 MB" in said and "FENCEPOST_MAX_UPLOAD" in said
-    if path.startswith("/api/"):
-        assert json.loads(said)["error"]["code"] == "too_large"
 
 
 def test_a_token_that_is_soon_guessed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

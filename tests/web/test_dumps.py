@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +13,6 @@ from flask import Flask, request
 from flask.testing import FlaskClient
 
 from tests.web.test_doors import entry, windlass
-from webapp.commands.serve import make_server
-from webapp.config import Settings
 from webapp.store.db import disk_full
 from webapp.store.ingest import dump_files
 from webapp.store.jobs.worker import WORKER
@@ -250,30 +245,6 @@ def test_a_body_that_ends_early_is_refused_whole(client: FlaskClient, tmp_path: 
     assert answer.status_code == 400 and "Send it again" in answer.json["error"]["message"]
     assert client.get("/api/sessions").json["total"] == 0
     assert [path for path in dump_files.folder(tmp_path).rglob("*") if path.is_file()] == []
-
-
-@pytest.fixture
-def address(tmp_path: Path, migrated: Path) -> Iterator[tuple[str, int]]:
-    """A waitress of our own."""
-    file = shutil.copyfile(migrated, tmp_path / "w.sqlite3")
-    settings = Settings(data=tmp_path / "w", database=f"sqlite:///{file}")
-    server = make_server(settings, "127.0.0.1", 0, 2, False)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield "127.0.0.1", server.effective_port
-    server.close()
-    thread.join(60)
-
-
-@pytest.mark.parametrize("head", ["Content-Length: 5000", "Transfer-Encoding: chunked"])
-def test_a_sender_that_stops_half_way_is_told_so(address: tuple[str, int], head: str, tmp_path: Path) -> None:
-    with socket.create_connection(address, timeout=60) as sender:
-        sender.sendall(f"POST /api/dumps HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n\r\n".encode())
-        sender.sendall(b'5\r\n{"ses\r\n' if "chunked" in head else b'{"session_id"')
-        sender.shutdown(socket.SHUT_WR)
-        answer = sender.makefile("rb").read()
-    assert answer.startswith(b"HTTP/1.1 400 ") and b"Send it again" in answer
-    assert [path for path in dump_files.folder(tmp_path / "w").rglob("*") if path.is_file()] == []
 
 
 MUTE = b'{"messages": [{"role": "user", "content": "Say it."}, {"role": "assistant", "content": ""}]}\n' * 3

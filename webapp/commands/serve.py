@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import importlib
 import ipaddress
 import sys
 from collections.abc import Iterator
@@ -18,9 +16,8 @@ from webapp.commands import _start
 from webapp.commands._start import stopped_by_signals
 from webapp.config import BadSetting, Settings
 
-SWITCH_SECONDS = 0.001
-"""after which a thread that computes lets another one go on. A page asks SQLite some twenty times, and waits this long
-after each answer while an upload is read; by Python's own 5 ms pages take a seventh longer meanwhile."""
+MOST_CONNECTIONS = 1_000
+MOST_HEADER_BYTES = 64 * 1024
 
 
 @click.command()
@@ -51,16 +48,11 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
 def serve(settings: Settings, host: str, port: int, threads: int, examples: bool, stop_requested: Event) -> None:
     """Start, say where the server is, and serve until interrupted."""
     _start.check(settings)
-    with memory.importing():
-        importlib.import_module("webapp.app")
-    gc.freeze()  # modules stay, so no collection need look at them
     server = make_server(settings, host, port, threads, examples)
     try:
         url = f"http://{shown(host)}:{server.effective_port}"
         click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
         sys.stdout.flush()
-        gc.freeze()  # what is there by now stays, so no collection need look at it: a tenth of a request's time
-        sys.setswitchinterval(SWITCH_SECONDS)
         if not stop_requested.is_set():
             server.run()  # waitress ends by itself if the signal comes while it serves
     finally:
@@ -97,16 +89,28 @@ def shown(host: str) -> str:
 
 
 def make_server(settings: Settings, host: str, port: int, threads: int, examples: bool):  # type: ignore[no-untyped-def]
-    """A waitress server that is bound and not yet running: waitress brings no types."""
-    from webapp.web.server import listener
-    from webapp.web.server.admission import Admission
+    """A waitress server that is bound and not yet running: waitress brings no types.
+
+    It reads a body before the app is asked, so one of no route may be larger than the largest upload.
+    """
+    from waitress import create_server
 
     app = _start.app(settings)
     prepare(app, examples)
-    with app.app_context():
-        admission = Admission(app)
     with _listening(host, port):
-        return listener.serve(app, admission, host=host, port=port, threads=threads)
+        return create_server(
+            app,
+            host=host,
+            port=port,
+            threads=threads,
+            ident=None,
+            max_request_header_size=MOST_HEADER_BYTES,
+            max_request_body_size=settings.max_upload + 1,
+            connection_limit=MOST_CONNECTIONS,
+            channel_timeout=60,
+            asyncore_use_poll=True,  # select() knows 1,024 files
+            clear_untrusted_proxy_headers=True,
+        )
 
 
 @contextmanager

@@ -9,8 +9,6 @@ FORM = 1 * MEGABYTE
 TEXT = 5 * MEGABYTE
 """of a playground's text, or of a label through the API"""
 SPANS = 64 * MEGABYTE
-REFUSED = 64 * KILOBYTE
-"""of whoever did not sign in or has not the right to send it: read and thrown away, so that the refusal arrives"""
 
 
 def most_bytes(path: str, settings: Settings) -> int:

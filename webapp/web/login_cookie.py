@@ -7,7 +7,6 @@ import hmac
 import re
 import time
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
@@ -27,15 +26,6 @@ def cookie_name(host: str, settings: Settings) -> str:
     if not settings.secure:
         return name
     return f"__Secure-{name}" if settings.prefix else f"__Host-{name}"  # which browsers take for the whole host alone
-
-
-def in_header(header: str, name: str) -> str:
-    """The value of the cookie `name` in a `Cookie` header that nobody read yet; "" where it has none."""
-    try:
-        morsel = SimpleCookie(header).get(name)
-    except CookieError:
-        return ""
-    return "" if morsel is None else morsel.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +70,6 @@ class AccountCookie:
         except (BadData, ValueError, TypeError):
             return None
         return number, stamp
-
-    def is_valid(self, value: str) -> bool:
-        return self.read(value) is not None
 
     def _serializer(self) -> URLSafeTimedSerializer:
         return URLSafeTimedSerializer(self.key, "fencepost account", signer_kwargs={"digest_method": hashlib.sha256})

@@ -85,11 +85,6 @@ def note_use(connection: sa.Connection, number: int) -> None:
     connection.execute(sa.update(ApiToken).where(ApiToken.id == number).values(used_at=datetime.now(UTC)))
 
 
-def is_known(connection: sa.Connection, sent: bytes) -> bool:
-    """Whether `sent` is a token; notes nothing."""
-    return connection.scalar(sa.select(ApiToken.id).where(ApiToken.digest == digest(sent))) is not None
-
-
 def lines(connection: sa.Connection, account_id: int | None = None) -> list[TokenLine]:
     """The tokens of an account, or of all; the newest first."""
     columns = (Account.name, Account.role, ApiToken.scopes)

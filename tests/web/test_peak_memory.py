@@ -27,7 +27,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 MOST = 300 * MEGABYTE
 TIMES = 50
 SETTINGS = Settings(data=Path(), database="")
