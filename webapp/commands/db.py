@@ -127,15 +127,15 @@ def backup_(target: Path, as_json: bool) -> None:
 @command.command("copy")
 @click.argument("source")
 @click.argument("target")
-@click.option("--json", "as_json", is_flag=True, help="Print each table's rows and SHA-256 as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print each table's rows as JSON.")
 def copy_(source: str, target: str, as_json: bool) -> None:
-    """Copy everything in the database SOURCE to the empty database TARGET, and check the copy.
+    """Copy everything in the database SOURCE to the empty database TARGET.
 
     Each is a URL as for FENCEPOST_DATABASE, or the path of a SQLite file. Stop the server first: anything written
-    during the copy is missing from it. If interrupted, run the same command again to continue. Stored dumps and the
-    secret key stay in the data folder.
+    during the copy is missing from it. An interrupted copy leaves TARGET empty. Stored dumps and the secret key stay in
+    the data folder.
 
-    Exits with 1 when a row of the copy differs, SOURCE is at an older revision or TARGET is not empty.
+    Exits with 1 when SOURCE is at an older revision or TARGET is not empty.
     """
     addresses = _database_address(source, is_source=True), _database_address(target)
     if addresses[0] == addresses[1]:
@@ -168,9 +168,9 @@ def _database_address(text: str, *, is_source: bool = False) -> str:
 
 def _print_copies(copies: list[database_copy.TableCopy]) -> None:
     for table in copies:
-        click.echo(f"{table.name:<24} {table.rows:>12,}  {table.sha256[:16]}")
+        click.echo(f"{table.name:<24} {table.rows:>12,}")
     rows = sum(table.rows for table in copies)
-    click.echo(f"{counted(rows, 'row')} in {counted(len(copies), 'table')}, the same in both")
+    click.echo(f"{counted(rows, 'row')} in {counted(len(copies), 'table')}")
 
 
 def _counts(engine: sa.Engine) -> dict[str, int]:

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 HEAD = max(file.name.partition("_")[0] for file in paths.resource("migrations").glob("*_*.py"))
 """The newest revision, by the names of the files: a start at head need not load Alembic."""
 
-UNFINISHED_COPY = "unfinished copy"
-"""in place of the revision of a database that `fencepost db copy` has not filled yet, so that nothing serves it"""
-
 POOLED = 5
 """connections to PostgreSQL that stay open once they were needed, where `FENCEPOST_POOL` says nothing …"""
 MORE = 10
@@ -150,11 +147,6 @@ def revision(engine: sa.Engine) -> str | None:
     """The revision that the database is at; None where it is empty."""
     with engine.connect() as connection:
         return revision_of(connection)
-
-
-def set_revision(connection: sa.Connection, name: str) -> None:
-    """Write down that the database is at the revision `name`."""
-    connection.execute(_version.update().values(version_num=name))
 
 
 def migrate(engine: sa.Engine) -> None:

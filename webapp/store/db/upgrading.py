@@ -40,8 +40,6 @@ def upgrade(engine: sa.Engine) -> None:
 def _refuse_unknown(script: ScriptDirectory, current: str | None) -> None:
     if current is None:
         return
-    if current == database.UNFINISHED_COPY:
-        raise database.NewerDatabase("The database is an unfinished copy: run fencepost db copy again to continue it.")
     if current not in {known.revision for known in script.walk_revisions()}:
         raise database.NewerDatabase(
             f"The database is at revision {current!r}, which this Fencepost does not know: a newer one wrote it. "
