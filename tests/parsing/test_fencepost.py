@@ -8,10 +8,7 @@ from webapp.parsing import parse
 from webapp.parsing.decode import decode
 from webapp.parsing.edit import apply
 from webapp.parsing.escaped import peel
-from webapp.parsing.machine.reader import read_value
-from webapp.parsing.machine.state import Machine
 from webapp.parsing.span import Span
-from webapp.parsing.sweep import sweep
 
 
 def test_the_call_with_four_closers_is_read_and_two_are_removed() -> None:
@@ -66,15 +63,6 @@ def test_nan_is_no_json() -> None:
     failure = decode('["NaN", NaN]', finite=True).failure
     assert failure and (failure.type, failure.message, failure.at) == ("JSONDecodeError", "Expecting value", 8)
     assert decode("[NaN]").failure is None
-
-
-def test_the_sweep_and_the_machine_make_the_same_edits() -> None:
-    raw = '{\'a\': True, b: [1, 2,], // one\n "c": \'x\', "d": "line\nbreak",}'
-    stop, swept = sweep(raw, 0, len(raw))
-    machine = Machine(raw, 0, len(raw))
-    read_value(machine)
-    assert stop == len(raw)
-    assert swept == machine.edits()
 
 
 def test_a_layer_of_escapes_keeps_its_places() -> None:

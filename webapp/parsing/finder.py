@@ -1,4 +1,4 @@
-"""The finder: tries a candidate as it stands, swept, then repaired, and records what came of it."""
+"""The finder: tries a candidate as it stands, then repaired, and records what came of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from webapp.parsing import decode, escaped
 from webapp.parsing.calls import markup
 from webapp.parsing.calls.markup import Mark
-from webapp.parsing.edit import Edit, apply
+from webapp.parsing.edit import Edit
 from webapp.parsing.engine import Tracer
 from webapp.parsing.machine import closers, tokens
 from webapp.parsing.machine.reader import read_value
@@ -19,7 +19,6 @@ from webapp.parsing.patch import NotJson, in_order
 from webapp.parsing.patterns import later
 from webapp.parsing.policies import Policies
 from webapp.parsing.span import Span, stripped
-from webapp.parsing.sweep import sweep
 from webapp.parsing.trace import Attempt
 
 Limits = Callable[[], list[int]] | None
@@ -125,7 +124,7 @@ class Finder:
             self.tracer.reject("balanced", Span(start, end), reason)
 
     def consider(self, strategy: str, start: int, limits: Limits, tier: int, note: str | None = None) -> int:
-        """Try the value that begins at `start`: as it is, swept, then repaired up to one of `limits`; where it ends."""
+        """Try the value that begins at `start`: as it is, then repaired up to one of `limits`; where it ends."""
         if self.budget > 0:
             is_long = self.end - start > LONG and len(self.tracer.attempts) < FIRST
             end, value, cost, gap = decode.read(self.tracer.raw, start, is_long=is_long)
@@ -136,31 +135,9 @@ class Finder:
                 self.skips -= layer.end - start
                 if self.skips > 0:
                     return self.unescaped(start, layer, tier)
-            if end < 0 and (stop := self._swept(strategy, start, tier, note)):
-                return stop
             if stop := self._one_character(strategy, start, gap, tier, note):
                 return stop
         return self._mended(strategy, start, limits() if limits else [self.end], tier, note)
-
-    def _swept(self, strategy: str, start: int, tier: int, note: str | None) -> int:
-        """Try the value with the edits that one lexical pass finds; where it ends, or 0."""
-        raw = self.tracer.raw
-        stop, edits = sweep(raw, start, self.end)
-        self.budget -= stop - start
-        while stop > start and raw[stop - 1] in " \t\r\n":
-            stop -= 1
-        while edits and edits[-1].span.end > stop:
-            edits.pop()
-        if not edits or raw[stop - 1] not in "}]":
-            return 0
-        span = Span(start, stop)
-        decoded = decode.decode(apply(raw, span, edits), finite=True)
-        if decoded.failure or closers.goes_on(raw, start, stop, self.end):
-            return 0
-        name = self._name(strategy, start, stop)
-        note = self._noted(start, decoded.value, note)
-        self.accept(self.tracer.record(name, span, decoded.value, edits, note=note), tier)
-        return stop
 
     def _one_character(self, strategy: str, start: int, gap: int, tier: int, note: str | None) -> int:
         """Try the value with one structural character taken out or put in; where it ends, or 0."""

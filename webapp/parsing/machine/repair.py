@@ -15,9 +15,6 @@ FOLDER = "webapp.parsing.repairs"
 Mend = Callable[[Machine, "re.Match[str]"], bool]
 """Mends what the pattern matched at `machine.at` and moves on; False declines, and nothing may have changed then."""
 
-Quicken = Callable[[str, int, int], "tuple[tuple[int, int, str], ...]"]
-"""From a text and the span of a plain defect in it: the edits, each `(start, end, new text)`."""
-
 
 @dataclass(frozen=True)
 class Repair:
@@ -29,10 +26,6 @@ class Repair:
 
     `opens` is a pattern of what stands behind an opening bracket, or in the place of one, where only this repair makes
     JSON of it: it makes a bracket a candidate that would else be taken for prose or program code.
-
-    `quick` is a pattern for the plain form of the defect, one that can be told between two tokens without knowing where
-    in the value it stands; `quicken` gives its edits (see `sweep`), which go by
-    `name`, an identifier.
     """
 
     name: str
@@ -42,8 +35,6 @@ class Repair:
     order: int = 50
     mend: Mend | None = None
     opens: str = ""
-    quick: str = ""
-    quicken: Quicken | None = None
 
 
 def replacing(name: str, new: str = "", *, value: bool = False) -> Mend:
@@ -57,6 +48,7 @@ MADE_BETWEEN_TOKENS = {
     "call_markup": "A tool call written in XML or other markup becomes an object with name and arguments.",
     "call_syntax": "A tool call written as Python writes it becomes an object with name and arguments.",
     "comma_in_quote": "A comma that slipped inside the closing quote moves behind it.",
+    "control_character": "A control character inside a string, a raw line break for example, is escaped.",
     "doubled_colon": "A colon after a colon is removed.",
     "doubled_comma": "A comma with nothing before it is removed.",
     "doubled_quote": "A quote written twice at the ends of a string is written once.",
@@ -73,6 +65,7 @@ MADE_BETWEEN_TOKENS = {
     "quotation_mark": "The mark > of a quotation is removed from the beginning of a line.",
     "set": "A Python set becomes an array.",
     "smart_quotes": "A string in typographic quotes is put in double quotes.",
+    "trailing_comma": "A comma before a closing bracket is removed.",
     "triple_quotes": "A string in Python's triple quotes is put in double quotes.",
     "truncation": "What was cut off at the end and of which nothing can be kept is removed.",
     "unescaped_quote": "A quote inside a string that does not close it is escaped.",

@@ -41,10 +41,6 @@ def _end(raw: str, match: re.Match[str], limit: int) -> int:
 _closer = later(r"\s{0,100}+[}\]]")
 
 
-def _quicken(raw: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
-    return ((start, end, ""),)
-
-
 plugin = Repair(
     "comment",
     r"//|/\*|#|<!--",
@@ -52,6 +48,4 @@ plugin = Repair(
     "/#<",
     order=5,
     mend=_mend,
-    quick=r"//[^\n\r]{0,300}+(?=[\r\n])|/\*[^*/]{0,300}+\*/",
-    quicken=_quicken,
 )

@@ -18,10 +18,6 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return True
 
 
-def _quicken(raw: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
-    return ((start, end, _JSON[raw[start:end].lower()]),)
-
-
 plugin = Repair(
     "literal",
     r"(?i:true|false|null|none|undefined|nil)\b" + DELIMITED,
@@ -29,6 +25,4 @@ plugin = Repair(
     "tTfFnNuU",
     order=20,
     mend=_mend,
-    quick=r"(?:True|False|None|TRUE|FALSE|NULL|undefined)(?=[ \t\r\n]*+[,}\]])",
-    quicken=_quicken,
 )

@@ -19,10 +19,6 @@ def _mend(machine: Machine, match: re.Match[str]) -> bool:
     return machine.key_done(start, end)
 
 
-def _quicken(raw: str, start: int, end: int) -> tuple[tuple[int, int, str], ...]:
-    return (start, start, '"'), (end, end, '"')
-
-
 plugin = Repair(
     "unquoted_key",
     r"[\w$@./-]++(?:[ ][\w$@./-]++){0,5}+(?P<quote>\")?(?=\s*+(?:["
@@ -31,6 +27,4 @@ plugin = Repair(
     "k",
     order=60,
     mend=_mend,
-    quick=r"[A-Za-z_$][\w$]*+(?=[ \t]*+:)",
-    quicken=_quicken,
 )
