@@ -224,18 +224,6 @@ def upgrade() -> None:
     )
     op.create_index(op.f("ix_api_token_account_id"), "api_token", ["account_id"], unique=False)
     op.create_table(
-        "growing_file",
-        sa.Column("dump_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("name", sa.String(length=64), nullable=False),
-        sa.Column("made_by", sa.String(length=64), nullable=False),
-        sa.Column("state", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["dump_id"], ["dump.id"], name=op.f("fk_growing_file_dump_id_dump"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("dump_id", name=op.f("pk_growing_file")),
-    )
-    op.create_index(op.f("ix_growing_file_name"), "growing_file", ["name"], unique=False)
-    op.create_table(
         "job",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("kind", sa.String(length=16), server_default="import", nullable=False),
@@ -421,25 +409,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_finding")),
     )
     op.create_index(op.f("ix_finding_session_id"), "finding", ["session_id"], unique=False)
-    op.create_table(
-        "growing_session",
-        sa.Column("dump_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("session_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
-        sa.Column("made_by", sa.String(length=64), nullable=False),
-        sa.Column("changed", sa.BigInteger(), nullable=False),
-        sa.Column("entry_count", sa.Integer(), nullable=False),
-        sa.Column("turn_count", sa.Integer(), nullable=False),
-        sa.Column("reader", sa.LargeBinary(), nullable=False),
-        sa.Column("fold", sa.LargeBinary(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["dump_id"], ["dump.id"], name=op.f("fk_growing_session_dump_id_dump"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(
-            ["session_id"], ["session.id"], name=op.f("fk_growing_session_session_id_session"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("dump_id", "session_id", name=op.f("pk_growing_session")),
-    )
-    op.create_index(op.f("ix_growing_session_session_id"), "growing_session", ["session_id"], unique=False)
     op.create_table(
         "home_change_session",
         sa.Column("change_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),

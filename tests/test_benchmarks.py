@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from benchmarks import generated, growing, memory_limit, short_writes
+from benchmarks import generated, memory_limit, short_writes
 from webapp.store.db import database
 from webapp.store.models import Turn
 
@@ -21,11 +21,6 @@ def test_a_database_of_made_sessions_is_filled(tmp_path: Path) -> None:
     with engine.connect() as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(Turn)) == 60
     engine.dispose()
-
-
-def test_a_log_that_grows_is_measured(tmp_path: Path) -> None:
-    figures = growing.measured(tmp_path, 20, 1)
-    assert figures["turns"] == 2 * 22 and {"whole", "first_growth", "later_growth"} < set(figures)
 
 
 def test_the_kernel_holds_a_group_to_its_limit() -> None:

@@ -15,13 +15,12 @@ import sqlalchemy as sa
 from sqlalchemy import orm
 
 from webapp import dumps as readers
-from webapp.commands._input import STDIN, InputFile, open_bytes, size_of
+from webapp.commands._input import InputFile, open_bytes, size_of
 from webapp.config import Settings
 from webapp.dumps import BadDump, Problem, SessionStart, Spooled, Turn, UnknownFormat, spool
 from webapp.dumps.answer_alarm import MissingAnswers
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.parsing.words import counted
-from webapp.store.ingest import file_growth
 from webapp.store.ingest.kept_dumps import NotKept
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.start import MOST_PROBLEMS, IngestResult, describe, format_by, ingest, ingest_again, sniffed
@@ -103,28 +102,15 @@ class FileReader:
         name = file.label
         try:
             with open_bytes(file.path) as stream, _bar(name, stream, self.show, limit) as (watched, turns):
-                if self.engine is not None and (grown := self._grown(self.engine, stream, file, limit)) is not None:
-                    return FileResult(name, ingested=grown)
                 if self.engine is None:
                     return FileResult(name, survey=self._look(watched, file, turns))
-                result = self._store(self.engine, watched, file, turns)
-                file_growth.watched(self.engine, stream, file.filename)
-                return FileResult(name, ingested=result)
+                return FileResult(name, ingested=self._store(self.engine, watched, file, turns))
         except UnknownFormat as error:
             if not file.is_named:
                 return FileResult(name, skipped=str(error).partition("\n")[0], speaks=error.speaks)
             return FileResult(name, error=describe(error))
         except (BadDump, OSError, click.UsageError) as error:
             return FileResult(name, error=_said(error))
-
-    def _grown(self, engine: sa.Engine, stream: BinaryIO, file: InputFile, limit: int | None) -> IngestResult | None:
-        """What came of the lines that were added to a file since it was read, where nothing else is new."""
-        if any(value is not None for value in self._how.values()) or file.path == STDIN:
-            return None
-        grown = file_growth.grow_watched(engine, self.settings, stream, file.filename, limit)
-        if grown is None:
-            stream.seek(0)
-        return grown
 
     def again(self, dump: DumpLine) -> FileResult:
         """Read a kept dump anew; whatever is wrong with it is in the result."""

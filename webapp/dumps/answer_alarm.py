@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -120,8 +120,8 @@ class SessionAnswers:
         return MissingAnswers(self._place, f"{reason}{f' ({shape})' if shape else ''}; try {advice}")
 
 
-def watched(records: Iterable[Record], on_end: Callable[[SessionAnswers], None] = lambda _: None) -> Iterator[Record]:
-    """Pass the records on; behind each session say what seems to be missing of it. `on_end` hears of each."""
+def watched(records: Iterable[Record]) -> Iterator[Record]:
+    """Pass the records on; behind each session say what seems to be missing of it."""
     session: SessionAnswers | None = None
     count = 0
     for record in chain(records, (None,)):
@@ -130,7 +130,6 @@ def watched(records: Iterable[Record], on_end: Callable[[SessionAnswers], None] 
                 session.add(record)
         elif not isinstance(record, Problem):  # another session begins, or the dump ends
             if session is not None:
-                on_end(session)
                 problem = session.problem()
                 count += problem is not None
                 if problem is not None and count <= MOST_NAMED:

@@ -38,7 +38,6 @@ from webapp.dumps.messages.declarations import declared_in
 from webapp.dumps.messages.turns import Conversation as Conversation
 from webapp.dumps.messages.turns import PlacedTurn as PlacedTurn
 from webapp.dumps.messages.turns import event_turns, numbered
-from webapp.dumps.read_tail import ReadTail
 from webapp.dumps.records import Problem, Record, SessionStart, Turn
 from webapp.dumps.session_keys import SessionKeys as SessionKeys
 from webapp.dumps.sessions import SessionEntries as SessionEntries
@@ -88,10 +87,6 @@ class Format:
     """whether its logger writes things twice: then `side` says what may be a twin of what (see `logged_twice`)"""
     checks_texts: bool = True
     """whether a text of an entry that is in no turn is worth a word: attributes of spans may be anything"""
-    grows: bool = False
-    """whether the lines that are added to a dump of lines can be read alone: see `added_sessions`"""
-    tail: ReadTail | None = None
-    """notes where the reading ended, for who goes on there"""
 
     @property
     def name(self) -> str:
@@ -116,15 +111,11 @@ class Format:
             return keyed(source, head, self.session_key, self.follows)
         return grouped(source, head, self.session_of)
 
-    def with_options(self, *, session_key: str | None = None, tail: ReadTail | None = None) -> Format:
-        """This, for sessions by the key `session_key`, and with `tail` noting where the reading ends."""
+    def with_key(self, session_key: str | None) -> Format:
+        """This, for sessions by the key `session_key`."""
         other = copy(self)
-        other.session_key, other.tail = session_key, tail
+        other.session_key = session_key
         return other
-
-    def added_sessions(self, source: Source) -> Sessions:
-        """As `sessions`, of lines that follow those of `source.before`. Raises `ReadsOtherwise`."""
-        return self.sessions(source, DumpHead(source.filename, "", "lines"))
 
     def follows(self, entry: dict[str, Any]) -> bool:
         """Whether an entry that names no session belongs to the one before it."""
@@ -179,22 +170,12 @@ class Format:
                 yield session
             else:
                 yield SessionStart(session.name, self.name, session.home, session.title, session.extra, session.service)
-                if self.tail is None or source.lines_read is None:
-                    yield from self.turns(session.entries, session.extra)
-                else:
-                    self.tail.lines = source.lines_read
-                    yield from self.noted_turns(session, self.reader(session.extra), self.tail)
+                yield from self.turns(session.entries, session.extra)
 
     def turns(self, entries: Iterable[Entry | Problem], context: Context) -> Iterator[Turn | Problem]:
         """The turns of one session; problems pass through."""
         reader = self.reader(context)
         yield from reader.read(self.sided_turns(entries, reader))
-        yield from reader.rest()
-
-    def noted_turns(self, session: SessionEntries, reader: TurnReader, tail: ReadTail) -> Iterator[Turn | Problem]:
-        """The turns of further entries of a session, with `tail` noting where they end; problems pass through."""
-        yield from reader.read(self.sided_turns(session.entries, reader))
-        tail.note(session.name, reader)
         yield from reader.rest()
 
     def reader(self, context: Context) -> TurnReader:

@@ -47,8 +47,6 @@ def id_problem(at: str, value: Any, used: str) -> Iterator[Problem]:
 class RepeatedIds:
     """The ids of a session's entries so far, as hashes, so that a million of them are some 60 MB."""
 
-    is_saved = True
-
     def __init__(self) -> None:
         self._hashes: set[int] = set()
 

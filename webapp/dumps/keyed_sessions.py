@@ -13,7 +13,7 @@ from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
 from webapp.dumps.session_keys import MOST_KEYS, NO_KEY, OPTION, KeyChoice, SessionKeys, chosen, named_by, rank_of
 from webapp.dumps.sessions import Runs, SessionEntries, lines, lines_of, object_of
-from webapp.dumps.source import LinesRead, ReadsOtherwise, Source
+from webapp.dumps.source import Source
 
 Follows = Callable[[dict[str, Any]], bool]
 """Whether an entry that names no session belongs to the one before it, as a message does; a request stands alone."""
@@ -42,8 +42,6 @@ class LineKeys:
     places: array[int] = field(default_factory=lambda: array("Q"))
     kinds: bytearray = field(default_factory=bytearray)
     columns: dict[str, _Column] = field(default_factory=dict)
-    key: str | None = None
-    """the one that was taken"""
 
     def report(self, given_key: str | None) -> SessionKeys:
         choices = [KeyChoice(key, column.entries, len(column.names)) for key, column in self.columns.items()]
@@ -61,18 +59,15 @@ class LineKeys:
         numbers = self.columns[key].numbers
         return [n for n, kind in enumerate(self.kinds) if kind == _ALONE and not (n < len(numbers) and numbers[n])]
 
-    def runs(self, key: str, rest: str, before: LinesRead) -> tuple[Runs, str | None]:
-        """The lines of each session that follow those `before`, and the session of the last one.
-
-        Those that stand alone and name none are in the session `rest`.
-        """
+    def runs(self, key: str, rest: str) -> Runs:
+        """The lines of each session; those that stand alone and name none are in the session `rest`."""
         column = self.columns[key]
         names = list(column.names)
         index: Runs = {}
-        current, run_of = before.session, None
+        current: str | None = None
+        run_of: str | None = None
         early = 0
-        for line in range(before.count, len(self.kinds)):
-            kind = self.kinds[line]
+        for line, kind in enumerate(self.kinds):
             number = column.numbers[line] if line < len(column.numbers) else 0
             name = names[number - 1] if number else rest if kind == _ALONE else current
             if name is None:
@@ -84,13 +79,13 @@ class LineKeys:
             else:
                 runs.extend((self.places[line - early], line - early + 1, early + 1))
             current, run_of, early = name, name, 0
-        return index, current
+        return index
 
 
 def line_keys(source: Source, given_key: str | None, follows: Follows) -> LineKeys:
-    """Look at every line once; those that were read before are known."""
-    keys, decoder = source.before.keys or LineKeys(), Decoder()
-    for number, (at, data) in enumerate(source.lines(), start=len(keys.kinds)):
+    """Look at every line once."""
+    keys, decoder = LineKeys(), Decoder()
+    for number, (at, data) in enumerate(source.lines()):
         keys.places.append(at)
         value = object_of(source, decoder, data, at)
         keys.kinds.append(_NOTHING if value is None else _FOLLOWER if follows(value) else _ALONE)
@@ -117,10 +112,6 @@ def keyed(
         yield from problems
         keys = line_keys(recoded, given_key, follows)
         report = keys.report(given_key)
-        if recoded.before.count and keys.key != report.key:
-            raise ReadsOtherwise
-        keys.key = report.key
-        recoded.lines_read = LinesRead(len(keys.kinds), recoded.stem, keys=keys)
         if given_key not in (None, NO_KEY) and report.key is None:
             yield Problem("the dump", f"no entry has the session key {str(given_key)[:200]!r}; all are one session")
         if not report.entries:
@@ -145,12 +136,8 @@ def _only(source: Source, given_key: str | None) -> SessionEntries:
 def _named_sessions(
     source: Source, rest: str, keys: LineKeys, key: str, place: Place
 ) -> Iterator[SessionEntries | Problem]:
-    runs, last = keys.runs(key, rest, source.before)
-    source.lines_read = LinesRead(len(keys.kinds), last, keys=keys)
     if without := keys.without(key):
         count = f"{len(without):,} {'entry names' if len(without) == 1 else 'entries name'} no {key}"
-        problem = Problem(place(without[0] + 1), f"{count}; in the session {rest[:200]!r}")
-        source.lines_read.problems.append(problem)
-        yield problem
-    for name, places in runs.items():
+        yield Problem(place(without[0] + 1), f"{count}; in the session {rest[:200]!r}")
+    for name, places in keys.runs(key, rest).items():
         yield SessionEntries(name, lines_of(source, places, place), extra={OPTION: key})

@@ -11,7 +11,6 @@ from webapp.dumps.answer_alarm import watched
 from webapp.dumps.base import Format
 from webapp.dumps.declared import declared
 from webapp.dumps.head import DumpHead, look
-from webapp.dumps.read_tail import ReadTail
 from webapp.dumps.records import BadDump, Problem, Record, SessionStart, Turn, UnknownFormat
 from webapp.dumps.session_keys import SessionKeys, told_key
 from webapp.dumps.source import Source, opened
@@ -39,7 +38,6 @@ def read(
     format: str | None = None,  # noqa: A002 - the option's name
     mapping: Mapping[str, str] | None = None,
     on_progress: Callable[[int], None] | None = None,
-    tail: ReadTail | None = None,
 ) -> Iterator[Record]:
     """The records of the dump at `path`: a `SessionStart`, its turns in order, the next; problems in between.
 
@@ -48,7 +46,6 @@ def read(
     It raises `BadMapping` at once, a `ValueError`, where it is none.
     Iterating raises `UnknownFormat`, or `BadDump` where not even one session can be read; damage further on is a
     `Problem`. Memory does not grow with the dump. `on_progress` gets how many bytes were read each time.
-    `tail` notes where the reading ended, for `webapp.dumps.tail_reading`.
     """
     key = told_key(mapping)
     mapped = None if mapping is None or key is not None else collect("webapp.dumps.formats")["mapped"].by(mapping)
@@ -57,10 +54,7 @@ def read(
         with opened(path, filename, on_progress) as source:
             head = look(source)
             kind = _named(format, head) if mapped is None else _fitting(mapped, head)
-            grows = kind.grows and head.shape == "lines" and source.start == 0 and not source.aside
-            noted_by = tail if mapping is None and grows else None
-            kind = kind.with_options(session_key=key, tail=noted_by)
-            yield from watched(checked(kind, source, head), (lambda _: None) if noted_by is None else noted_by.end)
+            yield from watched(checked(kind.with_key(key), source, head))
 
     return records()
 
@@ -80,7 +74,7 @@ def session_keys(
     with opened(path, filename) as source:
         head = look(source)
         kind = _named(format, head)
-        return kind.with_options(session_key=key).keys(source, head, most)
+        return kind.with_key(key).keys(source, head, most)
 
 
 def _named(name: str | None, head: DumpHead) -> Format:

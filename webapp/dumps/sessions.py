@@ -13,7 +13,7 @@ from webapp.dumps.documents import Place, as_lines, whole_document, with_list
 from webapp.dumps.entries import Entries, Entry, entry_or_problem, nested, objects
 from webapp.dumps.head import DumpHead
 from webapp.dumps.records import Problem
-from webapp.dumps.source import Cut, LinesRead, ReadsOtherwise, Source, too_long
+from webapp.dumps.source import Cut, Source, too_long
 from webapp.dumps.stream import walk
 from webapp.dumps.values import first_id, first_text
 
@@ -111,27 +111,21 @@ def lines(source: Source, place: Place | None = None) -> Entries:
 
 def _index(source: Source, session_of: SessionOf) -> Runs:
     index: Runs = {}
-    current, is_named = source.before.session, source.before.named
+    current: str | None = None
     number, objects_count, decoder = 0, 0, Decoder()
-    if current is not None:
-        index[current] = array("Q", (source.start, 1, 0))
     for number, (at, data) in enumerate(source.lines(), start=1):
         value = object_of(source, decoder, data, at)
         objects_count += value is not None
         name = None if value is None else session_of(value)
         if name is not None and name != current:
-            if not is_named:
-                raise ReadsOtherwise
             runs = index.setdefault(name, array("Q"))
             runs.extend((source.start, 1, number) if current is None else (at, number, 1))
             current = name
         elif current is not None:
             index[current][-1] += 1
     if current is None and objects_count:
-        current, is_named = source.stem, False
-        index[current] = array("Q", (source.start, 1, number))
-    source.lines_read = LinesRead(source.before.count + number, current, is_named)
-    return {name: runs for name, runs in index.items() if any(runs[2::3])}
+        index[source.stem] = array("Q", (source.start, 1, number))
+    return index
 
 
 def object_of(source: Source, decoder: Decoder, data: bytes, at: int) -> dict[str, Any] | None:

@@ -48,25 +48,6 @@ def too_long(at: int) -> str:
     return f"longer than {most} (it begins at byte {at}); skipped"
 
 
-class ReadsOtherwise(Exception):
-    """With the lines that were added, those before would be read in another way: the whole dump is to be read."""
-
-
-@dataclass(slots=True)
-class LinesRead:
-    """What is known of the lines of a dump once they were read, for those that follow them."""
-
-    count: int = 0
-    session: str | None = None
-    """the session of the last line, to which a line belongs that names none"""
-    named: bool = True
-    """whether that session was named by a line, not after the file"""
-    keys: Any = None
-    """where sessions are named by a key that is chosen among those of all entries: see `keyed_sessions`"""
-    problems: list[Problem] = field(default_factory=list)
-    """what is said of all lines together, and anew when more come"""
-
-
 @dataclass(slots=True)
 class Source:
     """An open dump: `file` is seekable UTF-8 that begins at `start`; `filename` is what the sender called it.
@@ -81,12 +62,6 @@ class Source:
     problem: Problem | None = None
     aside: bool = False
     """whether `file` is no more than a copy, in which nothing is where it was"""
-    base: int = 0
-    """bytes that precede those of `file`"""
-    before: LinesRead = field(default_factory=LinesRead)
-    """the lines that precede `start` and were read before"""
-    lines_read: LinesRead | None = None
-    """set once all lines were looked at, where those that may follow can be read from here on"""
     _problem_taken: bool = field(default=False, repr=False)
 
     @property
@@ -103,7 +78,7 @@ class Source:
 
     def line_place(self, number: int) -> str:
         """What a line is called, by its number from 1 among those of `lines`."""
-        return f"line {self.before.count + number}"
+        return f"line {number}"
 
     def plain_text(self) -> str:
         """All of a plain text. Raises `BadDump` where it is longer than is held in memory."""
@@ -176,7 +151,7 @@ class Source:
 
     def _note(self, at: int) -> None:
         reason = "not valid UTF-8 from here on: such bytes are kept, and shown as replacement characters"
-        self.problem = self.problem or Problem(f"byte {self.base + at}", reason)
+        self.problem = self.problem or Problem(f"byte {at}", reason)
 
     def take_problem(self) -> Iterator[Problem]:
         """The problem, once."""

@@ -8,18 +8,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from webapp.dumps.packing import DAMAGE, LONGEST_MARK, PACKED, packed_as
 from webapp.dumps.records import BadDump, Problem, TooLarge
 from webapp.dumps.source import ZIPS
 
 PIECE = 1024 * 1024
-LAST = 64 * 1024
-"""bytes of a file's end that are remembered, to see whether it is still the same file"""
 RATIO = 200
 """Logs of real agents shrink 5 to 40 times; what shrinks more than this is a bomb …"""
 RATIO_FROM = 64 * PIECE
@@ -45,54 +43,24 @@ class Spooled:
     bytes: int
     problem: Problem | None = None
     packed: int | None = None
-    written: WrittenBytes | None = None
-    """what was counted and hashed while it was written"""
-
-
-@dataclass(slots=True)
-class WrittenBytes:
-    """Counts and hashes of bytes as they pass: `at_mark` is the hash of the first `mark` of them."""
-
-    digest: Any = field(default_factory=hashlib.sha256)
-    size: int = 0
-    lines: int = 0
-    mark: int | None = None
-    at_mark: str | None = None
-    last: bytes = b""
-    """the last of them, at most `LAST`"""
-
-    def add(self, piece: bytes) -> None:
-        if self.mark is not None and self.size < self.mark <= self.size + len(piece):
-            beginning = self.digest.copy()
-            beginning.update(piece[: self.mark - self.size])
-            self.at_mark = beginning.hexdigest()
-        self.digest.update(piece)
-        self.size += len(piece)
-        self.lines += piece.count(b"\n")
-        self.last = piece[-LAST:] if len(piece) >= LAST else (self.last + piece)[-LAST:]
-
-    def copy(self) -> WrittenBytes:
-        """These, to go on from; the digest is one of its own."""
-        return WrittenBytes(self.digest.copy(), self.size, self.lines, None, None, self.last)
 
 
 class _Damaged(Exception):
     """The compressed stream is not valid from here on."""
 
 
-def spool(stream: BinaryIO, folder: Path, *, max_bytes: int, written: WrittenBytes | None = None) -> Spooled:
+def spool(stream: BinaryIO, folder: Path, *, max_bytes: int) -> Spooled:
     """Write `stream`, decompressed where it is packed (see `packing`), to a new file in `folder`.
 
     Raises `TooLarge` (a `BadDump`) beyond `max_bytes` of content and for a decompression bomb: more than `RATIO`
     times its compressed size once past `RATIO_FROM`. Raises `BadDump` where a compressed stream gives nothing.
-    No file is left behind then. The caller removes `path` when done. `written` is what precedes the stream: then hash
-    and size are those of both together.
+    No file is left behind then. The caller removes `path` when done.
     """
     handle, name = tempfile.mkstemp(prefix="spool-", dir=folder)
     path = Path(name)
     try:
         with os.fdopen(handle, "wb") as out:
-            return _copy(stream, out, path, max_bytes, written or WrittenBytes())
+            return _copy(stream, out, path, max_bytes)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -126,19 +94,20 @@ def in_memory(stream: BinaryIO, *, max_bytes: int) -> bytes:
         raise BadDump(str(damage), f"byte {source.count} of the compressed body") from damage
 
 
-def _copy(stream: BinaryIO, out: BinaryIO, path: Path, max_bytes: int, written: WrittenBytes) -> Spooled:
+def _copy(stream: BinaryIO, out: BinaryIO, path: Path, max_bytes: int) -> Spooled:
     source = _Counted(stream)
+    digest, size = hashlib.sha256(), 0
     problem = None
     try:
         for piece in _content(source, max_bytes):
-            written.add(piece)
-            out.write(piece)
+            digest.update(piece)
+            size += out.write(piece)
     except _Damaged as damage:
         problem = Problem(f"byte {source.count} of the compressed file", str(damage))
-        if not written.size:
+        if not size:
             raise BadDump(f"it cannot be decompressed: {damage}", problem.at) from damage
     packed = source.count if source.is_packed else None
-    return Spooled(path, written.digest.hexdigest(), written.size, problem, packed, written)
+    return Spooled(path, digest.hexdigest(), size, problem, packed)
 
 
 class _Counted:

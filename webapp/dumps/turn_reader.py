@@ -1,4 +1,4 @@
-"""Reads the entries of one session to turns, and can go on from where it stood when more entries come."""
+"""Reads the entries of one session to turns."""
 
 from __future__ import annotations
 
@@ -28,17 +28,13 @@ class TurnReader:
     twins: Twins | None = None
     failures: CallFailures | None = field(default_factory=CallFailures)
     unread: UnreadTexts = field(default_factory=UnreadTexts)
-    left: int = 0
-    """how many turns have left"""
 
     def read(self, sided: SidedTurns) -> Iterator[Turn | Problem]:
         """Turns as they leave; some stay behind for `rest`."""
         for turn, side in sided:
             leaving = (turn,) if self.twins is None else self.twins.put(turn, side)
             for record in leaving:
-                for last in (record,) if self.failures is None else self.failures.put(record):
-                    self.left += isinstance(last, Turn)
-                    yield last
+                yield from (record,) if self.failures is None else self.failures.put(record)
 
     def rest(self) -> Iterator[Turn | Problem]:
         """All that waits still, where nothing more comes."""
@@ -48,8 +44,3 @@ class TurnReader:
         yield from self.unread.problems()
         if unfinished := self.conversation.unfinished():
             yield Problem("the end of the session", unfinished)
-
-    def waiting(self) -> list[Turn | Problem]:
-        """What has not left, in order."""
-        windows = (self.failures, self.twins)
-        return [record for window in windows if window is not None for record in window.waiting()]

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from webapp.dumps.records import Problem, Turn, changed
+from webapp.dumps.records import Problem, Turn
 
 LOOKAHEAD = 64
 """How many turns are held back at most."""
@@ -28,19 +28,9 @@ class Slot:
     size: int = 0
     """characters of its text, as it came"""
 
-    def __reduce__(self) -> tuple[type[Slot], tuple[Turn | Problem, Side | None, str | None, int]]:
-        """What is saved of it: its turn was read, and of that no more is needed than what it may be compared by."""
-        turn = self.turn
-        if isinstance(turn, Turn):
-            waits = self.side is not None or self.call is not None
-            turn = changed(turn, source=None, raw_at=None) if waits else Turn(turn.entry, turn.kind)
-        return Slot, (turn, self.side, self.call, self.size)
-
 
 class TurnWindow:
     """The slots that are held back, in order; who derives from it knows what to forget of one that leaves."""
-
-    is_saved = True
 
     def __init__(self) -> None:
         self._slots: deque[Slot] = deque()
@@ -58,10 +48,6 @@ class TurnWindow:
         while len(self._slots) > LOOKAHEAD or self._size > MOST_TEXT:
             self._size -= self._slots[0].size
             yield self.leave(self._slots.popleft())
-
-    def waiting(self) -> list[Turn | Problem]:
-        """What is held back, in order."""
-        return [slot.turn for slot in self._slots]
 
     def rest(self) -> Iterator[Turn | Problem]:
         """All that is held back still."""

@@ -84,8 +84,6 @@ class OwnFinding:
 
 
 class _Matches(Observer):
-    _given = (*Observer._given, "own")
-
     def __init__(self, finding: OwnFinding, context: RuleContext) -> None:
         super().__init__(context)
         self.own = finding

@@ -59,9 +59,6 @@ class Observer:
     A rule that decides something at the end has a `settle`, one that may find several things an `end` of its own.
     """
 
-    _given: tuple[str, ...] = ("context", "home")
-    """what it is made with, and is no part of its state"""
-
     def __init__(self, context: RuleContext) -> None:
         self.context = context
         self.home = context.home
@@ -69,15 +66,6 @@ class Observer:
 
     def see(self, turn: TurnView) -> None:
         raise NotImplementedError
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """All that it noted of the turns that it saw."""
-        return {name: value for name, value in vars(self).items() if name not in self._given}
-
-    @state.setter
-    def state(self, values: dict[str, Any]) -> None:
-        vars(self).update(values)
 
     def detail(self) -> Detail:
         """What the reason is made from; asked for at the end, where turns were marked."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
-from typing import Any
 
 from webapp import plugins
 from webapp.findings import own
@@ -43,18 +42,6 @@ class RuleRunner:
     def findings(self) -> list[RuleFinding]:
         """What the rules found, what weighs most first; no more turns may come."""
         return [finding for rule, observer in self._observers for finding in _findings(rule, observer)]
-
-    def states(self) -> dict[str, dict[str, Any]]:
-        """What each rule noted so far, by its name."""
-        return {rule.name: observer.state for rule, observer in self._observers}
-
-    def go_on(self, states: Mapping[str, dict[str, Any]]) -> bool:
-        """Go on from what rules noted before; False where these are other rules."""
-        if list(states) != [rule.name for rule, _ in self._observers]:
-            return False
-        for rule, observer in self._observers:
-            observer.state = states[rule.name]
-        return True
 
     def so_far(self) -> list[RuleFinding]:
         """What `findings` would say if no more turns came; more may come."""

@@ -43,19 +43,6 @@ def test_a_file_comes_back_and_goes(settings: Settings, tmp_path: Path, name: st
         store.open(name)
 
 
-def test_a_longer_file_stands_beside_the_shorter(settings: Settings, tmp_path: Path) -> None:
-    store = file_store(settings)
-    store.put("dumps/1.zst", _file(tmp_path, b"first, "))
-    store.extend("dumps/1.zst", "dumps/2.zst", _file(tmp_path, b"second"))
-    with store.open("dumps/1.zst") as shorter, store.open("dumps/2.zst") as longer:
-        assert (shorter.read(7), longer.read()) == (b"first, ", b"first, second")
-    store.remove("dumps/1.zst")
-    assert [file.name for file in store.files("dumps")] == ["dumps/2.zst"]
-    with pytest.raises(FileNotFoundError):
-        store.extend("dumps/1.zst", "dumps/3.zst", _file(tmp_path, b"third"))
-    assert [file.name for file in store.files("dumps")] == ["dumps/2.zst"]
-
-
 def test_what_breaks_while_it_is_written_leaves_nothing(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,6 @@ from sqlalchemy import orm
 from tests.store.made import Bring, entry, windlass
 from webapp.store.ingest import dump_links
 from webapp.store.models import Dump, DumpSession, Session
-from webapp.store.write.writing import SessionOutcome
 
 
 def test_sessions_are_linked_once(bring: Bring, db: orm.Session) -> None:
@@ -18,9 +17,8 @@ def test_sessions_are_linked_once(bring: Bring, db: orm.Session) -> None:
     first, second = db.scalars(sa.select(Session.id).order_by(Session.id)).all()
     links = sa.select(DumpSession.session_id, DumpSession.new_turns).where(DumpSession.dump_id == dump)
     for _ in range(2):
-        outcomes = [SessionOutcome("found", first, "a", 0), SessionOutcome("grown", second, "b", 4)]
-        dump_links.link(db.connection(), dump, outcomes)
-        assert sorted(map(tuple, db.execute(links))) == [(first, 1), (second, 4)]
+        dump_links.add(db.connection(), dump, {first: 0, second: 2})
+    assert sorted(map(tuple, db.execute(links))) == [(first, 1), (second, 4)]
     db.execute(sa.delete(DumpSession).where(DumpSession.dump_id == dump, DumpSession.session_id == first))
     dump_links.link_found(db.connection(), dump, [first, second])
     assert sorted(map(tuple, db.execute(links))) == [(first, 0), (second, 4)]

@@ -15,6 +15,7 @@ from webapp.store.labels import label_list, labels
 from webapp.store.models import Dump, Session
 from webapp.store.models import Turn as StoredTurn
 from webapp.store.sessions import sessions, turns
+from webapp.store.write import finding_runner
 
 FIRST = [entry("do it", "turn_input"), entry(CALL, model="m1", timestamp=100.0)]
 MORE = [entry(BROKEN, model="m2", timestamp=200.0), entry(BROKEN, "turn_output", model="m2")]
@@ -26,6 +27,11 @@ def facts(session: Session) -> dict[str, object]:
     names = [column.name for column in Session.__table__.columns if column.name not in left_out]
     found = {name: getattr(session, name) for name in names}
     return found | {"facets": timeless(session.facets or {})}
+
+
+def findings(db: orm.Session, name: str) -> list[dict[str, Any]]:
+    """What the rules found in a session."""
+    return [finding_runner.as_dict(finding) for finding in finding_runner.findings_of(db, sessions.find(db, name).id)]
 
 
 def timeless(facets: dict[str, Any]) -> dict[str, Any]:

@@ -112,7 +112,7 @@ class Archive(Format):
         kind = self.inner or reading.choose(head)
         if isinstance(kind, Archive) or (head.shape in ("zip", "tar") and not kind.sniff(head)):
             raise BadDump("an archive inside an archive; it was left out", "byte 0")
-        return kind.with_options(session_key=self.session_key)
+        return kind.with_key(self.session_key)
 
 
 def _members(

@@ -39,7 +39,6 @@ class ClaudeCode(Format):
     shapes = 'Claude Code transcripts {"type", "uuid", "sessionId", "message"} one a line'
     conversation_type = _Transcript
     id_key = id_name = "uuid"
-    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         if _is_wrapped(head):

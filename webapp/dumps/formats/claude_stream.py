@@ -36,7 +36,6 @@ class ClaudeStream(Format):
     shapes = 'Claude Code\'s stream-json {"type", "message", "session_id"} one a line'
     conversation_type = _Stream
     times = ("timestamp",)
-    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         return 94 if head.shape in ("lines", "object", "array") and any(map(_is_line, head.objects)) else 0

@@ -12,7 +12,6 @@ from webapp.dumps.messages.pieces import Path, Piece, block
 from webapp.dumps.messages.turns import error_turns, event_turns, message_turns, text_turns, turns_of, with_usage
 from webapp.dumps.records import Problem, Turn
 from webapp.dumps.sessions import SessionOf, grouped
-from webapp.dumps.source import ReadsOtherwise
 from webapp.dumps.turn_window import Side
 from webapp.dumps.values import as_object, id_text, text
 
@@ -34,7 +33,6 @@ class Codex(Format):
     conversation_type = _Rollout
     times = ("timestamp",)
     twice = True
-    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         lines = head.objects if head.shape in ("lines", "object") else []
@@ -52,10 +50,6 @@ class Codex(Format):
             name = id_text(as_object(extra.get("session")).get("id"))
             return iter([SessionEntries(name or source.stem, items, extra=extra)])
         return grouped(source, head, _session_namer())
-
-    def added_sessions(self, source: Source) -> Sessions:
-        """Who is whose fork is not remembered: another session has the whole file read."""
-        return grouped(source, DumpHead(source.filename, "", "lines"), _only(source.before.session))
 
     def repeated_ids(self, at: str, entry: dict[str, Any], ids: RepeatedIds) -> Iterator[Problem]:
         """Ids of items and of calls; a call and its output share one, so each kind of item has its own."""
@@ -110,15 +104,6 @@ def _session_namer() -> SessionOf:
         return name
 
     return session
-
-
-def _only(session: str | None) -> SessionOf:
-    def same(line: dict[str, Any]) -> str | None:
-        if _session(line) not in (None, session):
-            raise ReadsOtherwise
-        return session
-
-    return same
 
 
 def _session(line: dict[str, Any]) -> str | None:

@@ -24,7 +24,6 @@ _TEXTS: dict[str, Literal["text", "thinking"]] = {
 
 class CodexExec(Format):
     shapes = 'Codex exec --json {"type": "item.completed", "item": {…}} one a line'
-    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         return 95 if head.shape in ("lines", "object", "array") and any(map(_is_line, head.objects)) else 0

@@ -43,7 +43,6 @@ class Sides(NamedTuple):
 class ExchangePairs(Format):
     shapes = 'a request and its response under any names {"req", "resp"} (or "in", "out"; "call", "result"), one a line'
     by_key = True
-    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape not in ("lines", "array", "object", "parquet"):

@@ -24,7 +24,6 @@ class HttpLog(Format):
     shapes = 'HTTP exchanges {"method", "uri", "request", "response"} one a line'
     times = _TIMES
     by_key = True
-    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         """Most of the samples: one exchange that is none does not refuse the whole log."""

@@ -46,7 +46,6 @@ class OpenAi(Format):
     shapes = 'OpenAI messages (a list, {"messages": […]}, {"request", "response"}, "choices"; JSON or one a line)'
 
     by_key = True
-    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         """How sure it is that these are messages, or exchanges, as OpenAI's and Anthropic's APIs have them."""

@@ -26,7 +26,6 @@ class Pairs(Format):
     times = _TIMES
 
     by_key = True
-    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape not in ("lines", "array", "object", "parquet"):

@@ -20,7 +20,6 @@ _FAILED = ("error", "aborted")
 
 class Pi(Format):
     shapes = 'sessions of Pi or OpenClaw {"type": "session", "id"}, {"type": "message", "message"} one a line'
-    grows = True
     conversation_type = BranchedConversation
 
     def sniff(self, head: DumpHead) -> int:

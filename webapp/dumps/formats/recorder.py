@@ -25,7 +25,6 @@ class _Recording(Conversation):
 class Recorded(Format):
     shapes = 'a recording {"session_id", "kind", "text", "recorded_at", …} one a line'
     conversation_type = _Recording
-    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape == "lines" and head.objects and all(map(_is_entry, head.objects)):

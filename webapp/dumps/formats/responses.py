@@ -23,7 +23,6 @@ class Responses(Format):
     shapes = '{"id", "text"} one a line; named, or on standard input, also a plain text that is one response'
     id_key = "id"
     by_key = True
-    grows = True
 
     def sniff(self, head: DumpHead) -> int:
         if head.shape in ("lines", "object") and head.objects and all(map(_is_pair, head.objects)):
@@ -37,9 +36,6 @@ class Responses(Format):
             yield SessionEntries(source.stem, lines(source))
         else:
             yield from super().sessions(source, head)
-
-    def added_sessions(self, source: Source) -> Sessions:
-        yield from super().sessions(source, DumpHead(source.filename, "", "lines"))
 
     def read_entry(self, entry: dict[str, Any], conversation: Conversation) -> list[PlacedTurn]:
         raw = entry.get("text")

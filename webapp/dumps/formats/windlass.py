@@ -24,7 +24,6 @@ _FIELDS = ("node_type", "cascade_id", "cascade_file", "phase_name", "cell_name",
 
 class Windlass(Format):
     home = HOME
-    grows = True
     shapes = 'a Windlass dump {"session_id", "entries": […]} or its entries one a line'
 
     def sniff(self, head: DumpHead) -> int:

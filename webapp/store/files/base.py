@@ -50,9 +50,6 @@ class FileStore(Protocol):
     def put(self, name: str, path: Path) -> None:
         """Move a finished file in, in place of one of that name: whole or not at all. `path` is gone then."""
 
-    def extend(self, name: str, new_name: str, path: Path) -> None:
-        """Have a file stand under `new_name` too, with what `path` holds behind it; both may be one file then."""
-
     def find(self, name: str) -> StoredFile | None:
         """What is known of a file; None where there is none of that name."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -32,14 +31,6 @@ class LocalFiles:
         with path.open("rb") as file:
             os.fsync(file.fileno())
         path.replace(target)
-
-    def extend(self, name: str, new_name: str, path: Path) -> None:
-        with path.open("rb") as added, (self.folder / name).open("r+b") as out:
-            out.seek(0, os.SEEK_END)
-            shutil.copyfileobj(added, out)
-            out.flush()
-            os.fsync(out.fileno())
-        os.link(self.folder / name, self.folder / new_name)
 
     def find(self, name: str) -> StoredFile | None:
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -76,17 +75,6 @@ class RemoteFiles:
                     self.file_system.rm_file(part)
                 raise
         path.unlink()
-
-    def extend(self, name: str, new_name: str, path: Path) -> None:
-        whole = path.with_name(f"{path.name}-whole")
-        with self._in_words(name):
-            self.file_system.get_file(self._path(name), str(whole))
-        try:
-            with path.open("rb") as added, whole.open("ab") as out:
-                shutil.copyfileobj(added, out)
-            self.put(new_name, whole)
-        finally:
-            whole.unlink(missing_ok=True)
 
     def find(self, name: str) -> StoredFile | None:
         with self._in_words(name):

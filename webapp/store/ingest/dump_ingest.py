@@ -14,13 +14,12 @@ import sqlalchemy as sa
 
 from webapp import dumps as readers
 from webapp.config import Settings
-from webapp.dumps.read_tail import ReadTail
 from webapp.dumps.records import BadDump, SessionStart, UnknownFormat
 from webapp.dumps.spool import Spooled
 from webapp.store import search
 from webapp.store.db import database, disk_full
 from webapp.store.homes import rules
-from webapp.store.ingest import dump_files, dump_links, growing, kept_dumps, superseded, unfinished, written_batch
+from webapp.store.ingest import dump_files, dump_links, kept_dumps, superseded, unfinished, written_batch
 from webapp.store.ingest.batches import Batch
 from webapp.store.ingest.beside import Outcomes
 from webapp.store.ingest.ingest_counts import IngestCounts
@@ -31,7 +30,7 @@ from webapp.store.ingest.turn_spool import Spill, sessions
 from webapp.store.ingest.written_batch import NewBatch, WrittenBatch
 from webapp.store.models import Dump, Session
 from webapp.store.sessions.dumps import DumpLine, line
-from webapp.store.write import relaxed_gc, state_cache, writing
+from webapp.store.write import relaxed_gc, writing
 from webapp.store.write.session_rows import SessionInput
 
 OWN_FORMAT = "fencepost"
@@ -54,8 +53,6 @@ class DumpIngest:
     again: DumpLine | None = None
     mapping: Mapping[str, str] | None = None
     watch: Progress = field(default_factory=Progress)
-    tail: ReadTail = field(default_factory=ReadTail)
-    """where the reading ended"""
     dump_id: int | None = None
     replaced: str | None = None
     """the hash of the shorter dump of the same recording, whose place this one takes"""
@@ -121,11 +118,8 @@ class DumpIngest:
         if self.format != OWN_FORMAT:
             with database.writing(self.engine) as connection:
                 self.dump_id = self.watch.dump = self._dump(connection)
-                growing.forget(connection, self.dump_id)
-        tail = self.tail if self.home is None else None
-        records = readers.read(
-            path, self.filename, format=self.format, mapping=self.mapping, on_progress=self._read_on, tail=tail
-        )
+        how: dict[str, Any] = {"format": self.format, "mapping": self.mapping}
+        records = readers.read(path, self.filename, **how, on_progress=self._read_on)
         try:
             for start, turns in sessions(records, self.counts.problem, self.counts.turn):
                 self._take(start, turns)
@@ -144,9 +138,7 @@ class DumpIngest:
         """Have a short new session prepared; any other is written by itself, behind those before it."""
         home, short_turns = self._homes.choose(start, self.counts.problem), turns.held(_MOST_PREPARED)
         if self.again is None and short_turns is not None:
-            grows = start.external_id in self.tail.sessions
-            session_input = SessionInput(start, short_turns, home, grows)
-            self._write_ready(self.pipeline.put(session_input))
+            self._write_ready(self.pipeline.put(SessionInput(start, short_turns, home)))
         else:
             self._write_rest()
             if self.again is not None or self._known([start.external_id]):
@@ -227,11 +219,7 @@ class DumpIngest:
             self._store(session_input)
 
     def _on_commit(self, outcomes: Outcomes) -> None:
-        """Count what became of sessions, and hold the states of those that grew."""
         self.counts.stored(outcomes)
-        for _, outcome in outcomes:
-            if outcome.grown is not None:
-                state_cache.grown_from_dumps(self.engine).put(outcome.grown)
         if self.dump_id is None and any(outcome.what != "found" for _, outcome in outcomes):
             with self.engine.connect() as connection:
                 self.dump_id = self.watch.dump = connection.scalar(self._find_dump)
@@ -270,9 +258,7 @@ class DumpIngest:
         if self.dump_id is None and all(outcome.what == "found" for _, outcome in outcomes):
             return
         dump = self._dump(connection)
-        dump_links.link(connection, dump, [outcome for _, outcome in outcomes])
-        ends = self.tail.sessions
-        growing.put_sessions(connection, dump, [(ends.pop(start.external_id, None), one) for start, one in outcomes])
+        dump_links.add(connection, dump, {outcome.id: outcome.new_turns for _, outcome in outcomes})
         if self.again is None and time.monotonic() - self.noted_at > _NOTED_EVERY:
             self.noted_at = time.monotonic()
             connection.execute(sa.update(Dump).where(Dump.id == dump).values(self.counts.columns()))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import sqlalchemy as sa
 
 from webapp.store.models import DumpSession
 from webapp.store.write import rows
-from webapp.store.write.writing import SessionOutcome
 
 _AT_ONCE = 500
 _links = rows.plain(DumpSession)
 _insert = sa.insert(DumpSession)
-_find = sa.select(DumpSession.session_id).where(
-    DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id == sa.bindparam("session")
-)
 _find_linked = sa.select(DumpSession.session_id).where(
     DumpSession.dump_id == sa.bindparam("dump"), DumpSession.session_id.in_(sa.bindparam("sessions", expanding=True))
 )
@@ -24,17 +20,6 @@ _add_turns = (
     .where(_links.c.dump_id == sa.bindparam("dump"), _links.c.session_id == sa.bindparam("session"))
     .values(new_turns=_links.c.new_turns + sa.bindparam("turns"))
 )
-
-
-def link(connection: sa.Connection, dump_id: int, outcomes: Sequence[SessionOutcome]) -> None:
-    """Link sessions of a dump that were just written or found."""
-    links = [
-        {"dump_id": dump_id, "session_id": outcome.id, "new_turns": outcome.new_turns}
-        for outcome in outcomes
-        if outcome.what == "new" or connection.scalar(_find, {"dump": dump_id, "session": outcome.id}) is None
-    ]
-    if links:
-        connection.execute(_insert, links)
 
 
 def link_found(connection: sa.Connection, dump_id: int, session_ids: Iterable[int]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -53,21 +52,6 @@ def keep(settings: Settings, spooled: Path, sha256: str, on_piece: Callable[[int
                 packed.write(piece)
                 on_piece(len(piece))
         store.put(name_of(sha256), path)
-
-
-def extend(settings: Settings, sha256: str, new_sha256: str, added: Path, start: int = 0) -> None:
-    """Have the kept dump `sha256` be kept as `new_sha256` too, with what `added` holds from byte `start` behind it.
-
-    Both may be one file until the shorter is removed: of that no more than its own bytes are to be read.
-    """
-    store = file_store(settings)
-    if store.find(name_of(new_sha256)) is not None:
-        return
-    with draft(dump_files.incoming(settings.data), "extend-") as path:
-        with added.open("rb") as rest, ZstdFile(path, "wb", level=3) as packed:
-            rest.seek(start)
-            shutil.copyfileobj(rest, packed, _PIECE)
-        store.extend(name_of(sha256), name_of(new_sha256), path)
 
 
 def remove(settings: Settings, sha256: str) -> None:

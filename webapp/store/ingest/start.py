@@ -16,10 +16,10 @@ from webapp.dumps.amount import of_packed
 from webapp.dumps.formats.mapped import plugin as _mapped
 from webapp.dumps.records import BadDump, UnknownFormat
 from webapp.dumps.session_keys import told_key
-from webapp.dumps.spool import Spooled, WrittenBytes, spool
+from webapp.dumps.spool import Spooled, spool
 from webapp.store.db import database, disk_full
 from webapp.store.homes import changes
-from webapp.store.ingest import dump_files, dump_locks, file_growth, growing, ingest_slots, kept_dumps
+from webapp.store.ingest import dump_files, dump_locks, ingest_slots, kept_dumps
 from webapp.store.ingest.dump_ingest import DumpIngest
 from webapp.store.ingest.progress import Progress
 from webapp.store.ingest.result import MOST_PROBLEMS as MOST_PROBLEMS
@@ -59,9 +59,7 @@ def ingest(
     watch = watch or Progress()
     format = format_by(mapping, format)  # noqa: A001
     with disk_full.in_words():
-        written = WrittenBytes(mark=growing.mark(engine, filename))
-        incoming = dump_files.incoming(settings.data)
-        spooled = spool(watch.file(stream), incoming, max_bytes=settings.max_dump, written=written)
+        spooled = spool(watch.file(stream), dump_files.incoming(settings.data), max_bytes=settings.max_dump)
     try:
         with (
             ingest_slots.slot(engine, watch.moved),
@@ -72,26 +70,12 @@ def ingest(
             reread_dump = _read_otherwise(engine, spooled.sha256, mapping)
             if reread_dump is None and (result := _already(engine, spooled.sha256)) is not None:
                 return _with_home(engine, result, home)
-            if mapping is None and format is None and home is None:
-                grown = file_growth.grow_spooled(engine, settings, spooled, filename)
-                if grown is not None:
-                    return grown
             if known_only and format is None:
                 format = sniffed(spooled, filename)  # noqa: A001
             reading = DumpIngest(engine, settings, spooled, filename, format, home, reread_dump, mapping, watch)
-            return _with_home(engine, _read_whole(engine, reading, reread_dump), home)
+            return _with_home(engine, _replacing(engine, reread_dump, reading.run()), home)
     finally:
         spooled.path.unlink(missing_ok=True)
-
-
-def _read_whole(engine: sa.Engine, reading: DumpIngest, reread_dump: DumpLine | None) -> IngestResult:
-    """Read all of a file, say where what was read of it before has changed, and note where it ends."""
-    if (changed := file_growth.changed_beginning(engine, reading.spooled, reading.filename)) is not None:
-        reading.counts.problem(changed)
-    result = _replacing(engine, reread_dump, reading.run())
-    if reading.mapping is None:
-        file_growth.remember(engine, reading.spooled, reading.filename, result, reading.tail)
-    return result
 
 
 def ingest_again(

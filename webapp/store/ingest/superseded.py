@@ -1,4 +1,4 @@
-"""Lets a recording that is sent again as it grows stay one dump: the longer one takes the shorter one's place."""
+"""Lets a file that is sent again as it grows stay one dump: the longer one takes the shorter one's place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from webapp.dumps.formats.recorder import plugin as _recorder
 from webapp.dumps.spool import Spooled
 from webapp.store.models import Dump
 
@@ -15,9 +14,7 @@ _PIECE = 1024 * 1024
 
 
 def former(connection: sa.Connection, spooled: Spooled, filename: str, format: str | None) -> tuple[int, str] | None:  # noqa: A002
-    """The dump (id, sha256) of the same recording that this one begins with, word for word; None for other formats."""
-    if format != _recorder.name:
-        return None
+    """The dump (id, sha256) of the same name and format that this one begins with, byte for byte."""
     query = sa.select(Dump.id, Dump.sha256, Dump.bytes).where(
         Dump.format == format, Dump.filename == filename, Dump.bytes < spooled.bytes, Dump.state == "done"
     )

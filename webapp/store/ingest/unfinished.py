@@ -24,7 +24,6 @@ from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import SessionInput, SessionRows, columns
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.session_writer import SessionWriter
-from webapp.store.write.state_cache import GrownState, find_changed
 from webapp.store.write.writing import SessionOutcome, is_taken, lock
 
 _insert = sa.insert(Session).returning(Session.id)
@@ -52,8 +51,7 @@ class UnfinishedSession:
         search.index_notes(connection, search.session_notes(self.state.session_id, external_id, start.title))
         derived.store(connection, self.state, external_id=external_id, key=key, deleted_at=None)
         self.state.index = None
-        changed = connection.scalar(find_changed, {"session": self.state.session_id}) or 0
-        return SessionOutcome("new", self.state.session_id, key, self.count, GrownState(changed, self.state))
+        return SessionOutcome("new", self.state.session_id, key, self.count)
 
     @contextmanager
     def _transaction(self) -> Iterator[sa.Connection]:

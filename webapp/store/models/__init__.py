@@ -7,7 +7,7 @@ from webapp.store.models.base import TURNS_A_SESSION, Base, turns_of, turns_of_a
 from webapp.store.models.contracts import Declaration, TurnContract
 from webapp.store.models.dumps import Dump, DumpSession, Job, Mapping
 from webapp.store.models.failures import FailedResponse, FailureEvent, FailureOverlay
-from webapp.store.models.growing import GrowingFile, GrowingSession, LiveLog, LiveSpan
+from webapp.store.models.growing import LiveLog, LiveSpan
 from webapp.store.models.homes import HomeChange, HomeChangeSession, HomeRule
 from webapp.store.models.labels import (
     Cause,

@@ -1,4 +1,4 @@
-"""The tables of what grows while an agent runs: sessions by OpenTelemetry spans and logs, and files of lines."""
+"""The tables of what sessions grow by while an agent runs: OpenTelemetry's spans and logs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import orm
 
-from webapp.store.db.types import BigId, PackedBytes, PackedJson, UtcDateTime
+from webapp.store.db.types import PackedJson, UtcDateTime
 from webapp.store.models.base import Base
 
 
@@ -38,30 +38,3 @@ class LiveLog(Base):
     received_at: orm.Mapped[datetime] = orm.mapped_column(UtcDateTime, index=True)
     entry: orm.Mapped[dict[str, Any]] = orm.mapped_column(PackedJson)
     """`{"resource", "log"}`"""
-
-
-class GrowingFile(Base):
-    """Where the reading of a dump of lines ended; of each name of a file no more than the last one has a row."""
-
-    dump_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="CASCADE"), primary_key=True)
-    name: orm.Mapped[str] = orm.mapped_column(sa.String(64), index=True)
-    """the SHA-256 of the file's name"""
-    made_by: orm.Mapped[str] = orm.mapped_column(sa.String(64))
-    """the code that wrote this, and the rows of its sessions: no other code reads them"""
-    state: orm.Mapped[bytes] = orm.mapped_column(PackedBytes)
-
-
-class GrowingSession(Base):
-    """Where the reading of a dump's session ended, and what its turns left, good while the session's `changed` is."""
-
-    dump_id: orm.Mapped[int] = orm.mapped_column(sa.ForeignKey("dump.id", ondelete="CASCADE"), primary_key=True)
-    session_id: orm.Mapped[int] = orm.mapped_column(
-        BigId, sa.ForeignKey("session.id", ondelete="CASCADE"), primary_key=True, index=True
-    )
-    made_by: orm.Mapped[str] = orm.mapped_column(sa.String(64))
-    changed: orm.Mapped[int] = orm.mapped_column(sa.BigInteger)
-    entry_count: orm.Mapped[int]
-    turn_count: orm.Mapped[int]
-    """of the session as it was then: another file may have made it grow since"""
-    reader: orm.Mapped[bytes] = orm.mapped_column(PackedBytes)
-    fold: orm.Mapped[bytes | None] = orm.mapped_column(PackedBytes)

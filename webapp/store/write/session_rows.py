@@ -21,7 +21,7 @@ from webapp.parsing import Trace
 from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.db.ids import TURNS_A_SESSION
-from webapp.store.write import relaxed_gc, row_values, saved_fold
+from webapp.store.write import relaxed_gc, row_values
 from webapp.store.write.home import Home
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_state import PlacedTurn, SessionState
@@ -48,8 +48,6 @@ class SessionInput(NamedTuple):
     start: SessionStart
     turns: Iterable[Turn]
     home: Home
-    grows: bool = False
-    """whether it may grow, so that its state is saved with it"""
 
 
 @dataclass(slots=True)
@@ -67,8 +65,6 @@ class NewSession:
     models: list[str] = field(default_factory=list)
     findings: list[RuleFinding] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    fold: bytes | None = None
-    """the state that its turns left, where it may grow: see `saved_fold`"""
 
     def number(self, session_id: int) -> None:
         """Give the session its number."""
@@ -206,7 +202,6 @@ def folded(session: SessionInput) -> tuple[NewSession, SessionState]:
         if not session_rows.add(turn):
             break
     session_rows.fill_in_failures()
-    fold = saved_fold.as_bytes(state) if session.grows else None
     state.settle()
     values = columns(session.start, external_id, 1, ids.key(external_id, 1), session.home) | state.columns()
     new = NewSession(
@@ -220,7 +215,6 @@ def folded(session: SessionInput) -> tuple[NewSession, SessionState]:
         sorted(state.tally.models),
         state.findings,
         problems,
-        fold,
     )
     return new, state
 

@@ -9,26 +9,12 @@ from typing import Generic, TypeVar
 
 import sqlalchemy as sa
 
-from webapp import saved_state
-from webapp.store.db.database import PerEngine
-from webapp.store.models import GrowingSession, Session
+from webapp.store.models import Session
 from webapp.store.write.session_state import SessionState
 
 MOST_HELD = 64 * 1024 * 1024
-"""bytes, about; sessions that grew longest ago go first, and are read again when they grow …"""
-MOST_HELD_OF_DUMPS = 4 * 1024 * 1024
-"""… which of those that dumps made grow is quick: where they have many turns, their states are stored"""
+"""bytes, about; sessions that grew longest ago go first, and are read again when they grow"""
 find_changed = sa.select(Session.changed).where(Session.id == sa.bindparam("session"))
-_find_fold = (
-    sa.select(GrowingSession.fold)
-    .where(
-        GrowingSession.session_id == sa.bindparam("session"),
-        GrowingSession.changed == sa.bindparam("changed"),
-        GrowingSession.made_by == sa.bindparam("made_by"),
-        GrowingSession.fold.is_not(None),
-    )
-    .limit(1)
-)
 _A_TURN, _A_SESSION = 40, 60_000
 """bytes of the tally's arrays, and of all that hardly grows: what a server grew by over 330 short sessions"""
 
@@ -44,12 +30,6 @@ class GrownState:
     def size(self) -> int:
         """Bytes that it takes, about."""
         return size_of(self.session)
-
-
-def stored_fold(connection: sa.Connection, session_id: int, changed: int) -> bytes | None:
-    """The saved state of a session, where this code saved it and it is that of the change `changed`."""
-    about = {"session": session_id, "changed": changed, "made_by": saved_state.made_by()}
-    return connection.scalar(_find_fold, about)
 
 
 def size_of(state: SessionState) -> int:
@@ -100,7 +80,3 @@ class StateCache(Generic[_State]):
         state, size = self._states.pop(session_id, (None, 0))
         self._size -= size
         return state
-
-
-grown_from_dumps: PerEngine[StateCache[GrownState]] = PerEngine(lambda: StateCache(MOST_HELD_OF_DUMPS))
-"""those of sessions that dumps made grow"""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import sqlalchemy as sa
 
 from webapp.dumps.records import LaterKnown, Problem, Turn
+from webapp.dumps.turn_window import LOOKAHEAD
 from webapp.store import search
 from webapp.store.db import ids
 from webapp.store.db.dialect import change
@@ -22,15 +24,13 @@ from webapp.store.write import (
     list_rows,
     row_values,
     rows,
-    saved_fold,
-    state_cache,
     stored_turns,
 )
 from webapp.store.write.parser import SessionParser
 from webapp.store.write.session_rows import NewSession, SessionInput, SessionRows, columns
 from webapp.store.write.session_state import SessionState
 from webapp.store.write.session_writer import SessionWriter
-from webapp.store.write.state_cache import GrownState, find_changed
+from webapp.store.write.state_cache import find_changed
 
 _sessions: sa.Table = Session.__table__  # type: ignore[assignment]
 _insert_session = sa.insert(Session).returning(Session.id)
@@ -53,18 +53,12 @@ OnProblem = Callable[[Problem], None]
 
 @dataclass(frozen=True, slots=True)
 class SessionOutcome:
-    """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there.
-
-    `grown` is the state of one that grew, for `state_cache` once the transaction is committed.
-    """
+    """What became of one session of a dump: `new`, `grown`, or `found` where all of it was there."""
 
     what: Literal["new", "grown", "found"]
     id: int
     key: str
     new_turns: int
-    grown: GrownState | None = field(default=None, compare=False, repr=False)
-    fold: bytes | None = field(default=None, compare=False, repr=False)
-    """the saved state of a new one that may grow"""
 
 
 def known(connection: sa.Connection, external_ids: Iterable[str]) -> set[str]:
@@ -98,9 +92,7 @@ def write_new(
         index.note(*session.notes)
     _insert(connection, new, numbers)
     outcomes = {
-        id(session): SessionOutcome(
-            "new", numbers[id(session)], session.values["key"], len(session.turns), fold=session.fold
-        )
+        id(session): SessionOutcome("new", numbers[id(session)], session.values["key"], len(session.turns))
         for session in new
     }
     return [outcomes.get(id(session)) for session in sessions]
@@ -183,47 +175,39 @@ def grow(
 
     A session that is not in the index yet comes into it whole, by `db reindex`.
     """
-    session = {"session": revision.id}
-    changed = connection.execute(_lock_row, session).scalar_one()
-    state = _state(connection, revision, changed)
+    connection.execute(_lock_row, {"session": revision.id})
+    state = stored_turns.fold(connection, revision.id, revision.home)
     state.index = index if search.is_indexed(connection, revision.id) else None
     session_rows = SessionRows(state, SessionParser(revision.home), on_problem)
     writer = SessionWriter(lambda: nullcontext(connection), session_rows, grows_again=True)
     count = writer.write(turns)
     if writer.learned:
-        state = _refolded(connection, revision)
-    changed = connection.execute(find_changed, session).scalar_one()
-    return SessionOutcome("grown", revision.id, revision.key, count, GrownState(changed, state))
+        _refold(connection, revision)
+    return SessionOutcome("grown", revision.id, revision.key, count)
 
 
-def _state(connection: sa.Connection, revision: growth.Stored, changed: int) -> SessionState:
-    """What the session's turns left: held in memory, saved, or folded from all of them."""
-    held_state = state_cache.grown_from_dumps(connection.engine).take(revision.id, changed)
-    if held_state is not None:
-        return held_state.session
-    saved = state_cache.stored_fold(connection, revision.id, changed)
-    state = None if saved is None else saved_fold.restored(revision.id, revision.home, saved)
-    return state or stored_turns.fold(connection, revision.id, revision.home)
-
-
-def _refolded(connection: sa.Connection, revision: growth.Stored) -> SessionState:
-    """The state where later turns told more of earlier ones, which the rules saw without that."""
+def _refold(connection: sa.Connection, revision: growth.Stored) -> None:
+    """Derive anew what later turns told more of, which the rules saw without that."""
     state = stored_turns.fold(connection, revision.id, revision.home)
     state.settle(more_may_come=True)
     derived.store(connection, state)
-    return state
 
 
 def _after(turns: Iterable[Turn], skip: int) -> Iterator[Turn | LaterKnown]:
-    """The turns after those of the first `skip` entries; of these, what may only now be known to have failed."""
+    """The turns after those of the first `skip` entries; before them, what these may only now tell of earlier ones."""
     entries, last = 0, None
+    near: deque[LaterKnown] = deque(maxlen=2 * LOOKAHEAD)
     for ordinal, turn in enumerate(turns):
         if turn.entry != last:
             entries, last = entries + 1, turn.entry
         if entries > skip:
+            yield from near
+            near.clear()
             yield turn
         elif turn.failure is not None:
-            yield LaterKnown(ordinal, Turn(turn.entry, turn.kind, failure=turn.failure))
+            yield LaterKnown(ordinal, turn)
+        else:
+            near.append(LaterKnown(ordinal, turn))
 
 
 def lock(connection: sa.Connection, *external_ids: str) -> None:
