@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.commands.stored import Run
+from tests.ports import free_port
 from webapp.app import create_app
 from webapp.cli import main
 from webapp.config import Settings
@@ -173,6 +176,42 @@ def test_what_is_to_be_hidden_is_masked_everywhere(home: Path, tmp_path: Path) -
     page = tmp_path / "page.html"
     result = scan("--redact", "holds", "--html", str(page))
     assert "holds" not in result.stdout + page.read_text()
+
+
+def test_empty_answers_are_not_ticked_where_no_tokens_are_counted(home: Path) -> None:
+    log = home / ".claude/projects/-work/s-1.jsonl"
+    log.write_text(claude_code("end_turn").replace('"It holds {\\"x\\": [1, 2"', '""'))
+    answer = document()
+    assert states(answer)["answered"] == "unknown"
+    assert "1 answer without a text" in answer["sessions"][0]["checks"]["answered"]["why"]
+
+
+BROWSER = """import sys, urllib.request
+with urllib.request.urlopen(sys.argv[1], timeout=60) as answer, open({seen!r}, "a") as seen:
+    print(answer.status, sys.argv[1], file=seen)
+"""
+
+
+def test_the_worst_turn_is_opened_in_the_browser_by_the_same_link(home: Path, data: Path, tmp_path: Path) -> None:
+    """By a browser of the test's own, a script that waits for the answer, as some browsers are waited for."""
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(f"#!{sys.executable}\n{BROWSER.format(seen=str(seen))}")
+    browser.chmod(0o755)
+    port = free_port()
+    environ = {**os.environ, "HOME": str(home), "FENCEPOST_DATA": str(data), "BROWSER": str(browser), "PORT": str(port)}
+    command = [sys.executable, "-m", "webapp", "scan", "--open"]
+    server = subprocess.Popen(command, env=environ, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        opened = f"200 http://127.0.0.1:{port}/sessions/s-1/turns/3"
+        until = time.monotonic() + 60
+        while not (seen.exists() and seen.read_text()) and time.monotonic() < until:
+            time.sleep(0.05)
+        assert seen.read_text().splitlines() == [opened]
+        subprocess.run(command, env=environ, cwd=ROOT, check=False, capture_output=True, timeout=60)
+        assert seen.read_text().splitlines() == [opened, opened]
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
 
 
 def test_fail_on_counts_only_what_weighs_as_much(home: Path) -> None:

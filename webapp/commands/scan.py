@@ -42,6 +42,7 @@ SMALL = 4 << 20
 @click.option("--html", "page", metavar="FILE", help="Also write one offline page.")
 @click.option("--redact-key", "keys", multiple=True, metavar="KEY", help="Mask values under this key.")
 @click.option("--redact", "patterns", multiple=True, metavar="REGEX", help="Mask text that matches this.")
+@click.option("--open", "opened", is_flag=True, help="Ingest what was scanned, and open the worst turn in a browser.")
 @click.argument("paths", nargs=-1, metavar="[PATH]…")
 def command(
     since: str | None,
@@ -54,13 +55,14 @@ def command(
     page: str | None,
     keys: tuple[str, ...],
     patterns: tuple[str, ...],
+    opened: bool,
     paths: tuple[str, ...],
 ) -> None:
     """Read the logs in each PATH, or those that agents keep on this machine, and say which answers cannot be trusted.
 
-    Nothing is stored and nothing is sent; the logs are read and never written. Each session is held against eight
-    checks, each of which is kept, broken, or not knowable from its log. Worst sessions come first. Ctrl+C ends with
-    what is known by then.
+    Nothing is sent, and nothing is stored without --open; the logs are read and never written. Each session is held
+    against eight checks, each of which is kept, broken, or not knowable from its log. Worst sessions come first.
+    Ctrl+C ends with what is known by then.
 
     Exits with 0 when nothing is broken at or above --fail-on, with 1 when something is, with 2 when used wrongly.
     """
@@ -77,6 +79,10 @@ def command(
         click.echo(jsontext.portable(told))
     else:
         _scan_report.say(scan, hide, every=every, on_machine=not paths)
+    if opened:
+        from webapp.commands._scan_open import open_worst
+
+        open_worst(scan, home)
     sys.exit(1 if scan.breaks(fail_on) else 0)
 
 

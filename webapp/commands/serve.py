@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
@@ -45,14 +45,23 @@ def command(host: str, port: int, examples: bool, threads: int) -> None:
         serve(settings, host, port, threads, examples, stop_requested)
 
 
-def serve(settings: Settings, host: str, port: int, threads: int, examples: bool, stop_requested: Event) -> None:
-    """Start, say where the server is, and serve until interrupted."""
+def serve(
+    settings: Settings,
+    host: str,
+    port: int,
+    threads: int,
+    examples: bool,
+    stop_requested: Event,
+    begun: Callable[[str], object] = lambda _url: None,
+) -> None:
+    """Start, say where the server is, also to `begun`, and serve until interrupted."""
     _start.check(settings)
     server = make_server(settings, host, port, threads, examples)
     try:
         url = f"http://{shown(host)}:{server.effective_port}"
         click.echo(f"Fencepost is at {url} (data in {settings.data}); Ctrl+C stops it")
         sys.stdout.flush()
+        begun(url)
         if not stop_requested.is_set():
             server.run()  # waitress ends by itself if the signal comes while it serves
     finally:

@@ -10,6 +10,7 @@ from webapp.contracts import BROKEN
 from webapp.dumps.records import Turn
 from webapp.findings import RuleFinding
 from webapp.parsing import Trace
+from webapp.parsing.words import counted
 
 State = Literal["kept", "broken", "unknown"]
 
@@ -61,6 +62,8 @@ class Evidence:
     """responses whose request declares what they must be"""
     offered: int = 0
     """texts that hold more than JSON, which only the program's own parser can judge"""
+    uncounted: int = 0
+    """answers that say nothing, of which the log does not say what they cost"""
     failed: list[int] = field(default_factory=list)
     """positions of responses that failed in production"""
     broken: dict[str, list[int]] = field(default_factory=dict)
@@ -71,6 +74,12 @@ class Evidence:
         self.declared += state not in ("not_declared", "not_checked")
         if state in BROKEN:
             self.broken.setdefault(state, []).append(position)
+
+    def answered(self, turns: Sequence[Turn]) -> None:
+        """See all turns of one entry: whether its model said nothing, and no tokens say what that cost."""
+        written = [turn for turn in turns if turn.written_by_model]
+        says = any(turn.kind == "tool_call" or (turn.raw or "").strip() for turn in written)
+        self.uncounted += bool(written) and not says and all(turn.tokens_out is None for turn in written)
 
     def see(self, turn: Turn, position: int, traces: Sequence[Trace]) -> None:
         """Count the next turn, which repeats no other."""
@@ -114,13 +123,16 @@ def _unknown(name: str, evidence: Evidence) -> str:
     if not evidence.responses:
         return "this log holds no response of a model"
     reasons = {
-        "json_read": f"{evidence.offered} texts hold JSON among other text, and the program's parser is not known"
+        "json_read": f"{counted(evidence.offered, 'text')} with JSON in other text, and the parser is unknown"
         if evidence.offered
         else "",
         "calls_ran": "this log holds calls and no result of one" if evidence.calls and not evidence.results else "",
         "arguments_fit": "" if evidence.declared else "this log does not say what its requests declare",
         "names_declared": "" if evidence.declared else "this log does not say what its requests declare",
         "not_cut": "" if evidence.stops else "this log does not say why the model stopped",
+        "answered": f"{counted(evidence.uncounted, 'answer')} without a text, and this log does not say what was billed"
+        if evidence.uncounted
+        else "",
         "claims_backed": "" if evidence.calls or evidence.results else "this log holds no tool calls",
     }
     return reasons.get(name, "")

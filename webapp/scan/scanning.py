@@ -167,7 +167,9 @@ class _OpenSession:
 
     def _hold(self) -> None:
         """Hold the turns of one entry against what its request declares."""
-        contracts = self.holder.answer([turn for _, turn in self.answer])
+        turns = [turn for _, turn in self.answer]
+        self.evidence.answered(turns)
+        contracts = self.holder.answer(turns)
         for (position, _), contract in zip(self.answer, contracts, strict=True):
             if contract is not None:
                 self.evidence.held(position, contract.state)

@@ -1,0 +1,74 @@
+"""`fencepost scan --open`: what was scanned is ingested, and the worst turn is opened in the browser."""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+import urllib.request
+import webbrowser
+from threading import Thread
+from urllib.parse import quote
+
+import click
+from sqlalchemy import orm
+
+from webapp.commands import _progress, _store, serve
+from webapp.commands._file_reader import FileReader
+from webapp.commands._input import InputFile
+from webapp.commands._start import stopped_by_signals
+from webapp.config import Settings
+from webapp.scan.document import Scan
+from webapp.store.sessions import sessions
+from webapp.web import links
+
+_PATIENCE = 2
+"""seconds in which a server that runs already answers"""
+
+
+def open_worst(scan: Scan, home: str | None) -> None:
+    """Store the scanned files, open the worst turn, and serve it unless a server with these data does so already."""
+    host, port = os.environ.get("HOST", "127.0.0.1"), int(os.environ.get("PORT", "5001"))
+    settings = serve.settings_for(host)
+    _ingest(scan, settings, home)
+    path = _path(scan, settings)
+    url = f"http://{serve.shown(host)}:{port}{path}"
+    if _answers(url):
+        click.echo(f"Opening {url}", err=True)
+        webbrowser.open(url)
+        return
+    with stopped_by_signals(err=True) as stop_requested:
+        serve.serve(settings, host, port, 8, False, stop_requested, lambda at: _show(at + path))
+
+
+def _ingest(scan: Scan, settings: Settings, home: str | None) -> None:
+    wanted = [scanned.file for scanned in scan.files if scanned.error is None]
+    with _store.engine(settings) as engine, _progress.bar("storing", counts=True) as tell:
+        reader = FileReader(engine, settings, home=home, show=False)
+        for number, file in enumerate(wanted, 1):
+            result = reader.read(InputFile(file.path, file.name))
+            if result.error:
+                click.echo(f"{click.format_filename(file.path)}: {result.error['message']}", err=True)
+            tell(number, len(wanted))
+
+
+def _path(scan: Scan, settings: Settings) -> str:
+    """The address of the worst turn, which is the same each time; of the list where nothing is broken."""
+    worst = next((session for session in scan.sessions if session.broken), None)
+    if worst is None:
+        return "/"
+    with _store.engine(settings, migrate=False) as engine, orm.Session(engine) as db:
+        ident = links.ident(sessions.find(db, worst.id))
+    return f"/sessions/{quote(ident, safe='')}" + (f"/turns/{worst.worst.position}" if worst.worst else "")
+
+
+def _show(url: str) -> None:
+    """Beside the server: some browsers are waited for, and they wait for its answer."""
+    Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=_PATIENCE) as answer:  # noqa: S310
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
