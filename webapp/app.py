@@ -22,6 +22,7 @@ from webapp.web import (
     help_pages,
     helpers,
     login,
+    machine_logs,
     metrics,
     patterns,
     playground,
@@ -53,7 +54,7 @@ BLUEPRINTS = (
     *(failure_pages, failure_actions, failures_api, queue_pages),
     *(profiles, compare_pages, runs, patterns, playground),
     *(login, account_pages, admin_pages, audit_pages, oidc_login),
-    *(guide, reference_pages, help_pages, health, metrics),
+    *(guide, machine_logs, reference_pages, help_pages, health, metrics),
 )
 
 

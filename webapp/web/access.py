@@ -23,7 +23,7 @@ ROUTES = {
         homes.ask homes.index homes.question homes.show homes.show_api
         labels.causes.index labels.index labels.lists.disagreements labels.lists.index
         labels.name.ask labels.name.tell labels.turn.list_api labels.value
-        mapping_api.suggest mappings.index mappings.make metrics.show patterns.index
+        machine_logs.index mapping_api.suggest mappings.index mappings.make metrics.show patterns.index
         playground.case playground.index playground.markdown playground.raw playground.read
         profiles.index profiles.list_api profiles.responses profiles.show
         responses.index responses.list_api runs.show runs.show_api
@@ -41,7 +41,8 @@ ROUTES = {
     """,
     INGEST: """
         dumps.read_again dumps.upload dumps.upload_api guide.load_examples
-        jobs.cancel jobs.cancel_api jobs.choose_key mapping_api.read mappings.delete mappings.save playground.save
+        jobs.cancel jobs.cancel_api jobs.choose_key machine_logs.add mapping_api.read mappings.delete
+        mappings.save playground.save
         traces.export traces.logs traces.metrics
     """,
     ADMIN: """

@@ -1,0 +1,57 @@
+"""Agents' logs on the server's own machine: offered on a loopback server alone, and read on a click."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from tests.commands.test_scan import claude_code
+
+URL = "/machine-logs"
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home directory in which Claude Code left one log."""
+    folder = tmp_path / "home" / ".claude" / "projects" / "-work"
+    folder.mkdir(parents=True)
+    (folder / "s-1.jsonl").write_text(claude_code("max_tokens"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "LLM_USER_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return folder / "s-1.jsonl"
+
+
+@pytest.mark.usefixtures("log")
+def test_the_first_page_leads_to_them_and_a_click_reads_them(client: FlaskClient) -> None:
+    assert f'hx-get="{URL}"' in client.get("/").text
+    assert "Look at 1 log of Claude Code" in client.get(URL).text
+    answer = client.post(URL, data={"program": "Claude Code"}, follow_redirects=True)
+    assert "1 log of this machine is being read." in answer.text and "s-1.jsonl" in answer.text
+
+
+def test_where_there_are_none_it_says_what_it_looked_for(client: FlaskClient, log: Path) -> None:
+    log.unlink()
+    page = client.get(URL).text
+    assert "None found." in page and "Claude Code, Codex" in page
+
+
+def test_a_log_that_cannot_be_read_is_named(client: FlaskClient, log: Path) -> None:
+    (log.parent / "gone.jsonl").symlink_to(log.parent / "nowhere.jsonl")
+    assert "Not read: " in client.get(URL).text
+
+
+@pytest.mark.usefixtures("log")
+def test_nobody_from_elsewhere_sees_or_reads_them(client: FlaskClient, make: Callable[..., Flask]) -> None:
+    elsewhere = ({"environ_base": {"REMOTE_ADDR": "192.0.2.7"}}, {"headers": {"X-Forwarded-For": "127.0.0.1"}})
+    for how in elsewhere:
+        assert (client.get(URL, **how).status_code, client.post(URL, **how).status_code) == (404, 404)
+        assert URL not in client.get("/", **how).text
+    token = "a-token-of-sixteen"
+    guarded = make(token=token).test_client()
+    assert guarded.get(URL, headers={"Authorization": f"Bearer {token}"}).status_code == 404
